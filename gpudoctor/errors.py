@@ -1,0 +1,30 @@
+"""The errors that end a command: each is one sentence for the user, with the next step.
+
+GpudoctorError
+├── UsageError      the command line or a file named on it is wrong (exit code 2)
+│   └── TableError  a row of the compatibility matrix is wrong; names file and line
+└── OutputError     the report could not be written where it was asked for (exit code 2)
+"""
+
+from __future__ import annotations
+
+
+class GpudoctorError(Exception):
+    """Base of all errors that a user sees as one sentence."""
+
+
+class UsageError(GpudoctorError):
+    """An option, or a file that an option names, cannot be used."""
+
+
+class TableError(UsageError):
+    """A table of the compatibility matrix cannot be read."""
+
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        super().__init__(f"{file}, line {line}: {problem}.")
+        self.file = file
+        self.line = line
+
+
+class OutputError(GpudoctorError):
+    """The report could not be written."""

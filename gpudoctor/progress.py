@@ -1,0 +1,26 @@
+"""What a long-running part tells whoever watches: plain events, so that the library says and the terminal shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that began, ended or was measured."""
+
+    kind: str
+    """begin, end, number or note."""
+    what: str
+    """The stage or the number's name: "training", "loss"."""
+    who: str = ""
+    """On whose behalf: "tensorflow", "GPU:0"."""
+    value: float = 0.0
+
+
+Progress = Callable[[Event], None]
+
+
+def silent(_event: Event) -> None:
+    """Nobody watches."""

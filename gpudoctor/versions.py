@@ -1,0 +1,72 @@
+"""Dotted version numbers of drivers, CUDA, cuDNN and interpreters, compared as numbers.
+
+Releases of Python packages follow PEP 440 and are compared with `packaging.version`; these do not ("470.57.02", "9.3.0.75").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Version(NamedTuple):
+    """A dotted version: (major, minor, patch, build); parts that were not written are 0, and `text` is what was written.
+
+    Two versions are equal when their numbers are: "12.0" equals "12.0.0".
+    """
+
+    major: int
+    minor: int = 0
+    patch: int = 0
+    build: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or ".".join(str(part) for part in self[:4])
+
+    def __lt__(self, other: tuple[object, ...]) -> bool:
+        return self[:4] < other[:4]
+
+    def __le__(self, other: tuple[object, ...]) -> bool:
+        return self[:4] <= other[:4]
+
+    def __gt__(self, other: tuple[object, ...]) -> bool:
+        return self[:4] > other[:4]
+
+    def __ge__(self, other: tuple[object, ...]) -> bool:
+        return self[:4] >= other[:4]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, tuple) and self[:4] == other[:4]
+
+    def __hash__(self) -> int:
+        return hash(self[:4])
+
+    @property
+    def short(self) -> str:
+        """Major and minor only: "12.4"."""
+        return f"{self.major}.{self.minor}"
+
+
+def parse(text: str) -> Version | None:
+    """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None where it begins with no digit."""
+    numbers: list[int] = []
+    for part in text.strip().split(".")[:4]:
+        digits = ""
+        for character in part:
+            if not ("0" <= character <= "9"):
+                break
+            digits += character
+        if not digits or len(digits) > 9:
+            break
+        numbers.append(int(digits))
+        if digits != part:
+            break
+    if not numbers:
+        return None
+    major, minor, patch, build = (*numbers, 0, 0, 0)[:4]
+    return Version(major, minor, patch, build, text.strip())
+
+
+def from_cuda_integer(number: int) -> Version:
+    """The CUDA version in cuda.h's packing, 1000 x major + 10 x minor: 12040 is 12.4."""
+    return Version(number // 1000, number % 1000 // 10, text=f"{number // 1000}.{number % 1000 // 10}")
