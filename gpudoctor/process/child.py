@@ -1,0 +1,262 @@
+"""One child process: how it is described, started, read and ended."""
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+
+import msgspec
+
+ANSWER = "{answer}"
+"""Stands in `Spec.argv` for the number of the descriptor that the child answers on."""
+
+LINE_LIMIT = 1 << 20
+"""Bytes; a longer answer line is dropped as noise."""
+ANSWER_LIMIT = 16 << 20
+"""Bytes of answer in all."""
+TAIL_LIMIT = 32 << 10
+"""Bytes of standard output and standard error that are kept, from the end."""
+MARK = ord("@")
+_PIPE_READS = 32
+"""Reads of 64 KiB that empty any pipe of the kernel's usual size, and end where somebody keeps filling it."""
+
+# linux/prctl.h and linux/capability.h
+_PR_SET_PDEATHSIG = 1
+_PR_CAPBSET_DROP = 24
+_CAP_MKNOD = 27
+
+
+class End(str, enum.Enum):
+    """How a child ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    STALLED = "stalled"  # no sign of life for too long
+    OVERDUE = "overdue"  # its own, or the whole check's, deadline passed
+    STOPPED = "stopped"  # we were told to stop
+    NOT_STARTED = "not started"
+
+
+class Spec(msgspec.Struct, frozen=True, kw_only=True):
+    """A child to start. Times are in seconds."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: dict[str, str] | None = None
+    """The whole environment; None passes on ours."""
+    stall: float = 30.0
+    """How long it may show no sign of life: no line on its answer descriptor."""
+    deadline: float = 120.0
+    """How long it may take in all."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a child left behind."""
+
+    name: str
+    end: End
+    code: int = 0
+    """Exit status, or the number of the signal that ended it."""
+    lines: tuple[bytes, ...] = ()
+    """The lines of its answer, without progress marks."""
+    mark: str = ""
+    """The last progress mark: what it was doing when it ended or was ended."""
+    stdout: str = ""
+    stderr: str = ""
+    """The ends of its output, undecodable bytes escaped."""
+    seconds: float = 0.0
+    quiet: float = 0.0
+    """Seconds since its last sign of life."""
+    stuck: bool = False
+    """It sat in an uninterruptible call (state D) when it was given up, or was killed and did not go: then it was abandoned."""
+    reason: str = ""
+    """Why it could not be started."""
+
+    @property
+    def trouble(self) -> str:
+        """How it ended in words; empty where it ended well."""
+        doing = f" in {self.mark}" if self.mark else ""
+        if self.end is End.EXITED:
+            return f"ended with status {self.code}{doing}" if self.code else ""
+        if self.end is End.SIGNALLED:
+            return f"was killed by {_signal_name(self.code)}{doing}"
+        if self.end is End.STALLED:
+            return f"gave no sign of life for {self.quiet:.0f} s{doing}"
+        if self.end is End.OVERDUE:
+            return f"was not finished after {self.seconds:.0f} s{doing}"
+        if self.end is End.STOPPED:
+            return f"was stopped{doing}"
+        return f"could not be started: {self.reason}"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _confinement() -> Callable[[], None]:
+    """What a child does between fork and exec: it dies with us, makes no device nodes and leaves no core file."""
+    libc = ctypes.CDLL(None)
+    parent = os.getpid()
+
+    def confine() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_PR_CAPBSET_DROP, _CAP_MKNOD, 0, 0, 0)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        if os.getppid() != parent:
+            os._exit(0)
+
+    return confine
+
+
+class Tail:
+    """The last bytes of a stream of any length."""
+
+    def __init__(self, limit: int = TAIL_LIMIT) -> None:
+        self._limit = limit
+        self._kept = b""
+
+    def add(self, data: bytes) -> None:
+        self._kept = (self._kept + data)[-self._limit :]
+
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "backslashreplace")
+
+
+class Lines:
+    """Cuts an answer into lines; over-long and excessive ones are dropped."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._total = 0
+        self._dropping = False
+
+    def add(self, data: bytes) -> list[bytes]:
+        self._total += len(data)
+        if self._total > ANSWER_LIMIT:
+            return []
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        if self._dropping and whole:
+            whole.pop(0)
+            self._dropping = False
+        if len(self._rest) > LINE_LIMIT:
+            self._rest, self._dropping = b"", True
+        return [line for line in whole if line and len(line) <= LINE_LIMIT]
+
+
+class Child:
+    """A running child. `streams` maps each open descriptor to the method that takes its bytes."""
+
+    def __init__(self, spec: Spec, on_line: Callable[[bytes], None] | None) -> None:
+        self.spec = spec
+        self._on_line = on_line
+        self._lines = Lines()
+        self._answer: list[bytes] = []
+        self._stdout, self._stderr = Tail(), Tail()
+        self._mark = ""
+        self.started = self.last_sign = time.monotonic()
+        reading, writing = os.pipe()
+        try:
+            self.process = subprocess.Popen(
+                [part.replace(ANSWER, str(writing)) for part in spec.argv],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=spec.environment,
+                cwd="/",  # so that no relative entry of PYTHONPATH or LD_LIBRARY_PATH means the user's current directory
+                pass_fds=(writing,),
+                start_new_session=True,
+                preexec_fn=_confinement(),  # noqa: PLW1509 -- we start no threads
+            )
+        except BaseException:
+            os.close(reading)
+            raise
+        finally:
+            os.close(writing)
+        assert self.process.stdout is not None  # noqa: S101 -- for mypy
+        assert self.process.stderr is not None  # noqa: S101 -- for mypy
+        self._pipes = (self.process.stdout, self.process.stderr)
+        self._reading = reading
+        self.streams: dict[int, Callable[[bytes], None]] = {
+            reading: self._take_answer,
+            self.process.stdout.fileno(): self._stdout.add,
+            self.process.stderr.fileno(): self._stderr.add,
+        }
+        for descriptor in self.streams:
+            os.set_blocking(descriptor, False)
+
+    def _take_answer(self, data: bytes) -> None:
+        self.last_sign = time.monotonic()
+        for line in self._lines.add(data):
+            if line[0] == MARK:
+                self._mark = line[1:].decode("utf-8", "backslashreplace")
+            else:
+                self._answer.append(line)
+            if self._on_line:
+                self._on_line(line)
+
+    def read(self, descriptor: int) -> bool:
+        """Take what is there to read; False where that is nothing."""
+        try:
+            data = os.read(descriptor, 1 << 16)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            del self.streams[descriptor]
+            return False
+        self.streams[descriptor](data)
+        return True
+
+    def drain(self) -> None:
+        """Take what a child that has ended left in its pipes, without waiting for others that still hold them open."""
+        for descriptor in list(self.streams):
+            for _ in range(_PIPE_READS):
+                if not self.read(descriptor):
+                    break
+
+    def kill(self) -> None:
+        """End the child and everything that it started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self.process.kill()
+
+    def state(self) -> str:
+        """The kernel's letter for what the process does: D is an uninterruptible call. Empty where it cannot be read."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0].decode()
+        except (OSError, IndexError):
+            return ""
+
+    def outcome(self, end: End | None, *, stuck: bool = False) -> Outcome:
+        """What it left behind, after its end; closes its pipes."""
+        now = time.monotonic()
+        self.drain()
+        for pipe in self._pipes:
+            pipe.close()
+        os.close(self._reading)
+        status = self.process.returncode
+        code = abs(status) if status is not None else 0
+        return Outcome(
+            name=self.spec.name,
+            end=end or (End.SIGNALLED if status is not None and status < 0 else End.EXITED),
+            code=code,
+            lines=tuple(self._answer),
+            mark=self._mark,
+            stdout=self._stdout.text(),
+            stderr=self._stderr.text(),
+            seconds=now - self.started,
+            quiet=now - self.last_sign,
+            stuck=stuck,
+        )

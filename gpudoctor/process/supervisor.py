@@ -1,0 +1,120 @@
+"""One select loop over all running children: reads them, keeps their deadlines, and leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+
+from gpudoctor.process.child import Child, End, Outcome, Spec
+
+GRACE = 1.0
+"""Seconds that a killed child may take to be gone before it is abandoned."""
+_TICK = 0.05
+"""Seconds between looks at a child for which the kernel gives no descriptor to wait on."""
+
+
+class Supervisor:
+    """Starts children and waits for them. Leaving the context kills those that still run.
+
+    `deadline` is the time.monotonic() by which everything must be over, children started later included.
+    """
+
+    def __init__(self, deadline: float = float("inf")) -> None:
+        self._deadline = deadline
+        self._running: dict[str, Child] = {}
+        self._ended: dict[str, Outcome] = {}
+        self._pidfds: dict[int, Child] = {}
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self, spec: Spec, on_line: Callable[[bytes], None] | None = None) -> None:
+        """Start a child; `on_line` hears each line of its answer, progress marks included, while `wait` runs."""
+        try:
+            child = Child(spec, on_line)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            self._ended[spec.name] = Outcome(name=spec.name, end=End.NOT_STARTED, reason=reason)
+            return
+        self._running[spec.name] = child
+        if hasattr(os, "pidfd_open"):
+            try:
+                self._pidfds[os.pidfd_open(child.process.pid)] = child
+            except OSError:  # an old kernel, or a sandbox that forbids it: `wait` then looks every _TICK
+                return
+
+    def wait(self, names: Iterable[str], until: float = float("inf")) -> dict[str, Outcome]:
+        """The outcomes of the named children, when all of them have ended; those not ended at `until` (monotonic) are overdue."""
+        wanted = set(names)
+        while pending := wanted & set(self._running):
+            self._turn(until)
+            for name in pending & set(self._running):
+                self._judge(self._running[name], until)
+        return {name: self._ended[name] for name in wanted if name in self._ended}
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for child in list(self._running.values()):
+            self._end(child, End.STOPPED)
+
+    def _turn(self, until: float) -> None:
+        """Wait for one thing to happen and take it."""
+        poll = select.poll()
+        readers: dict[int, Child] = {}
+        for child in self._running.values():
+            for descriptor in child.streams:
+                readers[descriptor] = child
+                poll.register(descriptor, select.POLLIN)
+        for descriptor in self._pidfds:
+            poll.register(descriptor, select.POLLIN)
+        for descriptor, _ in poll.poll(max(0, self._pause(until) * 1000)):
+            if descriptor in readers:
+                readers[descriptor].read(descriptor)
+        for child in list(self._running.values()):
+            if child.process.poll() is not None:
+                self._end(child, None)
+
+    def _pause(self, until: float) -> float:
+        """Seconds until the next deadline of any child."""
+        now = time.monotonic()
+        watched = {id(child) for child in self._pidfds.values()}
+        due = [until, self._deadline]
+        for child in self._running.values():
+            due += [child.last_sign + child.spec.stall, child.started + child.spec.deadline]
+            if id(child) not in watched:
+                due.append(now + _TICK)
+        return min(min(due) - now, 3600.0)
+
+    def _judge(self, child: Child, until: float) -> None:
+        now = time.monotonic()
+        if now >= min(child.started + child.spec.deadline, until, self._deadline):
+            self._end(child, End.OVERDUE)
+        elif now >= child.last_sign + child.spec.stall:
+            self._end(child, End.STALLED)
+
+    def _end(self, child: Child, end: End | None) -> None:
+        """Kill the child's group, which may outlive the child, and keep what it left."""
+        stuck = end is not None and child.state() == "D"
+        child.kill()
+        stuck = not self._gone(child) or stuck
+        for descriptor in [fd for fd, owner in self._pidfds.items() if owner is child]:
+            del self._pidfds[descriptor]
+            os.close(descriptor)
+        del self._running[child.spec.name]
+        self._ended[child.spec.name] = child.outcome(end, stuck=stuck)
+
+    @staticmethod
+    def _gone(child: Child) -> bool:
+        """Whether the killed child is gone in time."""
+        give_up = time.monotonic() + GRACE
+        while child.process.poll() is None:
+            if time.monotonic() > give_up:
+                return False
+            time.sleep(0.002)
+        return True

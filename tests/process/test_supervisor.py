@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+
+
+def run(script: str, **options: float) -> Outcome:
+    """One child that runs a Python script, in which `answer` writes to the answer descriptor."""
+    prelude = "import os, sys, time, signal\nanswer = lambda data: os.write(int(sys.argv[1]), data)\n"
+    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), **options)
+    with Supervisor() as supervisor:
+        supervisor.start(spec)
+        return supervisor.wait(["child"])["child"]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def gone_soon(pid: int) -> bool:
+    return any(not alive(pid) or time.sleep(0.05) for _ in range(100))
+
+
+def test_answers_are_kept_apart_from_output() -> None:
+    outcome = run("print('noise'); print('more', file=sys.stderr); answer(b'@thinking\\n{\"a\": 1}\\n{\"b\": 2}\\n')")
+    assert outcome.lines == (b'{"a": 1}', b'{"b": 2}')
+    assert (outcome.stdout, outcome.stderr, outcome.mark) == ("noise\n", "more\n", "thinking")
+    assert (outcome.end, outcome.code, outcome.trouble) == (End.EXITED, 0, "")
+
+
+def test_a_half_written_last_line_is_no_answer() -> None:
+    assert run("answer(b'{\"a\": 1}\\n{\"b\": ')").lines == (b'{"a": 1}',)
+
+
+def test_a_child_without_sign_of_life_is_killed_and_its_last_mark_known() -> None:
+    outcome = run("answer(b'@nvmlInit\\n'); time.sleep(60)", stall=0.3)
+    assert outcome.end is End.STALLED
+    assert outcome.quiet >= 0.3
+    assert outcome.seconds < 5
+    assert "nvmlInit" in outcome.trouble
+
+
+def test_signs_of_life_keep_a_slow_child_alive() -> None:
+    outcome = run("for _ in range(8): answer(b'@on\\n'); time.sleep(0.1)", stall=0.5)
+    assert outcome.end is End.EXITED
+
+
+def test_output_is_no_sign_of_life() -> None:
+    assert run("while True: print('busy', flush=True); time.sleep(0.02)", stall=0.3).end is End.STALLED
+
+
+def test_a_child_past_its_deadline_is_killed_although_it_is_lively() -> None:
+    outcome = run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.4)
+    assert outcome.end is End.OVERDUE
+
+
+def test_the_deadline_of_the_whole_check_holds_for_every_child() -> None:
+    with Supervisor(time.monotonic() + 0.3) as supervisor:
+        supervisor.start(Spec(name="slow", argv=("sleep", "60")))
+        assert supervisor.wait(["slow"])["slow"].end is End.OVERDUE
+
+
+def test_a_child_that_ignores_sigterm_is_killed() -> None:
+    assert run("signal.signal(15, signal.SIG_IGN); time.sleep(60)", stall=0.2).end is End.STALLED
+
+
+def test_a_crash_is_told_from_an_exit() -> None:
+    crashed = run("os.kill(os.getpid(), 11)")
+    assert (crashed.end, crashed.code) == (End.SIGNALLED, signal.SIGSEGV)
+    assert "SIGSEGV" in crashed.trouble
+    assert "status 3" in run("sys.exit(3)").trouble
+
+
+@pytest.mark.parametrize("stream", ["sys.stdout.fileno()", "sys.stderr.fileno()", "int(sys.argv[1])"])
+def test_a_flood_is_capped(stream: str) -> None:
+    outcome = run(f"for _ in range(2000): os.write({stream}, b'x' * 65536)\nos.write({stream}, b'\\nend\\n')")
+    assert outcome.end is End.EXITED
+    assert len(outcome.stdout) + len(outcome.stderr) + sum(map(len, outcome.lines)) < 200_000
+
+
+def test_undecodable_output_is_escaped() -> None:
+    assert run("os.write(1, b'caf\\xe9')").stdout == "caf\\xe9"
+
+
+def test_a_program_that_is_not_there_is_an_outcome() -> None:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="none", argv=("/nowhere/python",)))
+        outcome = supervisor.wait(["none"])["none"]
+    assert outcome.end is End.NOT_STARTED
+    assert "No such file" in outcome.trouble
+
+
+def test_a_name_with_a_null_byte_is_an_outcome() -> None:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="odd", argv=("a\0b",)))
+        assert supervisor.wait(["odd"])["odd"].end is End.NOT_STARTED
+
+
+def test_what_a_child_started_does_not_outlive_it() -> None:
+    outcome = run("import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True)")
+    assert outcome.seconds < 5, "a grandchild that holds the pipes must not be waited for"
+    assert gone_soon(int(outcome.stdout))
+
+
+def test_leaving_the_context_kills_what_still_runs() -> None:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="long", argv=("sleep", "60")))
+        pid = supervisor._running["long"].process.pid
+    assert gone_soon(pid)
+
+
+def test_children_die_with_a_parent_that_is_killed() -> None:
+    script = (
+        "import time\nfrom gpudoctor.process import Spec, Supervisor\n"
+        "s = Supervisor(); s.start(Spec(name='a', argv=('sleep', '60')))\n"
+        "print(s._running['a'].process.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    pid = int(parent.stdout.readline())
+    assert alive(pid)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    assert gone_soon(pid)
+
+
+def test_a_child_can_make_no_device_nodes() -> None:
+    status = run("print(open('/proc/self/status').read())").stdout
+    bounding = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd")), 16)
+    assert not bounding & 1 << 27  # CAP_MKNOD, linux/capability.h
+
+
+def test_a_child_leaves_no_core_file_and_sees_no_current_directory() -> None:
+    assert run("import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0], os.getcwd())").stdout == "0 /\n"
+
+
+def test_a_child_that_cannot_be_killed_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpudoctor.process import supervisor as module
+
+    monkeypatch.setattr(module, "GRACE", 0.2)
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="stuck", argv=("sleep", "60"), stall=0.1))
+        child = supervisor._running["stuck"]
+        monkeypatch.setattr(child, "kill", lambda: None)  # as if the kernel did not deliver the signal
+        outcome = supervisor.wait(["stuck"])["stuck"]
+    assert outcome.stuck
+    child.process.kill()
+    child.process.wait()
+
+
+def test_several_children_run_side_by_side() -> None:
+    with Supervisor() as supervisor:
+        for number in range(4):
+            supervisor.start(Spec(name=str(number), argv=("sleep", "0.5")))
+        began = time.monotonic()
+        outcomes = supervisor.wait(map(str, range(4)))
+    assert {outcome.end for outcome in outcomes.values()} == {End.EXITED}
+    assert time.monotonic() - began < 1.5
+
+
+def test_children_are_waited_for_without_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    assert run("print('done')").stdout == "done\n"
+
+
+def test_no_descriptor_is_leaked() -> None:
+    run("pass")
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        run("pass", stall=5)
+    assert len(os.listdir("/proc/self/fd")) == before
