@@ -1,0 +1,246 @@
+"""The words of a diagnosis: subjects, rungs, severities, what a rule yields and what becomes of it."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class _Ordered(str, enum.Enum):
+    """Words with an order: the order in which they are written down."""
+
+    @property
+    def position(self) -> int:
+        return list(type(self)).index(self)
+
+    def __lt__(self, other: str) -> bool:
+        return self.position < type(self)(other).position
+
+    def __le__(self, other: str) -> bool:
+        return self.position <= type(self)(other).position
+
+    def __gt__(self, other: str) -> bool:
+        return self.position > type(self)(other).position
+
+    def __ge__(self, other: str) -> bool:
+        return self.position >= type(self)(other).position
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Severity(_Ordered):
+    """What a finding does to the user: cannot train; can, but slower, at risk or not for long; worth knowing."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Confidence(_Ordered):
+    """How sure a finding is. A possible cause never hides another finding."""
+
+    POSSIBLE = "possible"
+    LIKELY = "likely"
+    CERTAIN = "certain"
+
+
+class Rung(_Ordered):
+    """The steps by which a GPU reaches a training, lowest first."""
+
+    SLOT = "slot"
+    KERNEL_DRIVER = "kernel driver"
+    DEVICE_NODE = "device node"
+    NVML = "NVML"
+    LIBCUDA = "libcuda"
+    KERNEL_RAN = "kernel ran"
+    FRAMEWORK = "framework sees it"
+    TRAINED = "trained"
+
+
+class Level(_Ordered):
+    """How far a check goes, and so which rung it must prove."""
+
+    LOOK = "look"
+    TOUCH = "touch"
+    TRAIN = "train"
+    FULL = "full"
+
+    @property
+    def must_prove(self) -> Rung:
+        return _MUST_PROVE[self]
+
+
+_MUST_PROVE = {Level.LOOK: Rung.LIBCUDA, Level.TOUCH: Rung.KERNEL_RAN, Level.TRAIN: Rung.TRAINED, Level.FULL: Rung.TRAINED}
+
+
+class SubjectKind(str, enum.Enum):
+    """What a finding can be about."""
+
+    MACHINE = "machine"
+    GPU = "gpu"
+    ENVIRONMENT = "environment"
+    FRAMEWORK = "framework"
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What a fact, an outcome or a finding is about."""
+
+    kind: SubjectKind
+    key: str = ""
+    """A GPU's normalised PCI address (or its own key where it has none), a framework's name; empty for machine and environment."""
+
+
+MACHINE = Subject(SubjectKind.MACHINE)
+ENVIRONMENT = Subject(SubjectKind.ENVIRONMENT)
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One observation that a finding rests on."""
+
+    what: str
+    value: str
+    where: str
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """One way out: a command to paste for this environment, or a sentence where no command can do it."""
+
+    title: str
+    command: str = ""
+    needs: tuple[str, ...] = ()
+    """What it takes: root, reboot, download."""
+    verify: str = ""
+    """The command that shows whether it helped."""
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """What a rule yields: the values seen, where each was read, what to do. The engine adds code, name, title and subject."""
+
+    message: str
+    evidence: tuple[Evidence, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    confidence: Confidence = Confidence.CERTAIN
+    severity: Severity | None = None
+    """Set where this occurrence is milder than the rule's severity."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A problem, stamped by the engine."""
+
+    id: str
+    """Unique within a diagnosis: the code and the subject."""
+    code: str
+    name: str
+    subject: Subject
+    severity: Severity
+    confidence: Confidence
+    title: str
+    message: str
+    breaks: Rung
+    evidence: tuple[Evidence, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    because_of: tuple[str, ...] = ()
+    """Ids of the findings that explain this one; empty for a root cause."""
+
+
+class OutcomeKind(str, enum.Enum):
+    """What became of one rule for one subject."""
+
+    FOUND = "found"
+    PASSED = "passed"
+    NOT_APPLICABLE = "not-applicable"
+    COULD_NOT_TELL = "could-not-tell"
+    NOT_ASKED = "not-asked"
+    CRASHED = "crashed"
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one rule for one subject, and why where that is not evident."""
+
+    code: str
+    name: str
+    subject: Subject
+    kind: OutcomeKind
+    reason: str = ""
+    because_of: tuple[str, ...] = ()
+    """Ids of findings that explain why this could not be told."""
+
+
+class Verdict(str, enum.Enum):
+    """The answer to "can this environment train on this GPU?"."""
+
+    READY = "ready"
+    DEGRADED = "degraded"
+    UNKNOWN = "unknown"
+    BROKEN = "broken"
+
+
+class RungState(str, enum.Enum):
+    """What was seen of one rung for one GPU."""
+
+    PROVEN = "proven"
+    FAILED = "failed"  # it was tried and did not work
+    NOT_SHOWN = "not shown"  # nothing could be seen either way
+    NOT_ASKED = "not asked"
+    MASKED = "masked"  # the environment hides this GPU from CUDA programs
+    NOT_APPLICABLE = "not applicable"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One rung of one GPU's ladder."""
+
+    rung: Rung
+    state: RungState
+    detail: str = ""
+
+
+class LadderRow(msgspec.Struct, frozen=True):
+    """The rungs of one GPU, lowest first."""
+
+    subject: Subject
+    label: str
+    steps: tuple[Step, ...]
+
+
+class ProvedTo(msgspec.Struct, frozen=True):
+    """The scope of the answer: the highest rung that was proven, and on how many GPUs."""
+
+    rung: Rung | None
+    gpus: int
+    of: int
+    text: str
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked of a diagnosis."""
+
+    level: Level | None = Level.TRAIN
+    """None: no rung must be proven (diagnose, compat)."""
+    allow_cpu: bool = False
+    """A machine without NVIDIA hardware may train on its CPU."""
+    only: tuple[str, ...] = ()
+    """Codes or names of the rules to run; empty: all."""
+    skip: tuple[str, ...] = ()
+    fail_on: Severity = Severity.ERROR
+    """WARNING makes a degraded verdict exit with 1."""
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything concluded from one snapshot."""
+
+    verdict: Verdict
+    exit_code: int
+    proved_to: ProvedTo
+    findings: tuple[Finding, ...]
+    """Root causes first, by severity, confidence, lowest rung and code."""
+    outcomes: tuple[Outcome, ...]
+    """One for each rule and subject."""
+    ladder: tuple[LadderRow, ...]
+    because: str = ""
+    """For the verdict unknown: which required rung was not shown, and why."""
+
+    @property
+    def root_causes(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if not finding.because_of)

@@ -1,0 +1,120 @@
+"""What was observed, never what it means: frozen, typed, versioned, the same on a live machine and in a file."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.snapshot.driver import CudaDevice, GpuProcess, Hang, Libcuda, Nvml, NvmlGpu, RemappedRows, Status
+from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python
+from gpudoctor.snapshot.machine import Container, DeviceNodes, Host, KernelDriver, Node, Pci, PciDevice, Platform, ProcGpu, Variables
+from gpudoctor.snapshot.smoke import Agreement, Kernel, Smoke, SmokeDevice, Stage, StageState, Training
+from gpudoctor.snapshot.values import NOT_ASKED, Cause, Fact, Missing, Observed, OpenEnum, Real, normalise_address, readable, real
+
+__all__ = [
+    "NOT_ASKED",
+    "VERSION",
+    "Agreement",
+    "Cause",
+    "Container",
+    "CudaDevice",
+    "DeviceNodes",
+    "Distribution",
+    "Fact",
+    "Framework",
+    "GpuProcess",
+    "Hang",
+    "Host",
+    "Kernel",
+    "KernelDriver",
+    "Libcuda",
+    "Missing",
+    "Node",
+    "Nvml",
+    "NvmlGpu",
+    "Observed",
+    "OpenEnum",
+    "Packages",
+    "Pci",
+    "PciDevice",
+    "Platform",
+    "ProcGpu",
+    "Python",
+    "Real",
+    "RemappedRows",
+    "Smoke",
+    "SmokeDevice",
+    "Snapshot",
+    "Stage",
+    "StageState",
+    "Status",
+    "Training",
+    "Variables",
+    "decode",
+    "encode",
+    "normalise_address",
+    "readable",
+    "real",
+]
+
+VERSION = "1.0"
+"""major.minor of the snapshot's form; a new major is unreadable for this program, a new minor only says more."""
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything observed about one machine and one Python environment at one time."""
+
+    version: str = VERSION
+    created: str
+    """UTC, ISO 8601, to the second."""
+    origin: str = "live"
+    """live, text or supposed."""
+    host: Host | Missing = NOT_ASKED
+    container: Container | Missing = NOT_ASKED
+    variables: Variables | Missing = NOT_ASKED
+    pci: Pci | Missing = NOT_ASKED
+    kernel_driver: KernelDriver | Missing = NOT_ASKED
+    device_nodes: DeviceNodes | Missing = NOT_ASKED
+    nvml: Nvml | Missing = NOT_ASKED
+    libcuda: Libcuda | Missing = NOT_ASKED
+    libcuda_unmasked: Libcuda | Missing = NOT_ASKED
+    """The same library asked again without CUDA_VISIBLE_DEVICES, where that was set."""
+    python: Python | Missing = NOT_ASKED
+    packages: Packages | Missing = NOT_ASKED
+    frameworks: tuple[Framework, ...] | Missing = NOT_ASKED
+    smoke: tuple[Smoke, ...] | Missing = NOT_ASKED
+    remarks: tuple[str, ...] = ()
+    """What the reader or the probes noticed about the observation itself, such as a newer minor version."""
+
+
+class _Versioned(msgspec.Struct):
+    version: str
+
+
+def encode(snapshot: Snapshot) -> bytes:
+    """`snapshot` as JSON."""
+    return msgspec.json.encode(snapshot)
+
+
+def decode(data: bytes) -> Snapshot:
+    """The snapshot in `data`.
+
+    Raises UsageError, in one sentence, where `data` is no snapshot or has a newer major version. A newer minor version is read,
+    and the snapshot's remarks say so.
+    """
+    try:
+        written = msgspec.json.decode(data, type=_Versioned).version
+        major, minor = (int(part) for part in written.split(".", 1))
+    except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
+        raise UsageError(f"This is not a gpudoctor snapshot ({error}); give a file that `gpudoctor check --format json` wrote.") from None
+    ours = tuple(int(part) for part in VERSION.split("."))
+    if major > ours[0]:
+        raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
+    try:
+        snapshot = msgspec.json.decode(data, type=Snapshot)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UsageError(f"The snapshot is damaged: {error}.") from None
+    if (major, minor) <= ours:
+        return snapshot
+    remark = f"written as version {written}, read as {VERSION}: what the newer version adds was not seen"
+    return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, remark))

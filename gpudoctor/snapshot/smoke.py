@@ -1,0 +1,94 @@
+"""What a smoke training reported from inside its framework: stages, numbers, places. Times are in seconds."""
+
+from __future__ import annotations
+
+from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, OpenEnum, Real
+
+
+class StageState(OpenEnum):
+    """How a stage ended."""
+
+    DONE = "done"
+    FAILED = "failed"  # the framework raised
+    CRASHED = "crashed"  # the process died in it
+    HUNG = "hung"  # no progress until the deadline
+    STOPPED = "stopped"  # the user, or the whole check's deadline, ended it
+
+
+class Stage(Observed, frozen=True):
+    """One stage of a smoke training."""
+
+    name: str
+    state: StageState
+    seconds: float | Missing = NOT_ASKED
+    error: str | Missing = NOT_ASKED
+    """The framework's words, or the signal that ended the process."""
+
+
+class SmokeDevice(Observed, frozen=True):
+    """One device that the framework lists for computing."""
+
+    name: str
+    """In the framework's words: GPU:0, CPU:0."""
+    kind: str
+    """gpu or cpu."""
+    model: str | Missing = NOT_ASKED
+    compute_capability: str | Missing = NOT_ASKED
+    address: str | Missing = NOT_ASKED
+    """The GPU's PCI address, by CUDA ordinal."""
+
+
+class Kernel(Observed, frozen=True):
+    """The first product computed on a device, checked against float64."""
+
+    device: str
+    ran_on: str
+    """Where the framework says that the result lies."""
+    error: Real
+    """The largest relative difference."""
+    tolerance: float
+    address: str | Missing = NOT_ASKED
+
+
+class Agreement(Observed, frozen=True):
+    """The first steps of the training against the same steps on the CPU."""
+
+    steps: int
+    loss_difference: Real
+    weight_difference: Real
+    loss_tolerance: float
+    weight_tolerance: float
+
+
+class Training(Observed, frozen=True):
+    """One training run on one device."""
+
+    device: str
+    """Asked for: GPU:0, CPU:0."""
+    placed_on: tuple[str, ...]
+    """Every device on which the framework says that variables, gradients and outputs were."""
+    steps: int
+    losses: tuple[Real, ...]
+    accuracy: Real
+    """On images not trained on; 0 to 1."""
+    expected_accuracy: float
+    """What this data gives when the arithmetic is right."""
+    seconds: Real
+    samples_per_second: Real
+    address: str | Missing = NOT_ASKED
+    agreement: Agreement | Missing = NOT_ASKED
+
+
+class Smoke(Observed, frozen=True):
+    """One framework's smoke training."""
+
+    framework: str
+    version: str | Missing = NOT_ASKED
+    stages: tuple[Stage, ...] = ()
+    devices: tuple[SmokeDevice, ...] | Missing = NOT_ASKED
+    kernels: tuple[Kernel, ...] = ()
+    trainings: tuple[Training, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Devices that were left alone, each with the reason."""
+    output: str | Missing = NOT_ASKED
+    """The tail of what the process wrote, kept as evidence where it did not end well."""

@@ -1,0 +1,100 @@
+"""How a snapshot says that a value is there, where it was read, or why it is missing."""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Literal, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class OpenEnum(str, enum.Enum):
+    """Words of which a newer writer may know more: an unknown word is kept as it is, never an error."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> OpenEnum | None:
+        if not isinstance(value, str):
+            return None
+        member = str.__new__(cls, value)
+        member._name_ = member._value_ = value
+        return member
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Cause(OpenEnum):
+    """Why a value is missing. Only ABSENT is knowledge about the machine; the others are knowledge about our look at it."""
+
+    ABSENT = "absent"  # we looked, it is not there
+    DENIED = "denied"  # we were not allowed to look
+    TIMED_OUT = "timed-out"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"  # the source says it does not offer this
+    LOST = "lost"  # it vanished while we looked
+    NOT_STATED = "not-stated"  # text and compat: nobody said
+    NOT_ASKED = "not-asked"
+    CRASHED = "crashed"  # a defect of ours
+
+
+def _kebab(name: str) -> str:
+    return "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("-")
+
+
+class Observed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag=_kebab):
+    """Base of everything in a snapshot: frozen, and tagged with its type so that it can stand beside Missing.
+
+    A field that is left out was not asked for.
+    """
+
+
+class Missing(Observed, frozen=True):
+    """A section or field that holds no value, and why."""
+
+    cause: Cause
+    reason: str
+
+
+class Fact(Observed, frozen=True):
+    """A text that could have been read in several places, and where this one was."""
+
+    value: str
+    where: str
+
+
+NOT_ASKED = Missing(Cause.NOT_ASKED, "not asked for")
+
+NonFinite = Literal["nan", "inf", "-inf"]
+Real = float | NonFinite
+"""A number in which not being finite is a finding: JSON has no NaN, and null would hide it."""
+
+
+def real(number: float) -> Real:
+    """`number` in a form that survives JSON."""
+    if math.isfinite(number):
+        return number
+    if math.isnan(number):
+        return "nan"
+    return "inf" if number > 0 else "-inf"
+
+
+def readable(text: str) -> str:
+    """`text` with undecodable bytes (surrogates, as os.fsdecode makes them) spelt as backslash escapes, so that it can be written anywhere."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def normalise_address(text: str) -> str | None:
+    """A PCI address as Linux writes it (0000:3b:00.0), from any tool's spelling of it (00000000:3B:00.0, 3b:00.0); None where `text` is none."""
+    place, _, function = text.strip().lower().partition(".")
+    parts = place.split(":")
+    try:
+        slot, bus, domain = (int(part, 16) for part in [*reversed(parts), *["0"] * (3 - len(parts))])
+        number = int(function or "0", 16)
+    except ValueError:
+        return None
+    if len(parts) < 2 or not (0 <= slot < 32 and 0 <= bus < 256 and 0 <= domain < 1 << 32 and 0 <= number < 8):
+        return None
+    return f"{domain:04x}:{bus:02x}:{slot:02x}.{number:x}"

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from gpudoctor import snapshot as snapshots
+from gpudoctor.errors import UsageError
+from gpudoctor.snapshot import Cause, Host, Missing, OpenEnum, Platform, Snapshot, Training, decode, encode, readable, real
+from tests.builders import machine, training
+
+VERSIONS = Path(__file__).parent / "versions"
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:
+    """Anything that a field of this type may hold."""
+    match kind:
+        case inspect.UnionType(types=types):
+            return st.one_of(*map(values, types))
+        case inspect.StructType(cls=cls, fields=fields):
+            return st.builds(cls, **{field.name: values(field.type) for field in fields})
+        case inspect.EnumType(cls=cls):
+            return st.one_of(st.sampled_from(cls), st.text(max_size=5).map(cls) if issubclass(cls, OpenEnum) else st.nothing())
+        case inspect.VarTupleType(item_type=item):
+            return st.lists(values(item), max_size=2).map(tuple)
+        case inspect.DictType():
+            return st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2)
+        case inspect.LiteralType(values=words):
+            return st.sampled_from(words)
+    plain: dict[type, st.SearchStrategy[Any]] = {
+        inspect.StrType: st.text(max_size=5),
+        inspect.IntType: st.integers(-(2**63), 2**63 - 1),
+        inspect.FloatType: st.floats(allow_nan=False, allow_infinity=False),
+        inspect.BoolType: st.booleans(),
+    }
+    return plain[type(kind)]
+
+
+@given(values(inspect.type_info(Snapshot)).map(lambda one: msgspec.structs.replace(one, version=snapshots.VERSION)))
+def test_every_snapshot_survives_json(snapshot: Snapshot) -> None:
+    data = encode(snapshot)
+    assert decode(data) == snapshot
+    assert encode(decode(data)) == data
+
+
+@given(st.floats())
+def test_a_number_that_is_not_finite_stays_what_it_is(number: float) -> None:
+    kept = decode(encode(machine(smoke=(snapshots.Smoke("x", trainings=(training(accuracy=real(number)),)),)))).smoke
+    assert not isinstance(kept, Missing)
+    accuracy = kept[0].trainings[0].accuracy
+    assert accuracy == (number if math.isfinite(number) else str(number))
+
+
+def test_json_holds_no_null() -> None:
+    assert "null" not in encode(machine()).decode()
+
+
+def test_an_unknown_word_is_kept() -> None:
+    data = encode(Snapshot(created="x", host=Host(platform=Platform("plan9")), pci=Missing(Cause("shy"), "would not say")))
+    again = decode(data)
+    assert isinstance(again.host, Host)
+    assert again.host.platform == "plan9"
+    assert isinstance(again.pci, Missing)
+    assert again.pci.cause not in set(Cause)
+    assert encode(again) == data
+
+
+def test_what_is_left_out_was_not_asked() -> None:
+    read = decode(b'{"version": "1.0", "created": "x", "host": {"type": "host"}}')
+    assert isinstance(read.nvml, Missing)
+    assert read.nvml.cause is Cause.NOT_ASKED
+    assert isinstance(read.host, Host)
+    assert isinstance(read.host.kernel, Missing)
+
+
+@pytest.mark.parametrize("file", sorted(VERSIONS.glob("*.json")), ids=lambda file: file.stem)
+def test_every_version_ever_written_stays_readable(file: Path) -> None:
+    read = decode(file.read_bytes())
+    assert isinstance(read.host, Host)
+    assert read.version == file.stem
+
+
+def test_a_newer_major_version_is_refused_in_one_sentence() -> None:
+    with pytest.raises(UsageError, match=r"version 2\.0 .* newer gpudoctor\.$"):
+        decode(b'{"version": "2.0", "created": "x"}')
+
+
+def test_a_newer_minor_version_is_read_and_noted() -> None:
+    read = decode(json.dumps({"version": "1.99", "created": "x", "aura": {"colour": "blue"}}).encode())
+    assert "1.99" in read.remarks[0]
+
+
+@given(st.one_of(st.binary(max_size=40), st.text(max_size=40).map(str.encode), st.just(b'{"version": "1.0"}')))
+def test_what_is_no_snapshot_is_a_usage_error(data: bytes) -> None:
+    with pytest.raises(UsageError):
+        decode(data)
+
+
+def test_a_damaged_section_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="damaged"):
+        decode(b'{"version": "1.0", "created": "x", "pci": {"type": "pci", "devices": 3}}')
+
+
+@given(st.binary(max_size=20))
+def test_text_with_undecodable_bytes_can_be_written(data: bytes) -> None:
+    text = readable(data.decode("utf-8", "surrogateescape"))
+    assert text.encode().decode("utf-8") == data.decode("utf-8", "backslashreplace")
+
+
+def test_the_snapshot_is_frozen() -> None:
+    for struct in (machine(), training()):
+        with pytest.raises(AttributeError):
+            struct.created = "now"  # type: ignore[misc, union-attr]
+    assert Training.__struct_config__.frozen
