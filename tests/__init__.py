@@ -1,0 +1,1 @@
+"""The tests of gpudoctor, mirroring the package."""

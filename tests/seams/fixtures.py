@@ -1,0 +1,76 @@
+"""The fixtures that hand out the seams; a seam that this machine cannot provide skips the test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.seams import debian
+from tests.seams.build import SeamUnavailable
+from tests.seams.scenario import Cuda, Nvml, environ_with
+from tests.seams.trees import Tree
+
+
+class ShimEnvironment(Protocol):
+    def __call__(self, *libraries: Nvml | Cuda) -> dict[str, str]: ...
+
+
+@contextmanager
+def _or_skip() -> Iterator[None]:
+    try:
+        yield
+    except SeamUnavailable as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def shim_environment(tmp_path: Path) -> ShimEnvironment:
+    """`shim_environment(Nvml(gpus=8), Cuda(gpus=8))`: the whole environment of a child that loads them."""
+
+    def provide(*libraries: Nvml | Cuda) -> dict[str, str]:
+        with _or_skip():
+            return environ_with(*libraries, directory=tmp_path / "shims")
+
+    return provide
+
+
+@pytest.fixture
+def fake_nvml(shim_environment: ShimEnvironment) -> Callable[..., dict[str, str]]:
+    """`fake_nvml(gpus=8, calls={...})`: the environment with our NVML alone."""
+    return lambda **scenario: shim_environment(Nvml(**scenario))
+
+
+@pytest.fixture
+def fake_cuda(shim_environment: ShimEnvironment) -> Callable[..., dict[str, str]]:
+    """`fake_cuda(gpus=8, calls={...})`: the environment with our libcuda alone."""
+    return lambda **scenario: shim_environment(Cuda(**scenario))
+
+
+@pytest.fixture
+def driver_libraries() -> Iterator[Callable[[str], debian.DriverLibraries]]:
+    """`driver_libraries("550")`: NVIDIA's own libraries; afterwards the test fails if it let them create /dev/nvidiactl."""
+    before = debian.CONTROL_NODE.exists()
+
+    def provide(branch: str) -> debian.DriverLibraries:
+        with _or_skip():
+            return debian.driver_libraries(branch)
+
+    yield provide
+    if not before and debian.CONTROL_NODE.exists():
+        debian.CONTROL_NODE.unlink()
+        pytest.fail(f"{debian.CONTROL_NODE} was created: NVIDIA's libraries ran with CAP_MKNOD")
+
+
+@pytest.fixture
+def machine_tree(tmp_path: Path) -> Callable[..., Path]:
+    """`machine_tree(pci=[PciCard()], kernel_driver="550.163.01")`: the root of that Tree."""
+
+    def provide(**machine: Any) -> Path:
+        with _or_skip():
+            return Tree(**machine).build(tmp_path / "root")
+
+    return provide

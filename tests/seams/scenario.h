@@ -1,0 +1,111 @@
+/* Reads a scenario (lines of "key=value", # comments) and acts out what it says about a call.
+ *
+ * call.NAME=ACT, call.NAME.GPU=ACT, call.*.GPU=ACT: an act is words from left to right:
+ *   sleep MS   wait, then go on            return CODE  answer the code instead of doing the work
+ *   hang       wait for a signal for ever  stuck        likewise in state D, as in a hung ioctl (killable)
+ *   crash      SIGSEGV                     after N      the first N such calls are healthy
+ *   ok         healthy, over a wider rule
+ * NAME is without its _vN suffix. The narrowest line wins: NAME.GPU, NAME, *.GPU, *. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HEALTHY (-1)
+
+struct line { char *key, *value; int met; };
+static struct line *lines;
+static size_t line_count;
+
+static struct line *find(const char *format, ...)
+{
+    char key[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(key, sizeof key, format, arguments);
+    va_end(arguments);
+    for (size_t i = 0; i < line_count; i++)
+        if (!strcmp(lines[i].key, key)) return &lines[i];
+    return NULL;
+}
+
+static const char *text_of(const char *prefix, const char *key)
+{
+    struct line *line = find("%s%s", prefix, key);
+    return line ? line->value : NULL;
+}
+
+static unsigned long long number_of(const char *prefix, const char *key, unsigned long long otherwise)
+{
+    const char *text = text_of(prefix, key);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void load_scenario(const char *variable)
+{
+    const char *path = getenv(variable);
+    FILE *file = path ? fopen(path, "re") : NULL;
+    char *text = NULL;
+    size_t size = 0;
+    ssize_t length;
+    if (!file) {
+        fprintf(stderr, "%s=%s: no scenario to play: %s\n", variable, path ? path : "", strerror(errno));
+        abort();
+    }
+    while ((length = getline(&text, &size, file)) > 0) {
+        char *equals = strchr(text, '=');
+        if (*text == '#' || !equals) continue;
+        if (text[length - 1] == '\n') text[length - 1] = 0;
+        *equals = 0;
+        lines = realloc(lines, (line_count + 1) * sizeof *lines);
+        lines[line_count++] = (struct line){ strdup(text), strdup(equals + 1), 0 };
+    }
+    free(text);
+    fclose(file);
+}
+
+static void wait_stuck(void)
+{
+    /* the parent of a vfork waits in state D; the child leaves with it and, sharing its memory, touches nothing */
+    if (vfork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) pause();
+    }
+}
+
+static int act(const char *function, int gpu)
+{
+    char name[96];
+    struct line *line;
+    char words[160], *rest, *word;
+    snprintf(name, sizeof name, "%s", function);
+    char *suffix = strrchr(name, '_');
+    if (suffix && suffix[1] == 'v') *suffix = 0;
+    line = gpu >= 0 ? find("call.%s.%d", name, gpu) : NULL;
+    if (!line) line = find("call.%s", name);
+    if (!line && gpu >= 0) line = find("call.*.%d", gpu);
+    if (!line) line = find("call.*");
+    if (!line) return HEALTHY;
+    snprintf(words, sizeof words, "%s", line->value);
+    for (word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (!strcmp(word, "ok")) return HEALTHY;
+        if (!strcmp(word, "hang")) for (;;) pause();
+        if (!strcmp(word, "stuck")) wait_stuck();
+        if (!strcmp(word, "crash")) { signal(SIGSEGV, SIG_DFL); raise(SIGSEGV); }
+        char *operand = strtok_r(NULL, " ", &rest);
+        long number = operand ? strtol(operand, NULL, 10) : 0;
+        if (!strcmp(word, "return")) return (int)number;
+        if (!strcmp(word, "sleep")) {
+            struct timespec left = { number / 1000, number % 1000 * 1000000 };
+            while (nanosleep(&left, &left)) continue;
+        }
+        if (!strcmp(word, "after") && line->met++ < number) return HEALTHY;
+    }
+    return HEALTHY;
+}
