@@ -1,0 +1,136 @@
+"""What every smoke-training child trains: one small problem whose answers are known beforehand. Python 3.6 and newer; NumPy is passed in.
+
+The data. Images of 28 x 28 pixels in ten equally frequent classes: Gaussian noise (mean 0, deviation 1), and one rectangle of
+14 x 5 pixels, another for each class, brighter by CONTRAST. The ten mean images are thus orthogonal and equally long (d = CONTRAST x sqrt(70)
+deviations), so the best classifier is right with the probability that communication theory gives for ten orthogonal signals,
+P = integral of phi(z) Phi(z + d)^9 dz (Proakis, Digital Communications, orthogonal signalling): 0.99999. NumPy keeps RandomState's stream
+for ever (NEP 19), so every version of NumPy generates the same images, initial weights and batches.
+
+What it gives. The network 784-128-10 (tanh; Adam, rate 0.001) has a loss of 2.649 with its initial weights, whose mean over steps 1 to 10
+is 2.0487 and over the last ten of STEPS 0.00129, and an accuracy of 1.0 on the 2,000 images not trained on; after SHORT_STEPS 0.0412 and 0.9995. So it is with
+TensorFlow 2.12, 2.15, 2.16, 2.18 and 2.21, to all digits shown; TF32 products change the fourth. Shuffled labels give 0.5 and 0.1. Healthy
+is therefore at most 0.01 and at least 0.99 (at most 0.1 and at least 0.98 after SHORT_STEPS).
+
+The tolerances of the comparison with the CPU. Two devices add up the same products in different orders and round pow and tanh differently, so their
+float32 results differ (unit roundoff u = 2^-24); a worst-case bound through ten steps would be uselessly wide, so each tolerance lies
+about midway, in orders of magnitude, between what correct devices and what wrong ones do. tests/smoke/test_task.py computes both again, with NumPy:
+
+                                                             loss      weights
+    sums in other orders, against float64, at most           7.0e-7     6.0e-8
+    tanh 8 units in the last place off, at most              1.5e-6     7.0e-8
+    pow 10 units off, at most                                4.9e-6     9.9e-8
+    TensorFlow compiled by XLA, against its own kernels      2.4e-7     3.8e-8
+    tolerance                                                1.0e-5     1.0e-6
+    TF32 products (10 bits of fraction), at least            4.0e-5     1.0e-5
+    one row of each product wrong by 1 %, at least           1.0e-4     2.5e-5
+
+Three choices make these distances small and alike everywhere. tanh has no kink: with ReLU a unit within rounding of 0 on one device only
+changes the gradient by a whole image's share. Adam's epsilon is 1e-3, a tenth of a typical gradient here: Adam divides a gradient by its
+own size, so with the usual 1e-7 a weight whose gradient is all rounding moves by up to the whole rate. And its second decay is 0.9: the frameworks compute
+1 - decay^step in float32, where one unit in the last place of 0.999 changes the first step by 3e-5 of its length.
+
+The tolerance of one product. Whatever the order of summation, with or without fused multiply-add, |computed - exact| <= n u / (1 - n u) x (|A| |B|)
+element by element, for n terms (Higham, Accuracy and Stability of Numerical Algorithms, section 3.5). The error here is divided by (|A| |B|); one row
+wrong by 1 % gives at least ten times the bound, TF32 three times.
+"""
+
+import functools
+import math
+
+SIDE = 28
+PIXELS = SIDE * SIDE
+CLASSES = 10
+HIDDEN = 128
+PATCH_ROWS, PATCH_COLUMNS = 14, 5
+CONTRAST = 0.8
+
+TRAINING_IMAGES = 4096
+TEST_IMAGES = 2000
+BATCH = 128
+STEPS = 300
+SHORT_STEPS = 50
+BLOCK = 10
+"""Steps whose losses are averaged into one number."""
+LEARNING_RATE = 1e-3
+DECAYS = (0.9, 0.9)
+EPSILON = 1e-3
+
+COMPARED_STEPS = 10
+LOSS_TOLERANCE = 1e-5
+WEIGHT_TOLERANCE = 1e-6
+
+PRODUCT_SIZE = 256
+UNIT_ROUNDOFF = 2.0**-24
+
+
+@functools.lru_cache(maxsize=None)
+def images(np, count, seed):
+    """`count` images as float32 (count, 28, 28) and their classes as int32 (count,), in random order."""
+    random = np.random.RandomState(seed)
+    labels = random.permutation(count) % CLASSES
+    pixels = random.standard_normal((count, SIDE, SIDE)).astype(np.float32)
+    for label in range(CLASSES):
+        top, left = PATCH_ROWS * (label // 5), 1 + PATCH_COLUMNS * (label % 5)
+        pixels[labels == label, top : top + PATCH_ROWS, left : left + PATCH_COLUMNS] += np.float32(CONTRAST)
+    return pixels, labels.astype(np.int32)
+
+
+def training_images(np):
+    """The images to train on."""
+    return images(np, TRAINING_IMAGES, seed=0)
+
+
+def test_images(np):
+    """The images to measure accuracy on."""
+    return images(np, TEST_IMAGES, seed=1)
+
+
+def batches(np, steps):
+    """`steps` batches, the same ones in the same order in every run."""
+    pixels, labels = training_images(np)
+    for step in range(steps):
+        first = step * BATCH % TRAINING_IMAGES
+        yield pixels[first : first + BATCH], labels[first : first + BATCH]
+
+
+def initial_weights(np):
+    """Kernel and bias of the two layers, float32, Glorot's uniform distribution: (784, 128), (128,), (128, 10), (10,)."""
+    random = np.random.RandomState(2)
+    weights = []
+    for inputs, outputs in ((PIXELS, HIDDEN), (HIDDEN, CLASSES)):
+        limit = math.sqrt(6.0 / (inputs + outputs))
+        weights.append(random.uniform(-limit, limit, (inputs, outputs)).astype(np.float32))
+        weights.append(np.zeros(outputs, np.float32))
+    return weights
+
+
+def expected_accuracy():
+    """The accuracy of the best possible classifier of this data, 0 to 1."""
+    distance, step = CONTRAST * math.sqrt(PATCH_ROWS * PATCH_COLUMNS), 0.01
+    total = 0.0
+    for point in range(-800, 801):
+        z = point * step
+        below = 0.5 * math.erfc(-(z + distance) / math.sqrt(2.0))
+        total += math.exp(-z * z / 2.0) * below ** (CLASSES - 1)
+    return total * step / math.sqrt(2.0 * math.pi)
+
+
+def factors(np):
+    """Two float32 matrices of 256 x 256 to multiply."""
+    random = np.random.RandomState(3)
+    shape = (PRODUCT_SIZE, PRODUCT_SIZE)
+    return random.standard_normal(shape).astype(np.float32), random.standard_normal(shape).astype(np.float32)
+
+
+def product_error(np, left, right, product):
+    """The largest |product - left right| / (|left| |right|) over all elements, computed in float64, and its bound for float32."""
+    left, right = left.astype(np.float64), right.astype(np.float64)
+    error = np.abs(product - left @ right) / (np.abs(left) @ np.abs(right))
+    rounding = left.shape[1] * UNIT_ROUNDOFF
+    return float(error.max()), rounding / (1.0 - rounding)
+
+
+def largest_difference(np, ones, others):
+    """The largest absolute difference between two lists of arrays or numbers; NaN where anything is."""
+    pairs = [np.abs(np.subtract(one, other, dtype=np.float64)).max() for one, other in zip(ones, others)]
+    return float(np.max(pairs))

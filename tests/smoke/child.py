@@ -1,0 +1,91 @@
+"""Runs the smoke-training child for real, as its parent does, and loads its modules by path, as it does itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import gpudoctor
+
+CHILD = Path(gpudoctor.__file__).parent / "smoke" / "child"
+SCRIPT = CHILD / "tensorflow_smoke.py"
+
+
+class Run(NamedTuple):
+    """What one child said and how it ended."""
+
+    status: int
+    events: list[dict[str, Any]]
+    marks: list[str]
+    output: bytes
+    errors: str
+
+    def all(self, event: str, **facts: object) -> list[dict[str, Any]]:
+        return [each for each in self.events if each["event"] == event and facts.items() <= each.items()]
+
+    def one(self, event: str, **facts: object) -> dict[str, Any]:
+        found = self.all(event, **facts)
+        assert len(found) == 1, (event, facts, found, self.errors[-3000:])
+        return found[0]
+
+    def outline(self) -> list[str]:
+        """The events in order as "begin training CPU:0", numbers left out."""
+        lines = [" ".join(filter(None, (each["event"], each.get("stage"), each.get("device")))) for each in self.events]
+        return [line for line in lines if not line.startswith("number")]
+
+
+def refuse(token: str) -> None:
+    raise AssertionError(f"{token} is not JSON")
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, CHILD / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def read_to_end(descriptor: int, into: list[bytes]) -> None:
+    with os.fdopen(descriptor, "rb") as stream:
+        into.append(stream.read())
+
+
+def run(
+    folder: Path,
+    *arguments: str,
+    patch: str = "",
+    settings: dict[str, str] | None = None,
+    python: tuple[str, ...] = (),
+    closed: bool = False,
+) -> Run:
+    """Run the child from the folder / with `patch` executed before it; `closed` starts it without standard input, output and error."""
+    (folder / "sitecustomize.py").write_text(patch, encoding="utf-8")
+    shell = ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh") if closed else ()
+    reader, writer = os.pipe()
+    command = [*shell, sys.executable, *python, str(SCRIPT), "--answer-fd", str(writer), *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(folder), **(settings or {})}
+    answers: list[bytes] = []
+    listener = threading.Thread(target=read_to_end, args=(reader, answers))
+    listener.start()
+    with (folder / "output").open("wb") as output, (folder / "errors").open("wb") as errors:
+        process = subprocess.Popen(command, cwd="/", env=environment, stdout=output, stderr=errors, pass_fds=(writer,))
+    os.close(writer)
+    status = process.wait(timeout=200)
+    listener.join()
+    lines = answers[0].decode("ascii").splitlines()
+    return Run(
+        status,
+        [json.loads(line, parse_constant=refuse) for line in lines if not line.startswith("@")],
+        [line[1:] for line in lines if line.startswith("@")],
+        (folder / "output").read_bytes(),
+        (folder / "errors").read_text(encoding="utf-8", errors="backslashreplace"),
+    )

@@ -1,0 +1,161 @@
+"""The problem that is trained on: its statistics, and the derivation of its tolerances with NumPy instead of a framework."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+Array = Any
+Product = Callable[[Array, Array], Array]
+
+ULP = 2.0**-23
+
+
+def ten_steps(
+    task: ModuleType, dtype: Any, product: Product = np.matmul, tanh_ulps: int = 0, pow_ulps: int = 0
+) -> tuple[list[float], list[Array]]:
+    """The compared steps, written down without a framework: 784-128-10, tanh, cross-entropy, Adam with its bias correction in `dtype`."""
+    weights = [each.astype(dtype) for each in task.initial_weights(np)]
+    first, second = [np.zeros_like(each) for each in weights], [np.zeros_like(each) for each in weights]
+    losses = []
+    for step, (images, labels) in enumerate(task.batches(np, task.COMPARED_STEPS), 1):
+        x = images.reshape(task.BATCH, task.PIXELS).astype(dtype)
+        hidden = np.tanh(product(x, weights[0]) + weights[1]) * dtype(1 + tanh_ulps * ULP)
+        outputs = product(hidden, weights[2]) + weights[3]
+        outputs = outputs - outputs.max(axis=1, keepdims=True)
+        likelihood = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
+        chosen = np.arange(task.BATCH), labels
+        losses.append(float(-np.log(likelihood[chosen]).mean()))
+        likelihood[chosen] -= 1
+        slope = likelihood / dtype(task.BATCH)
+        inner = product(slope, weights[2].T) * (1 - hidden * hidden)
+        gradients = [product(x.T, inner), inner.sum(axis=0), product(hidden.T, slope), slope.sum(axis=0)]
+        decays = [dtype(each) for each in task.DECAYS]
+        powers = [decays[0] ** dtype(step) * dtype(1 + pow_ulps * ULP), decays[1] ** dtype(step) * dtype(1 - pow_ulps * ULP)]
+        rate = dtype(task.LEARNING_RATE) * np.sqrt(1 - powers[1]) / (1 - powers[0])
+        for index, gradient in enumerate(gradients):
+            first[index] += (gradient - first[index]) * (1 - decays[0])
+            second[index] += (gradient * gradient - second[index]) * (1 - decays[1])
+            weights[index] = weights[index] - rate * first[index] / (np.sqrt(second[index]) + dtype(task.EPSILON))
+    return losses, weights
+
+
+def reordered(seed: int) -> Product:
+    random = np.random.RandomState(seed)
+
+    def product(left: Array, right: Array) -> Array:
+        order = random.permutation(left.shape[1])
+        return np.matmul(left[:, order], right[order])
+
+    return product
+
+
+def one_after_the_other(left: Array, right: Array) -> Array:
+    total = np.zeros((left.shape[0], right.shape[1]), left.dtype)
+    for term in range(left.shape[1]):
+        total += left[:, term : term + 1] * right[term : term + 1]
+    return total
+
+
+def tf32(values: Array) -> Array:
+    """float32 rounded to the ten bits of fraction that TF32 keeps."""
+    return ((np.ascontiguousarray(values).view(np.uint32) + 0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def tf32_product(left: Array, right: Array) -> Array:
+    return np.matmul(tf32(left), tf32(right))
+
+
+def wrong_row(left: Array, right: Array) -> Array:
+    result = np.matmul(left, right)
+    result[3] *= 1.01
+    return result
+
+
+@pytest.fixture(scope="module")
+def distance(task: ModuleType) -> Callable[..., tuple[float, float]]:
+    """How far float32 variants of the ten steps are from float64, or from plain float32: losses, weights."""
+    exact = functools.lru_cache(lambda dtype: ten_steps(task, dtype))
+
+    def measure(reference: Any = np.float64, **variant: Any) -> tuple[float, float]:
+        variants, references = ten_steps(task, np.float32, **variant), exact(reference)
+        return task.largest_difference(np, variants[0], references[0]), task.largest_difference(np, variants[1], references[1])
+
+    return measure
+
+
+@pytest.mark.parametrize(
+    ("variant", "loss", "weights"),
+    [
+        ({"product": np.matmul}, 7.0e-7, 6.0e-8),
+        ({"product": one_after_the_other}, 7.0e-7, 6.0e-8),
+        *(({"product": reordered(seed)}, 7.0e-7, 6.0e-8) for seed in range(4)),
+        ({"tanh_ulps": 8, "reference": np.float32}, 1.5e-6, 7.0e-8),
+        ({"pow_ulps": 10, "reference": np.float32}, 4.9e-6, 9.9e-8),
+        ({"pow_ulps": -10, "reference": np.float32}, 4.9e-6, 9.9e-8),
+    ],
+)
+def test_correct_float32_stays_well_within_the_tolerances(
+    task: ModuleType, distance: Callable[..., tuple[float, float]], variant: dict[str, Any], loss: float, weights: float
+) -> None:
+    measured = distance(**variant)
+    assert measured[0] <= loss < task.LOSS_TOLERANCE / 2
+    assert measured[1] <= weights < task.WEIGHT_TOLERANCE / 10
+
+
+@pytest.mark.parametrize(("wrong", "loss", "weights"), [(tf32_product, 4.0e-5, 1.0e-5), (wrong_row, 1.0e-4, 2.5e-5)])
+def test_less_than_float32_is_well_outside(
+    task: ModuleType, distance: Callable[..., tuple[float, float]], wrong: Product, loss: float, weights: float
+) -> None:
+    measured = distance(product=wrong)
+    assert measured[0] >= loss > task.LOSS_TOLERANCE * 3
+    assert measured[1] >= weights > task.WEIGHT_TOLERANCE * 3
+
+
+@pytest.mark.parametrize("product", [np.matmul, one_after_the_other, reordered(5)])
+def test_the_bound_of_a_product_holds_for_float32_in_any_order(task: ModuleType, product: Product) -> None:
+    left, right = task.factors(np)
+    error, tolerance = task.product_error(np, left, right, product(left, right))
+    assert 0 < error < tolerance
+
+
+@pytest.mark.parametrize(("product", "times"), [(wrong_row, 10), (tf32_product, 3)])
+def test_the_bound_of_a_product_is_exceeded_by_wrong_ones(task: ModuleType, product: Product, times: int) -> None:
+    left, right = task.factors(np)
+    error, tolerance = task.product_error(np, left, right, product(left, right))
+    assert error > times * tolerance
+
+
+def test_a_product_of_nan_has_no_error_that_passes(task: ModuleType) -> None:
+    left, right = task.factors(np)
+    broken = np.matmul(left, right)
+    broken[7, 9] = np.nan
+    assert math.isnan(task.product_error(np, left, right, broken)[0])
+    assert math.isnan(task.largest_difference(np, [0.0, math.nan, 0.0], [0.0, 0.0, 0.0]))
+
+
+def test_the_expected_accuracy_is_that_of_the_best_classifier(task: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best classifier compares the brightness of the ten rectangles; a fainter contrast makes its errors countable."""
+    assert 0.99998 < task.expected_accuracy() < 1
+    monkeypatch.setattr(task, "CONTRAST", 0.4)
+    pixels, labels = task.images(np, 20_000, seed=11)
+    rectangles = pixels[:, :, 1:26].reshape(-1, 2, task.PATCH_ROWS, 5, task.PATCH_COLUMNS)
+    measured = (rectangles.sum(axis=(2, 4)).reshape(-1, task.CLASSES).argmax(axis=1) == labels).mean()
+    expected = task.expected_accuracy()
+    assert 0.9 < expected < 0.97
+    assert abs(measured - expected) < 4 * math.sqrt(expected * (1 - expected) / len(labels))
+
+
+def test_the_images_are_the_same_everywhere(task: ModuleType) -> None:
+    pixels, labels = task.training_images(np)
+    assert (pixels.shape, pixels.dtype, labels.dtype) == ((4096, 28, 28), np.float32, np.int32)
+    assert labels[:8].tolist() == [2, 1, 7, 3, 8, 5, 1, 9]
+    assert float(pixels[0, 0, 0]) == pytest.approx(0.9536322951316833, rel=1e-6)
+    assert np.abs(np.bincount(labels) - 409.6).max() < 1
+    assert not np.array_equal(pixels[:2000], task.test_images(np)[0])

@@ -1,0 +1,274 @@
+"""The TensorFlow smoke training, run for real on the CPU, healthy and broken from outside."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.smoke.child import CHILD, SCRIPT, Run
+
+Smoke = Callable[..., Run]
+
+TWO_CPUS = """
+import tensorflow as tf
+halves = [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()]
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], halves)
+"""
+NOISE = r"""
+import os
+os.write(1, b"\xff\xfe{\"event\": \"done\"}\n" * 200000)
+os.write(2, b"@half a line \xff")
+"""
+WRONG_LOSS = """
+import tensorflow as tf
+_right = tf.nn.sparse_softmax_cross_entropy_with_logits
+def wrong(labels, logits):
+    {body}
+tf.nn.sparse_softmax_cross_entropy_with_logits = wrong
+"""
+WRONG_ROW = """
+import tensorflow as tf
+_matmul = tf.matmul
+def matmul(left, right, **options):
+    factors = 1 + 0.01 * tf.one_hot(3, tf.shape(left)[0])
+    return _matmul(left, right, **options) * factors[:, None]
+tf.matmul = matmul
+"""
+NO_KERNEL_ON_THE_FIRST = """
+_matmul = tf.matmul
+def matmul(left, right, **options):
+    if left.shape == (256, 256) and left.device.endswith("CPU:0"):
+        raise tf.errors.InternalError(None, None, "the launch of a kernel failed")
+    return _matmul(left, right, **options)
+tf.matmul = matmul
+"""
+COMPILED_THE_THIRD_TIME = """
+import tensorflow as tf
+_function = tf.function
+_calls = []
+def function(body, **options):
+    _calls.append(body)
+    return _function(body, jit_compile=len(_calls) == 3, **options)
+tf.function = function
+"""
+OUTLINE = [
+    "begin import",
+    "end import",
+    "begin devices",
+    "end devices",
+    "begin kernel CPU:0",
+    "kernel CPU:0",
+    "end kernel CPU:0",
+    "begin training CPU:0",
+    "training CPU:0",
+    "end training CPU:0",
+    "begin agreement CPU:0",
+    "agreement CPU:0",
+    "end agreement CPU:0",
+    "done",
+]
+
+
+def real(value: float | str) -> float:
+    return float(value)
+
+
+def within(agreement: dict[str, Any]) -> bool:
+    return bool(
+        real(agreement["max_loss_difference"]) <= agreement["loss_tolerance"]
+        and real(agreement["max_weight_difference"]) <= agreement["weight_tolerance"]
+    )
+
+
+def on(number: int) -> str:
+    return f"/job:localhost/replica:0/task:0/device:CPU:{number}"
+
+
+@pytest.fixture(scope="module")
+def healthy(smoke: Smoke) -> Run:
+    return smoke("--devices", "cpu")
+
+
+@pytest.fixture(scope="module")
+def two(smoke: Smoke) -> Run:
+    """Two logical CPUs, much noise, and a loss that is too large by one part in ten thousand on the second."""
+    body = "return _right(labels, logits) * (1.0001 if 'CPU:1' in tf.identity(logits).device else 1.0)"
+    return smoke("--devices", "cpu", patch=NOISE + TWO_CPUS + WRONG_LOSS.format(body=body))
+
+
+def test_the_stages_come_in_order(healthy: Run) -> None:
+    assert healthy.outline() == OUTLINE
+    assert healthy.status == 0
+    assert all(event["seconds"] >= 0 for event in healthy.all("end"))
+    assert healthy.marks[0] == "importing TensorFlow"
+    assert healthy.output == b""
+
+
+def test_the_import_says_what_was_imported(healthy: Run) -> None:
+    facts = healthy.one("end", stage="import")
+    assert facts["version"].startswith("2.")
+    assert facts["keras"][0] in "23"
+    assert facts["built_with_cuda"] is facts["build"]["is_cuda_build"]
+    assert (facts["set_aside"], facts["legacy_keras"]) == ([], False)
+
+
+def test_the_devices_are_described(healthy: Run) -> None:
+    facts = healthy.one("end", stage="devices")
+    assert {"name": "CPU:0", "kind": "cpu", "model": None, "compute_capability": None} in facts["devices"]
+    assert facts["training_on"] == [{"device": "CPU:0", "logical": "/device:CPU:0", "short": False}]
+
+
+def test_the_first_kernel_is_right(healthy: Run) -> None:
+    kernel = healthy.one("kernel")
+    assert kernel["ran_on"] == on(0)
+    assert 0 < kernel["error"] < kernel["tolerance"] < 2e-5
+
+
+def test_the_training_learns_what_this_data_gives(healthy: Run) -> None:
+    training = healthy.one("training")
+    assert training["losses"][0] == pytest.approx(2.0487, rel=1e-3)
+    assert training["losses"][-1] == pytest.approx(0.0013, abs=2e-4)
+    assert training["expected_accuracy"] == pytest.approx(0.99999, abs=1e-5)
+    assert training["accuracy"] >= 0.998
+    assert (training["steps"], training["samples"], len(training["losses"])) == (300, 38400, 30)
+    assert training["samples_per_second"] == pytest.approx(299 * 128 / training["seconds"])
+
+
+def test_the_training_says_where_it_ran(healthy: Run) -> None:
+    training = healthy.one("training")
+    assert training["placement"] == {"variables": [on(0)], "gradients": [on(0)], "outputs": [on(0)]}
+    assert training["logical"] == "/device:CPU:0"
+
+
+def test_the_losses_come_while_it_trains(healthy: Run) -> None:
+    numbers = healthy.all("number", name="loss", device="CPU:0")
+    assert [number["step"] for number in numbers] == list(range(10, 301, 10))
+    assert [number["value"] for number in numbers] == healthy.one("training")["losses"]
+
+
+def test_the_cpu_agrees_with_itself(healthy: Run) -> None:
+    agreement = healthy.one("agreement", device="CPU:0", reference="CPU", steps=10)
+    assert within(agreement)
+
+
+def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
+    """The training, the reference, and the device that is compared: the third is compiled by XLA, so its rounding is another."""
+    agreement = smoke("--devices", "cpu", patch=COMPILED_THE_THIRD_TIME).one("agreement")
+    assert agreement["max_weight_difference"] > 0
+    assert within(agreement)
+
+
+def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp_path: Path) -> None:
+    """Keras with another backend, half precision by keras.json, a muted log; and nothing is written to the home folder."""
+    keras = tmp_path / "chosen"
+    keras.mkdir()
+    (keras / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}', encoding="utf-8")
+    home = tmp_path / "home"
+    home.mkdir()
+    settings = {"KERAS_BACKEND": "torch", "KERAS_HOME": str(keras), "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": str(home)}
+    run = smoke("--devices", "cpu", settings=settings, closed=True)
+    assert run.outline() == OUTLINE
+    assert sorted(run.one("end", stage="import")["set_aside"]) == ["KERAS_BACKEND", "KERAS_HOME", "TF_CPP_MIN_LOG_LEVEL"]
+    assert run.one("training")["accuracy"] >= 0.998
+    assert list(home.rglob("*")) == []
+
+
+def test_no_bytecode_is_written_beside_the_child(healthy: Run) -> None:
+    assert healthy.status == 0
+    assert not (CHILD / "__pycache__").exists()
+
+
+def test_a_second_device_is_trained_shortly(two: Run) -> None:
+    assert [(each["device"], each["short"], each["steps"]) for each in two.all("training")] == [("CPU:0", False, 300), ("CPU:1", True, 50)]
+    short = two.one("training", device="CPU:1")
+    assert short["placement"] == {"variables": [on(1)], "gradients": [on(1)], "outputs": [on(1)]}
+    assert two.one("kernel", device="CPU:1")["ran_on"] == on(1)
+    assert short["accuracy"] >= 0.99
+    assert short["losses"][-1] < 0.06
+
+
+def test_a_small_error_on_one_device_is_seen_in_the_comparison(two: Run) -> None:
+    assert within(two.one("agreement", device="CPU:0"))
+    assert not within(two.one("agreement", device="CPU:1"))
+
+
+def test_noise_on_standard_output_and_error_does_no_harm(two: Run) -> None:
+    assert two.status == 0
+    assert two.one("done")
+    assert len(two.output) >= 4_000_000
+
+
+def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
+    run = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')"))
+    training, agreement = run.one("training"), run.one("agreement")
+    assert set(training["losses"]) == {"nan"}
+    assert (agreement["max_loss_difference"], agreement["max_weight_difference"]) == ("nan", "nan")
+    assert not within(agreement)
+    assert math.isnan(real(run.all("number")[-1]["value"]))
+    assert training["accuracy"] < 0.3
+
+
+def test_shuffled_labels_do_not_learn(smoke: Smoke) -> None:
+    body = "return _right(tf.random.shuffle(labels, seed=1), logits)"
+    training = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body=body)).one("training")
+    assert training["accuracy"] < 0.5
+    assert training["losses"][-1] > 1
+
+
+def test_one_wrong_row_of_a_product_is_seen(smoke: Smoke) -> None:
+    run = smoke("--devices", "cpu", patch=WRONG_ROW)
+    kernel = run.one("kernel")
+    assert kernel["error"] > 10 * kernel["tolerance"]
+    assert run.one("done")
+
+
+def test_a_device_that_fails_costs_only_itself(smoke: Smoke) -> None:
+    run = smoke("--devices", "cpu", "--short", "0,1", patch=TWO_CPUS + NO_KERNEL_ON_THE_FIRST)
+    failed = run.one("failed")
+    assert (failed["stage"], failed["device"], failed["error_type"]) == ("kernel", "CPU:0", "InternalError")
+    assert failed["error"].startswith("the launch of a kernel failed")
+    assert [each["device"] for each in run.all("training", short=True)] == ["CPU:1"]
+    assert run.all("done") == []
+    assert run.status == 1
+    assert "the launch of a kernel failed" in run.errors
+
+
+def test_without_tensorflow_the_import_fails(smoke: Smoke) -> None:
+    run = smoke("--devices", "cpu", python=("-S",))
+    assert run.outline() == ["begin import", "failed import"]
+    failed = run.one("failed")
+    assert (failed["error_type"], failed["error"]) == ("ModuleNotFoundError", "No module named 'tensorflow'")
+    assert run.status == 1
+
+
+def test_a_tensorflow_too_old_is_refused_with_its_version(smoke: Smoke, tmp_path: Path) -> None:
+    (tmp_path / "numpy.py").touch()
+    (tmp_path / "tensorflow.py").write_text("class test: is_built_with_cuda = staticmethod(lambda: True)\n__version__ = '1.15.5'\n")
+    run = smoke("--devices", "cpu", python=("-S",), settings={"PYTHONPATH": str(tmp_path)})
+    failed = run.one("failed", stage="import")
+    assert (failed["version"], failed["built_with_cuda"]) == ("1.15.5", True)
+    assert "2.4 or newer" in failed["error"]
+
+
+def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices(smoke: Smoke) -> None:
+    run = smoke("--devices", "0,1", settings={"CUDA_VISIBLE_DEVICES": ""})
+    failed = run.one("failed", stage="devices")
+    assert failed["error"] == "TensorFlow lists 0 GPUs, so none has the index 0."
+    assert [device["name"] for device in failed["devices"]] == ["CPU:0"]
+    assert run.status == 1
+
+
+def test_it_ends_when_nobody_listens() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, str(SCRIPT), "--answer-fd", str(writer), "--devices", "cpu"]
+    ended = subprocess.run(command, cwd="/", pass_fds=(writer,), capture_output=True, timeout=60, check=False)
+    os.close(writer)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")
