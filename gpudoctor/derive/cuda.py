@@ -1,0 +1,86 @@
+"""Which CUDA a framework would run with, and which driver that takes: the wheel's own files first, then the matrix."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python
+from gpudoctor.versions import Version
+
+
+class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
+    """The CUDA that a framework's build wants, and the oldest drivers for it."""
+
+    version: Version
+    where: str
+    cudnn: Version | Missing
+    cudnn_where: str = ""
+    floor: Version | Missing
+    """The oldest Linux driver that runs it: under minor-version compatibility where CUDA has that, else the exact one."""
+    exact_floor: Version | Missing
+    """The oldest Linux driver that serves all of it, PTX included."""
+    floor_where: str = ""
+    disagreement: str = ""
+    """What another source says, where it says something else."""
+
+
+_UNKNOWN_FLOOR = Missing(Cause.NOT_STATED, "the compatibility matrix has no driver floor for this CUDA")
+
+
+def _row(framework: Framework, python: Python | Missing, matrix: Matrix) -> FrameworkRelease | None:
+    """What the matrix knows of this release."""
+    if not isinstance(framework.version, Fact):
+        return None
+    interpreter = python.version if isinstance(python, Python) and isinstance(python.version, str) else None
+    parsed = versions.parse(interpreter) if interpreter else None
+    return matrix.resolve(framework.distribution, framework.version.value, python=parsed.short if parsed else None).row
+
+
+def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
+    """A version, where it was read, and the disagreement: the framework's own word outranks the matrix."""
+    said = versions.parse(own.value) if isinstance(own, Fact) else None
+    where = f"matrix: {row.distribution} {row.release} ({', '.join(row.source)})" if row is not None else ""
+    if said is None or not isinstance(own, Fact):
+        return known, where if known is not None else "", ""
+    clash = known is not None and known.major != 0 and _differs(said, known)
+    return said, own.where, f"{where} says {known}" if clash else ""
+
+
+def _differs(said: Version, known: Version) -> bool:
+    """Whether two versions differ in the parts that both state ("9" and "9.3.0" do not)."""
+    parts = min(said.text.count("."), known.text.count("."), 1) + 1
+    return said[:parts] != known[:parts]
+
+
+def _floors(cuda: Version, matrix: Matrix) -> tuple[Version | Missing, Version | Missing, str]:
+    known = matrix.driver_floor(cuda)
+    if known is None:
+        return _UNKNOWN_FLOOR, _UNKNOWN_FLOOR, ""
+    exact = known.exact or _UNKNOWN_FLOOR
+    return known.minor_version_floor or exact, exact, f"matrix: CUDA {cuda.short} ({', '.join(known.source)})"
+
+
+def effective_cuda(framework: Framework, python: Python | Missing, matrix: Matrix) -> EffectiveCuda | Missing:
+    """The CUDA `framework` would run with; absent where its build has none, not-stated where nothing says."""
+    if framework.cuda_build is False:
+        return Missing(Cause.ABSENT, f"{framework.distribution} is built without CUDA")
+    row = _row(framework, python, matrix)
+    if row is not None and row.accelerator == "cpu" and not isinstance(framework.built_with_cuda, Fact):
+        return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
+    cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
+    if cuda is None:
+        return Missing(Cause.NOT_STATED, f"neither {framework.distribution}'s own files nor the matrix say which CUDA it was built with")
+    cudnn, cudnn_where, cudnn_clash = _settle(framework.built_with_cudnn, row.cudnn if row else None, row)
+    floor, exact, floor_where = _floors(cuda, matrix)
+    return EffectiveCuda(
+        version=cuda,
+        where=where,
+        cudnn=cudnn or Missing(Cause.NOT_STATED, "no source says which cuDNN it was built with"),
+        cudnn_where=cudnn_where,
+        floor=floor,
+        exact_floor=exact,
+        floor_where=floor_where,
+        disagreement="; ".join(filter(None, (disagreement, cudnn_clash))),
+    )

@@ -1,0 +1,57 @@
+"""The driver's version and the CUDA it serves, settled from the places that state them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Libcuda, Missing, Nvml, Snapshot
+from gpudoctor.versions import Version
+
+
+class Driver(msgspec.Struct, frozen=True):
+    """The NVIDIA driver as programs meet it. Under WSL the version is that of the Windows driver."""
+
+    version: Version
+    where: str
+    cuda_served: Version | Missing
+    """The newest CUDA it serves: what nvidia-smi prints as "CUDA Version"."""
+    cuda_where: str = ""
+
+
+def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Every place that states the driver's version, the one that serves programs first."""
+    found = []
+    if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.driver_version, str):
+        found.append((snapshot.nvml.driver_version, "NVML"))
+    if isinstance(snapshot.kernel_driver, KernelDriver) and isinstance(snapshot.kernel_driver.version, Fact):
+        found.append((snapshot.kernel_driver.version.value, snapshot.kernel_driver.version.where))
+    return found
+
+
+def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[Version | Missing, str]:
+    """libcuda is the authority, as it is what a program calls; then NVML; then what the matrix knows of the branch."""
+    places = ((snapshot.libcuda, "cuDriverGetVersion"), (snapshot.libcuda_unmasked, "cuDriverGetVersion"), (snapshot.nvml, "NVML"))
+    for section, where in places:
+        if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):
+            parsed = versions.parse(section.cuda_served)
+            if parsed is not None:
+                return parsed, where
+    branch = matrix.driver(version)
+    if branch is not None and branch.cuda_served is not None:
+        return branch.cuda_served, f"matrix: branch {branch.branch}"
+    return Missing(Cause.NOT_STATED, f"neither libcuda nor NVML said which CUDA the driver {version} serves"), ""
+
+
+def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
+    """The driver, or why its version is not known."""
+    for text, where in _stated(snapshot):
+        version = versions.parse(text)
+        if version is not None:
+            served, cuda_where = _cuda_served(snapshot, version, matrix)
+            return Driver(version, where, served, cuda_where)
+    for section in (snapshot.kernel_driver, snapshot.nvml):
+        if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
+            return section
+    return Missing(Cause.ABSENT, "no loaded NVIDIA driver states its version")

@@ -1,0 +1,169 @@
+"""One GPU from its many appearances: PCI bus, kernel driver, NVML and CUDA, joined by PCI address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+
+from gpudoctor.derive.site import Site
+from gpudoctor.findings import Subject, SubjectKind
+from gpudoctor.snapshot import (
+    Cause,
+    CudaDevice,
+    DeviceNodes,
+    KernelDriver,
+    Libcuda,
+    Missing,
+    Node,
+    Nvml,
+    NvmlGpu,
+    Pci,
+    PciDevice,
+    ProcGpu,
+    Snapshot,
+)
+
+NVIDIA = "10de"
+_NOT_THERE = Missing(Cause.ABSENT, "not listed")
+_Seen = TypeVar("_Seen", NvmlGpu, CudaDevice)
+
+
+class Gpu(msgspec.Struct, frozen=True, kw_only=True):
+    """One GPU and what each layer knows of it; absent: that layer was asked and does not list it."""
+
+    key: str
+    pci: PciDevice | Missing
+    proc: ProcGpu | Missing
+    node: Node | Missing
+    nvml: NvmlGpu | Missing
+    cuda: CudaDevice | Missing
+    """As a program in the examined environment sees it."""
+    cuda_unmasked: CudaDevice | Missing
+    """As it would without CUDA_VISIBLE_DEVICES; the same as `cuda` where that is not set."""
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(SubjectKind.GPU, self.key)
+
+    @property
+    def name(self) -> str | Missing:
+        for layer in (self.nvml, self.cuda_unmasked, self.cuda):
+            if not isinstance(layer, Missing) and isinstance(layer.name, str):
+                return layer.name
+        return self.proc.model if isinstance(self.proc, ProcGpu) else _NOT_THERE
+
+    @property
+    def label(self) -> str:
+        """How to call it to a person: index, name, address."""
+        index = f"GPU {self.nvml.index}" if isinstance(self.nvml, NvmlGpu) else "GPU"
+        name = f" {self.name}" if isinstance(self.name, str) else ""
+        return f"{index}{name} at {self.key}"
+
+    @property
+    def minor(self) -> int | Missing:
+        """N of its /dev/nvidiaN."""
+        for layer in (self.nvml, self.proc):
+            if not isinstance(layer, Missing) and isinstance(layer.minor, int):
+                return layer.minor
+        return _NOT_THERE
+
+    @property
+    def set_aside(self) -> bool:
+        """Bound to vfio-pci: it was handed to a guest on purpose."""
+        return isinstance(self.pci, PciDevice) and self.pci.driver == "vfio-pci"
+
+
+def is_gpu(device: PciDevice) -> bool:
+    """Whether a PCI function is an NVIDIA display or 3D controller, which is how its GPUs show."""
+    return device.vendor == NVIDIA and device.class_code.startswith("03")
+
+
+def _by_address(items: Iterable[_Seen]) -> dict[str, _Seen]:
+    """The first of each address: MIG instances share that of their GPU."""
+    found: dict[str, _Seen] = {}
+    for item in items:
+        if isinstance(item.address, str):
+            found.setdefault(item.address, item)
+    return found
+
+
+def _devices(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing]:
+    """The CUDA devices by address, and what to say of a GPU that is not among them."""
+    if isinstance(section, Missing):
+        return {}, section
+    if isinstance(section.devices, Missing):
+        return {}, section.devices
+    return _by_address(section.devices), _NOT_THERE
+
+
+class _Join:
+    """The layers of one snapshot by PCI address."""
+
+    def __init__(self, snapshot: Snapshot, site: Site) -> None:
+        self.pci = {}
+        self.no_pci = snapshot.pci if isinstance(snapshot.pci, Missing) else _NOT_THERE
+        if isinstance(snapshot.pci, Pci):
+            self.pci = {device.address: device for device in snapshot.pci.devices if is_gpu(device)}
+        self.proc: dict[str, ProcGpu] = {}
+        if isinstance(snapshot.kernel_driver, KernelDriver) and not isinstance(snapshot.kernel_driver.gpus, Missing):
+            self.proc = {gpu.address: gpu for gpu in snapshot.kernel_driver.gpus}
+        nodes = snapshot.device_nodes.nodes if isinstance(snapshot.device_nodes, DeviceNodes) else ()
+        self.nodes = {node.path: node for node in nodes}
+        self.no_node = snapshot.device_nodes if isinstance(snapshot.device_nodes, Missing) else _NOT_THERE
+        gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else snapshot.nvml
+        self.no_nvml = gpus if isinstance(gpus, Missing) else _NOT_THERE
+        listed = () if isinstance(gpus, Missing) else gpus
+        self.nvml = _by_address(listed)
+        self.cuda, self.no_cuda = _devices(snapshot.libcuda)
+        self.unmasked, self.no_unmasked = (
+            (self.cuda, self.no_cuda) if _not_asked(snapshot.libcuda_unmasked) else _devices(snapshot.libcuda_unmasked)
+        )
+        if site.container:
+            self._forget_the_hosts()
+        self._place_the_lost([gpu for gpu in listed if not isinstance(gpu.address, str)])
+
+    def _forget_the_hosts(self) -> None:
+        """In a container /sys shows the host's GPUs; ours are those with a device node, or that NVML or CUDA open."""
+        given = {address for address, gpu in self.proc.items() if f"/dev/nvidia{gpu.minor}" in self.nodes}
+        ours = given | set(self.nvml) | set(self.cuda) | set(self.unmasked)
+        self.pci = {address: device for address, device in self.pci.items() if address in ours}
+        self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
+
+    def _place_the_lost(self, lost: list[NvmlGpu]) -> None:
+        """NVML counts GPUs that it cannot open, without address; it numbers by address, so they take the unclaimed ones in order."""
+        bound = [address for address, device in self.pci.items() if device.driver == "nvidia"]
+        unclaimed = sorted((set(bound) | set(self.proc)) - set(self.nvml))
+        for number, gpu in enumerate(lost):
+            key = unclaimed[number] if len(lost) == len(unclaimed) else f"nvml:{gpu.index}"
+            self.nvml[key] = gpu
+
+    def gpu(self, key: str) -> Gpu:
+        proc = self.proc.get(key, _NOT_THERE)
+        nvml = self.nvml.get(key, self.no_nvml)
+        bare = Gpu(
+            key=key,
+            pci=self.pci.get(key, self.no_pci),
+            proc=proc,
+            node=self.no_node,
+            nvml=nvml,
+            cuda=self.cuda.get(key, self.no_cuda),
+            cuda_unmasked=self.unmasked.get(key, self.no_unmasked),
+        )
+        return msgspec.structs.replace(bare, node=self.nodes.get(f"/dev/nvidia{bare.minor}", self.no_node))
+
+    def keys(self) -> list[str]:
+        return sorted({*self.pci, *self.proc, *self.nvml, *self.cuda, *self.unmasked})
+
+
+def _not_asked(value: object) -> bool:
+    return isinstance(value, Missing) and value.cause is Cause.NOT_ASKED
+
+
+def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
+    """Every GPU that any layer shows and that is this machine's (or this container's), by address."""
+    join = _Join(snapshot, site)
+    return tuple(join.gpu(key) for key in join.keys())
+
+

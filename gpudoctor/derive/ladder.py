@@ -1,0 +1,199 @@
+"""On which rung each GPU got lost: what was seen of every rung, for every GPU."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.site import Site
+from gpudoctor.derive.training import judge, kernel_right
+from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
+from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, Smoke, Snapshot, Training
+
+_UNSEEN = {
+    Cause.ABSENT: RungState.FAILED,
+    Cause.LOST: RungState.FAILED,
+    Cause.FAILED: RungState.FAILED,
+    Cause.NOT_ASKED: RungState.NOT_ASKED,
+    Cause.NOT_STATED: RungState.NOT_ASKED,
+}
+
+
+def _unseen(rung: Rung, missing: Missing) -> Step:
+    return Step(rung, _UNSEEN.get(missing.cause, RungState.NOT_SHOWN), missing.reason)
+
+
+class Ladder(msgspec.Struct, frozen=True):
+    """One row a GPU."""
+
+    rows: tuple[LadderRow, ...]
+
+    def state(self, key: str, rung: Rung) -> RungState:
+        row = next(row for row in self.rows if row.subject.key == key)
+        return next(step.state for step in row.steps if step.rung is rung)
+
+    def proven(self, key: str, rung: Rung) -> bool:
+        """Whether this rung, or one above it, was proven for this GPU: who trains has a working driver."""
+        row = next((row for row in self.rows if row.subject.key == key), None)
+        return row is not None and any(step.state is RungState.PROVEN and step.rung >= rung for step in row.steps)
+
+    def on_some_gpu(self, rung: Rung) -> bool:
+        return any(self.proven(row.subject.key, rung) for row in self.rows)
+
+
+def _slot(gpu: Gpu, site: Site) -> Step:
+    if not site.has_pci:
+        return Step(Rung.SLOT, RungState.NOT_APPLICABLE, "no PCI bus shows the GPU on this platform")
+    if not isinstance(gpu.pci, Missing):
+        return Step(Rung.SLOT, RungState.PROVEN, f"PCI device {gpu.pci.vendor}:{gpu.pci.device}")
+    return Step(Rung.SLOT, RungState.NOT_SHOWN, gpu.pci.reason)
+
+
+def _kernel_driver(gpu: Gpu, site: Site) -> Step:
+    rung = Rung.KERNEL_DRIVER
+    if not site.has_pci:
+        return Step(rung, RungState.NOT_APPLICABLE, "the GPU's driver is not a Linux kernel module here")
+    if not isinstance(gpu.proc, Missing) or (not isinstance(gpu.nvml, Missing) and isinstance(gpu.nvml.address, str)):
+        return Step(rung, RungState.PROVEN, "bound by the nvidia module")
+    if isinstance(gpu.pci, Missing):
+        return _unseen(rung, gpu.pci)
+    if gpu.set_aside:
+        return Step(rung, RungState.NOT_APPLICABLE, "set aside for a guest (vfio-pci)")
+    if isinstance(gpu.pci.driver, Missing):
+        return _unseen(rung, gpu.pci.driver)
+    state = RungState.PROVEN if gpu.pci.driver == "nvidia" else RungState.FAILED
+    return Step(rung, state, f"bound by {gpu.pci.driver}")
+
+
+def _node(gpu: Gpu, site: Site) -> Step:
+    rung = Rung.DEVICE_NODE
+    if not site.has_pci:
+        return Step(rung, RungState.NOT_APPLICABLE, "reached through another device here")
+    if not isinstance(gpu.node, Missing):
+        if gpu.node.accessible is False:
+            return Step(rung, RungState.FAILED, f"{gpu.node.path} may not be opened")
+        return Step(rung, RungState.PROVEN, gpu.node.path)
+    if not isinstance(gpu.nvml, Missing) and isinstance(gpu.nvml.address, str):
+        return Step(rung, RungState.PROVEN, "NVML opened it")
+    if isinstance(gpu.minor, Missing) and gpu.node.reason == "not listed":
+        return Step(rung, RungState.NOT_SHOWN, "which /dev/nvidiaN is its own is not known")
+    return _unseen(rung, gpu.node)
+
+
+def _nvml(gpu: Gpu, section: Nvml | Missing) -> Step:
+    if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
+        return Step(Rung.NVML, RungState.FAILED, f"{section.init.name}: {section.init.text}")
+    if isinstance(gpu.nvml, Missing):
+        return _unseen(Rung.NVML, gpu.nvml)
+    if isinstance(gpu.nvml.address, Missing):
+        return _unseen(Rung.NVML, gpu.nvml.address)
+    return Step(Rung.NVML, RungState.PROVEN, f"index {gpu.nvml.index}")
+
+
+def _libcuda(gpu: Gpu, section: Libcuda | Missing) -> Step:
+    if not isinstance(gpu.cuda, Missing):
+        return Step(Rung.LIBCUDA, RungState.PROVEN, f"CUDA device {gpu.cuda.ordinal}")
+    if not isinstance(gpu.cuda_unmasked, Missing):
+        return Step(Rung.LIBCUDA, RungState.MASKED, "hidden by CUDA_VISIBLE_DEVICES")
+    if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
+        return Step(Rung.LIBCUDA, RungState.FAILED, f"cuInit: {section.init.name} ({section.init.code})")
+    return _unseen(Rung.LIBCUDA, gpu.cuda)
+
+
+class _Smokes:
+    """What the smoke trainings show of one GPU."""
+
+    def __init__(self, smokes: tuple[Smoke, ...], gpu: Gpu) -> None:
+        self.smokes = smokes
+        self.key = gpu.key
+        self.trouble = "; ".join(
+            f"{smoke.framework}: {stage.name} {stage.state}" for smoke in smokes for stage in smoke.stages if stage.state != "done"
+        )
+        self.skipped = next((reason for smoke in smokes for reason in smoke.skipped if self.key in reason), "")
+
+    def step(self, rung: Rung, good: str, bad: str) -> Step:
+        if good:
+            return Step(rung, RungState.PROVEN, good)
+        if self.skipped:
+            return Step(rung, RungState.NOT_SHOWN, self.skipped)
+        if bad or self.trouble:
+            return Step(rung, RungState.FAILED, bad or self.trouble)
+        return Step(rung, RungState.NOT_SHOWN, "no framework reported it")
+
+    def kernels(self) -> list[tuple[str, Kernel]]:
+        return [(smoke.framework, kernel) for smoke in self.smokes for kernel in smoke.kernels if kernel.address == self.key]
+
+    def trainings(self) -> list[tuple[str, Training]]:
+        return [(smoke.framework, training) for smoke in self.smokes for training in smoke.trainings if training.address == self.key]
+
+    def steps(self) -> tuple[Step, ...]:
+        kernels, trainings = self.kernels(), self.trainings()
+        seen = [
+            smoke.framework
+            for smoke in self.smokes
+            if not isinstance(smoke.devices, Missing) and any(device.address == self.key for device in smoke.devices)
+        ]
+        judged = [(framework, judge(training)) for framework, training in trainings]
+        return (
+            self.step(
+                Rung.KERNEL_RAN,
+                ", ".join(framework for framework, kernel in kernels if kernel_right(kernel)),
+                ", ".join(f"{framework}: wrong product" for framework, kernel in kernels if not kernel_right(kernel)),
+            ),
+            self.step(Rung.FRAMEWORK, ", ".join(seen), ""),
+            self.step(
+                Rung.TRAINED,
+                ", ".join(framework for framework, flaw in judged if flaw is None),
+                "; ".join(f"{framework}: {flaw.flaw.value}" for framework, flaw in judged if flaw is not None),
+            ),
+        )
+
+
+def _smoke(gpu: Gpu, section: tuple[Smoke, ...] | Missing) -> tuple[Step, ...]:
+    if isinstance(section, Missing):
+        return tuple(_unseen(rung, section) for rung in (Rung.KERNEL_RAN, Rung.FRAMEWORK, Rung.TRAINED))
+    return _Smokes(section, gpu).steps()
+
+
+def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
+    """The ladder of every GPU."""
+    return Ladder(
+        tuple(
+            LadderRow(
+                gpu.subject,
+                gpu.label,
+                (
+                    _slot(gpu, site),
+                    _kernel_driver(gpu, site),
+                    _node(gpu, site),
+                    _nvml(gpu, snapshot.nvml),
+                    _libcuda(gpu, snapshot.libcuda),
+                    *_smoke(gpu, snapshot.smoke),
+                ),
+            )
+            for gpu in gpus
+        )
+    )
+
+
+def _highest(row: LadderRow) -> Rung | None:
+    return max((step.rung for step in row.steps if step.state is RungState.PROVEN), default=None)
+
+
+def proved_to(rows: tuple[LadderRow, ...], cpu_framework: str) -> ProvedTo:
+    """The scope of what was shown; `cpu_framework` names the framework that trained on the CPU of a machine without GPU."""
+    if not rows:
+        text = f"trained on the CPU ({cpu_framework}), no GPU" if cpu_framework else "nothing was proven"
+        return ProvedTo(Rung.TRAINED if cpu_framework else None, 0, 0, text)
+    highest = [rung for rung in map(_highest, rows) if rung is not None]
+    if not highest:
+        return ProvedTo(None, 0, len(rows), f"nothing was proven on {len(rows)} {_gpus(len(rows))}")
+    top = max(highest)
+    count = sum(rung == top for rung in highest)
+    return ProvedTo(top, count, len(rows), f"proved to {top} on {count} of {len(rows)} {_gpus(len(rows))}")
+
+
+def _gpus(count: int) -> str:
+    return "GPU" if count == 1 else "GPUs"
+
+

@@ -1,0 +1,85 @@
+"""What a smoke training proves: place, falling loss, accuracy, agreement with the CPU."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from gpudoctor.snapshot import Agreement, Kernel, Missing, Training
+
+LOSS_MUST_FALL_TO = 0.1
+"""Share of the first loss. The data is separable: fifty steps go to 0.02 of it, and labels learnt by heart stay above 0.2."""
+ACCURACY_MARGIN = 0.02
+"""How far accuracy may lie below what this data gives: fifty steps come within 0.001 on two thousand unseen images."""
+
+
+class Flaw(str, enum.Enum):
+    """What is wrong with a training, worst first."""
+
+    WRONG_PLACE = "it did not run where it was asked to"
+    NOT_FINITE = "its loss is not a finite number"
+    DISAGREES = "its first steps differ from the CPU's"
+    NOT_COMPARED = "its first steps were not compared with the CPU's"
+    DID_NOT_LEARN = "its loss did not fall or its accuracy stayed low"
+    NO_STEPS = "it made no steps"
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """A flaw and the numbers that show it."""
+
+    flaw: Flaw
+    detail: str
+
+
+def on_device(device: str, places: tuple[str, ...]) -> bool:
+    """Whether every place is `device`; frameworks write places long ("/job:localhost/…/device:GPU:0")."""
+    return bool(places) and all(place.upper().endswith(device.upper()) for place in places)
+
+
+def disagrees(agreement: Agreement) -> bool:
+    """Whether the differences exceed what rounding explains; a number that is not finite always does."""
+    pairs = ((agreement.loss_difference, agreement.loss_tolerance), (agreement.weight_difference, agreement.weight_tolerance))
+    return any(not isinstance(difference, int | float) or not difference <= tolerance for difference, tolerance in pairs)
+
+
+def judge(training: Training) -> Judgement | None:
+    """What is wrong with `training`; None: it proves that its device trains."""
+    if not on_device(training.device, training.placed_on):
+        return Judgement(Flaw.WRONG_PLACE, f"asked for {training.device}, ran on {', '.join(training.placed_on) or 'no stated device'}")
+    if not training.losses:
+        return Judgement(Flaw.NO_STEPS, "no loss was reported")
+    odd = next((step for step, loss in enumerate(training.losses, 1) if not isinstance(loss, int | float)), None)
+    if odd is not None:
+        return Judgement(Flaw.NOT_FINITE, f"loss number {odd} of {len(training.losses)} is {training.losses[odd - 1]}")
+    if isinstance(training.agreement, Agreement) and disagrees(training.agreement):
+        found = training.agreement
+        return Judgement(
+            Flaw.DISAGREES,
+            f"after {found.steps} steps losses differ by {found.loss_difference} (tolerance {found.loss_tolerance:.2g}) "
+            f"and weights by {found.weight_difference} (tolerance {found.weight_tolerance:.2g})",
+        )
+    return _learning(training) or _compared(training)
+
+
+def _compared(training: Training) -> Judgement | None:
+    missing = training.agreement
+    return Judgement(Flaw.NOT_COMPARED, missing.reason) if isinstance(missing, Missing) else None
+
+
+def _learning(training: Training) -> Judgement | None:
+    first, last, accuracy = training.losses[0], training.losses[-1], training.accuracy
+    assert isinstance(first, int | float)  # noqa: S101 -- judge() has seen to it
+    fell = isinstance(last, int | float) and last <= first * LOSS_MUST_FALL_TO
+    accurate = isinstance(accuracy, int | float) and accuracy >= training.expected_accuracy - ACCURACY_MARGIN
+    if fell and accurate:
+        return None
+    return Judgement(
+        Flaw.DID_NOT_LEARN,
+        f"loss went from {first:.3g} to {last}, accuracy is {accuracy} where this data gives {training.expected_accuracy:.2f}",
+    )
+
+
+def kernel_right(kernel: Kernel) -> bool:
+    """Whether a first product ran on its device and is right."""
+    return on_device(kernel.device, (kernel.ran_on,)) and isinstance(kernel.error, int | float) and kernel.error <= kernel.tolerance

@@ -1,0 +1,50 @@
+"""What CUDA_VISIBLE_DEVICES leaves of the machine's GPUs, by comparing CUDA's answers with and without it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.snapshot import Libcuda, Missing, Snapshot, Variables
+
+VARIABLE = "CUDA_VISIBLE_DEVICES"
+
+
+class Visibility(msgspec.Struct, frozen=True):
+    """The variable's value, and how many devices CUDA shows with and without it."""
+
+    value: str
+    shown: int
+    there: int
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The devices that the value names; "" names none, and so does everything from -1 on."""
+        named = []
+        for entry in (part.strip() for part in self.value.split(",")):
+            if not entry or entry.startswith("-"):
+                break
+            named.append(entry)
+        return tuple(named)
+
+
+def _count(section: Libcuda | Missing) -> int | Missing:
+    """How many devices CUDA shows; none where cuInit says that there is no device."""
+    if isinstance(section, Missing):
+        return section
+    if not isinstance(section.init, Missing) and section.init.name == "CUDA_ERROR_NO_DEVICE":
+        return 0
+    return section.devices if isinstance(section.devices, Missing) else len(section.devices)
+
+
+def visibility(snapshot: Snapshot) -> Visibility | Missing | None:
+    """None where the variable is not set; Missing where CUDA could not be asked both ways."""
+    if isinstance(snapshot.variables, Missing):
+        return snapshot.variables
+    assert isinstance(snapshot.variables, Variables)  # noqa: S101 -- for mypy
+    value = snapshot.variables.values.get(VARIABLE)
+    if value is None:
+        return None
+    shown, there = _count(snapshot.libcuda), _count(snapshot.libcuda_unmasked)
+    if isinstance(shown, Missing):
+        return shown
+    return there if isinstance(there, Missing) else Visibility(value, shown, there)

@@ -1,0 +1,38 @@
+"""The diagnosis: pure rules over what was observed. The same snapshot, matrix and wishes give the same diagnosis, byte for byte."""
+
+from __future__ import annotations
+
+from gpudoctor.derive import Facts, proved_to
+from gpudoctor.diagnose.causality import excuse, fold
+from gpudoctor.diagnose.choose import choose
+from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
+from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Snapshot
+
+__all__ = ["RULES", "Rule", "choose", "diagnose"]
+
+
+def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Diagnosis:
+    """What is wrong, why, what that follows from, and what was proven.
+
+    Raises UsageError where the policy chooses rules that do not exist, or none.
+    """
+    facts = Facts(snapshot, matrix, policy)
+    runs = run_all(choose(rules, policy.only, policy.skip), facts)
+    findings = fold(runs)
+    outcomes = tuple(excuse(run, findings) for run in runs)
+    because = unproven(facts)
+    answer = verdict(findings, because)
+    return Diagnosis(
+        verdict=answer,
+        exit_code=exit_code(answer, policy, outcomes, snapshot),
+        proved_to=proved_to(facts.ladder.rows, facts.cpu_framework),
+        findings=findings,
+        outcomes=outcomes,
+        ladder=facts.ladder.rows,
+        because=because,
+    )

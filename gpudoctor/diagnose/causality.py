@@ -1,0 +1,102 @@
+"""Which finding explains which: root causes and consequences, as data."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+from gpudoctor.diagnose.engine import Run
+from gpudoctor.findings import Confidence, Finding, Outcome, OutcomeKind, Rung, Severity, Subject, SubjectKind
+
+
+class Join(str, enum.Enum):
+    """What cause and effect must share."""
+
+    GPU = "same GPU"
+    FRAMEWORK = "same framework"
+    MACHINE = "machine"
+
+
+class Explains(msgspec.Struct, frozen=True):
+    """Where `cause` is found, `effect` follows from it."""
+
+    cause: str
+    effect: str
+    join: Join = Join.MACHINE
+
+
+def _explains(cause: str, *effects: str, join: Join = Join.MACHINE) -> tuple[Explains, ...]:
+    return tuple(Explains(cause, effect, join) for effect in effects)
+
+
+_SMOKE = ("smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
+
+CAUSALITY: tuple[Explains, ...] = (
+    *_explains("no-gpu", "no-driver", "cuda-init-fails", "cuda-visible-devices-masked", *_SMOKE),
+    *_explains("no-driver", "driver-library-mismatch", "device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("driver-library-mismatch", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("driver-hung", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("container-no-gpu-access", "no-driver", "device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
+    *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
+    *_explains("cuda-init-fails", *_SMOKE),
+    *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
+)
+"""The table; a test proves that it has no cycle and names only rules that exist."""
+
+
+def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
+    if join is Join.MACHINE:
+        return True
+    kind = SubjectKind.GPU if join is Join.GPU else SubjectKind.FRAMEWORK
+    return cause.kind is effect.kind is kind and cause.key == effect.key
+
+
+def _causes(effect: Finding, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """The findings beneath which `effect` folds: as severe at least, and not merely possible."""
+    joins = {row.cause: row.join for row in CAUSALITY if row.effect == effect.name}
+    return tuple(
+        cause.id
+        for cause in findings
+        if cause.name in joins
+        and cause.severity >= effect.severity
+        and cause.confidence > Confidence.POSSIBLE
+        and _joined(cause.subject, effect.subject, joins[cause.name])
+    )
+
+
+def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
+    return (-finding.severity.position, -finding.confidence.position, finding.breaks.position, finding.id)
+
+
+def fold(runs: list[Run]) -> tuple[Finding, ...]:
+    """All findings, each with what explains it: root causes first, by severity, confidence, lowest rung and code."""
+    found = tuple(finding for run in runs for finding in run.findings)
+    explained = (msgspec.structs.replace(finding, because_of=_causes(finding, found)) for finding in found)
+    return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), *_worst_first(finding))))
+
+
+def _about_same(cause: Subject, other: Subject) -> bool:
+    return cause.kind in {SubjectKind.MACHINE, SubjectKind.ENVIRONMENT} or cause == other
+
+
+def excuse(run: Run, findings: tuple[Finding, ...]) -> Outcome:
+    """The outcome of a run; where it could not tell because a lower rung is broken, with the finding that says so."""
+    if run.outcome.kind is not OutcomeKind.COULD_NOT_TELL or run.lacking is None:
+        return run.outcome
+    return msgspec.structs.replace(run.outcome, because_of=tuple(_breaking(run.lacking, run.outcome.subject, findings)))
+
+
+def _breaking(rung: Rung, subject: Subject, findings: tuple[Finding, ...]) -> list[str]:
+    return [
+        finding.id
+        for finding in findings
+        if finding.severity is Severity.ERROR
+        and finding.confidence > Confidence.POSSIBLE
+        and not finding.because_of
+        and finding.breaks <= rung
+        and _about_same(finding.subject, subject)
+    ]

@@ -1,0 +1,92 @@
+"""Runs rules over subjects: every rule and subject has an outcome, and a crash in one hides no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive import Facts
+from gpudoctor.diagnose.provide import About, argument
+from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, parameters
+from gpudoctor.findings import Finding, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
+from gpudoctor.snapshot import Cause
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What one rule said of one subject, and the rung whose failure explains where it could not tell."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+    lacking: Rung | None = None
+
+
+def run_all(rules: tuple[Rule, ...], facts: Facts) -> list[Run]:
+    """Every rule for every subject of its kind."""
+    return [_run(rule, about, facts) for rule in rules for about in _subjects(rule, facts)]
+
+
+def _subjects(rule: Rule, facts: Facts) -> Iterator[About]:
+    if rule.about is SubjectKind.GPU:
+        yield from facts.hardware
+    elif rule.about is SubjectKind.FRAMEWORK:
+        yield from facts.frameworks
+    else:
+        yield None
+
+
+def _subject(rule: Rule, about: About) -> Subject:
+    if rule.about is SubjectKind.GPU:
+        return Subject(rule.about, getattr(about, "key", ""))
+    return Subject(rule.about, getattr(about, "name", ""))
+
+
+def _run(rule: Rule, about: About, facts: Facts) -> Run:
+    subject = _subject(rule, about)
+    problems: list[Problem] = []
+    kind, reason, lacking = OutcomeKind.PASSED, "", None
+    try:
+        arguments = {parameter.name: argument(parameter, facts, about) for parameter in parameters(rule.body)}
+        for problem in rule.body(**arguments):
+            problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
+    except CouldNotTell as ignorance:
+        asked = ignorance.missing.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}
+        kind = OutcomeKind.COULD_NOT_TELL if asked else OutcomeKind.NOT_ASKED
+        reason, lacking = ignorance.missing.reason, ignorance.rung
+    except NotApplicable as nothing:
+        kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
+    except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
+        kind, reason = OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"
+    findings = tuple(_stamp(rule, subject, problem, number, facts) for number, problem in enumerate(problems))
+    if findings and kind is not OutcomeKind.CRASHED:
+        kind = OutcomeKind.FOUND
+    return Run(Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason), findings, lacking)
+
+
+def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: Facts) -> Finding:
+    severity = problem.severity or rule.severity
+    if rule.predicts and _refuted(subject, rule.breaks, facts):
+        severity = Severity.NOTE
+    place = f":{subject.key}" if subject.key else ""
+    return Finding(
+        id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
+        code=rule.code,
+        name=rule.name,
+        subject=subject,
+        severity=severity,
+        confidence=problem.confidence,
+        title=rule.title,
+        message=problem.message,
+        breaks=rule.breaks,
+        evidence=problem.evidence,
+        fixes=problem.fixes,
+    )
+
+
+def _refuted(subject: Subject, breaks: Rung, facts: Facts) -> bool:
+    """Whether the rung that a rule predicts to fail was seen to work for the same subject."""
+    if subject.kind is SubjectKind.GPU:
+        return facts.ladder.proven(subject.key, breaks)
+    if subject.kind is SubjectKind.FRAMEWORK:
+        return facts.trains(subject.key)
+    return facts.ladder.on_some_gpu(breaks)

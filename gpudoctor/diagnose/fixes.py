@@ -1,0 +1,41 @@
+"""Fixes that several rules offer, spelt for the distribution and the environment at hand."""
+
+from __future__ import annotations
+
+import shlex
+
+from gpudoctor.derive import Site
+from gpudoctor.findings import Fix
+from gpudoctor.snapshot import Missing, Python
+
+ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
+VERIFY_DRIVER = "nvidia-smi"
+
+_INSTALL_DRIVER = {
+    "ubuntu": "sudo ubuntu-drivers install",
+    "debian": "sudo apt install nvidia-driver firmware-misc-nonfree",
+    "rhel": "sudo dnf module install nvidia-driver:latest-dkms",
+    "fedora": "sudo dnf install akmod-nvidia",
+    "arch": "sudo pacman -S nvidia-open",
+    "suse": "sudo zypper install nvidia-open-driver-G06-signed-kmp-default nvidia-compute-utils-G06",
+}
+"""By the ID or ID_LIKE of /etc/os-release, as each distribution's own documentation has it."""
+_DRIVER_ELSEWHERE = "https://www.nvidia.com/drivers has the installer, and your distribution most likely a package."
+
+
+def install_driver(site: Site, wanted: str = "the NVIDIA driver") -> Fix:
+    """How to install or renew the driver here; inside a container it is the host's to do."""
+    if site.container:
+        return Fix(f"Install {wanted} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT))
+    if site.on_wsl:
+        return Fix(f"Install {wanted} in Windows, never in WSL: {_DRIVER_ELSEWHERE}", needs=(DOWNLOAD,), verify=VERIFY_DRIVER)
+    command = next((_INSTALL_DRIVER[name] for name in site.distribution if name in _INSTALL_DRIVER), "")
+    title = f"Install {wanted}, then reboot" if command else f"Install {wanted}: {_DRIVER_ELSEWHERE}"
+    return Fix(title, command, (ROOT, DOWNLOAD, REBOOT), VERIFY_DRIVER)
+
+
+def install_package(python: Python | Missing, requirement: str, *, replace: str = "") -> str:
+    """The command that installs `requirement` into the examined environment, after removing `replace` where that is named."""
+    executable = shlex.quote(python.executable) if isinstance(python, Python) else "python"
+    install = f"{executable} -m pip install {shlex.quote(requirement)}"
+    return f"{executable} -m pip uninstall -y {shlex.quote(replace)} && {install}" if replace else install

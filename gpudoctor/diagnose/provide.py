@@ -1,0 +1,77 @@
+"""Hands each rule what it asks for, by type: sections of the snapshot and effective facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudoctor.derive import Driver, EffectiveCuda, Facts, Gpu, Hardware, Ladder, Site, Visibility
+from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Parameter
+from gpudoctor.findings import Policy, Rung
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    DeviceNodes,
+    Framework,
+    Host,
+    KernelDriver,
+    Libcuda,
+    Missing,
+    Nvml,
+    Pci,
+    Python,
+    Smoke,
+    Snapshot,
+)
+
+About = Gpu | Framework | None
+"""What one run of a rule is about; None for machine and environment."""
+
+
+def _smoke(facts: Facts, about: About) -> object:
+    """The smoke training of the framework that the rule is about."""
+    trained = facts.snapshot.smoke
+    if isinstance(trained, Missing):
+        return trained
+    return next((smoke for smoke in trained if isinstance(about, Framework) and smoke.framework == about.name), NOT_ASKED)
+
+
+def _effective_cuda(facts: Facts, about: About) -> object:
+    return facts.effective_cuda(about) if isinstance(about, Framework) else None
+
+
+PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
+    Snapshot: (lambda facts, _: facts.snapshot, None),
+    Host: (lambda facts, _: facts.snapshot.host, None),
+    Python: (lambda facts, _: facts.snapshot.python, None),
+    Pci: (lambda facts, _: facts.snapshot.pci, Rung.SLOT),
+    KernelDriver: (lambda facts, _: facts.snapshot.kernel_driver, Rung.KERNEL_DRIVER),
+    DeviceNodes: (lambda facts, _: facts.snapshot.device_nodes, Rung.DEVICE_NODE),
+    Nvml: (lambda facts, _: facts.snapshot.nvml, Rung.NVML),
+    Libcuda: (lambda facts, _: facts.snapshot.libcuda, Rung.LIBCUDA),
+    Smoke: (_smoke, Rung.FRAMEWORK),
+    Driver: (lambda facts, _: facts.driver, Rung.KERNEL_DRIVER),
+    Visibility: (lambda facts, _: facts.visibility, Rung.LIBCUDA),
+    Site: (lambda facts, _: facts.site, None),
+    Hardware: (lambda facts, _: facts.hardware, None),
+    Ladder: (lambda facts, _: facts.ladder, None),
+    Policy: (lambda facts, _: facts.policy, None),
+    Matrix: (lambda facts, _: facts.matrix, None),
+    Facts: (lambda facts, _: facts, None),
+    Gpu: (lambda _, about: about, None),
+    Framework: (lambda _, about: about, None),
+    EffectiveCuda: (_effective_cuda, None),
+}
+"""What a rule may ask for, and the rung whose failure explains that it is missing."""
+
+
+def argument(parameter: Parameter, facts: Facts, about: About) -> object:
+    """The value for one parameter; ends the rule where it is needed and missing, or where it does not exist for this subject."""
+    provide, rung = PROVIDERS[parameter.type]
+    value = provide(facts, about)
+    if parameter.optional:
+        return value
+    if isinstance(value, Missing):
+        raise CouldNotTell(value, rung)
+    if value is None:
+        raise NotApplicable(f"no {parameter.name} here")
+    return value

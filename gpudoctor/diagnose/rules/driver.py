@@ -1,0 +1,216 @@
+"""GD2: kernel driver, device nodes, NVML and libcuda, as far as versions and permissions go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive import Driver, EffectiveCuda, Hardware, Site
+from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, Libcuda, Missing, Nvml, Pci, PciDevice, Python, Status
+
+
+@rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1")
+def no_driver(pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, site: Site) -> Iterator[Problem]:
+    """An NVIDIA GPU is on the PCI bus and no NVIDIA kernel driver is loaded.
+
+    ## Why it matters
+    Everything above the PCI bus goes through the kernel driver: device nodes, NVML, CUDA, every framework. Without it NVML says
+    "Driver Not Loaded", CUDA says "no CUDA-capable device is detected", and frameworks fall back to the CPU, mostly in silence.
+
+    ## What to do
+    Where the driver's libraries are installed, load the module; if that fails it was not built for the running kernel, is blocked
+    by Secure Boot, or another driver holds the GPU, and the kernel's log says which. Where nothing is installed, install the
+    driver. In a container, do this on the host.
+
+    ## References
+    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+    if not site.has_pci:
+        not_applicable("the GPU's driver is not a Linux kernel module on this platform")
+    mine = [device for device in pci.devices if is_gpu(device) and device.driver != "vfio-pci"]
+    if not mine:
+        not_applicable("no NVIDIA GPU is on the PCI bus for a driver to drive")
+    version = kernel_driver if isinstance(kernel_driver, Missing) else kernel_driver.version
+    if not isinstance(version, Missing):
+        return
+    if version.cause is not Cause.ABSENT:
+        need(version, Rung.KERNEL_DRIVER)
+    installed = isinstance(nvml, Nvml)
+    state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
+    load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,), VERIFY_DRIVER)
+    yield Problem(
+        message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
+        evidence=(
+            Evidence("NVIDIA kernel driver", "not loaded", "/proc/driver/nvidia/version, /sys/module/nvidia"),
+            *(_binding(device) for device in mine[:1]),
+            *_nvml_said(nvml),
+        ),
+        fixes=(load, install_driver(site)) if installed and not site.container else (install_driver(site),),
+    )
+
+
+def _binding(device: PciDevice) -> Evidence:
+    bound = device.driver if isinstance(device.driver, str) else device.driver.reason
+    return Evidence("driver bound to the GPU", bound, f"/sys/bus/pci/devices/{device.address}/driver")
+
+
+def _nvml_said(nvml: Nvml | Missing) -> tuple[Evidence, ...]:
+    if isinstance(nvml, Missing):
+        return (Evidence("NVML", nvml.reason, "libnvidia-ml.so.1"),)
+    if isinstance(nvml.init, Status):
+        return (Evidence("nvmlInit", f"{nvml.init.code} {nvml.init.text}", _library(nvml)),)
+    return ()
+
+
+def _library(section: Nvml | Libcuda) -> str:
+    return section.library if isinstance(section.library, str) else "the driver's library"
+
+
+_RM_MISMATCH, _SYSTEM_DRIVER_MISMATCH = 18, 803
+
+
+@rule("GD202", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1")
+def driver_library_mismatch(
+    nvml: Nvml | Missing, libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, site: Site
+) -> Iterator[Problem]:
+    """The loaded kernel driver and the driver's libraries are of different versions.
+
+    ## Why it matters
+    Kernel module and libraries are one product in two halves that must be the same release. An upgrade replaces the files at once,
+    but the old module stays in the kernel until it is unloaded; from then on NVML and CUDA refuse to start.
+
+    ## What to do
+    Reboot: then the module of the installed release is loaded. Reinstalling the driver does not help, the files are in order.
+    Without a reboot: end every process that uses the GPU, unload the modules and load them again. To keep it from happening during
+    work, hold the driver's packages back from unattended upgrades.
+
+    ## References
+    - https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
+    """
+    if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
+        if nvml.cause is libcuda.cause is Cause.ABSENT:
+            not_applicable("the loader finds no library of the driver")
+        need(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
+    module = _module_version(kernel_driver)
+    library = _library_version(nvml)
+    said = _code(nvml) == _RM_MISMATCH
+    cuda_said = _code(libcuda) == _SYSTEM_DRIVER_MISMATCH and bool(module and library and module != library)
+    if not (said or cuda_said):
+        return
+    where = "NVML" if said else "cuInit"
+    restart = Fix("Restart the container so that it is given the host's current libraries; if that does not help, reboot the host.")
+    reboot = Fix("Reboot, which loads the installed release's module", "sudo reboot", (ROOT, REBOOT), VERIFY_DRIVER)
+    reload = Fix(
+        "Or, without a reboot and with no process using the GPU, reload the modules",
+        "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
+        (ROOT,),
+        VERIFY_DRIVER,
+    )
+    yield Problem(
+        message=f"{where} reports that the kernel driver ({module or 'version not readable'}) and its libraries "
+        f"({library or 'version not readable'}) do not match; the driver was most likely upgraded without a reboot.",
+        evidence=(
+            *_nvml_said(nvml),
+            Evidence("version of the loaded kernel module", module or "not readable", "/proc/driver/nvidia/version"),
+            Evidence("version of the libraries", library or "not readable", _library(nvml) if isinstance(nvml, Nvml) else "NVML"),
+        ),
+        fixes=(restart,) if site.container else (reboot, reload),
+    )
+
+
+def _code(section: Nvml | Libcuda | Missing) -> int:
+    return section.init.code if isinstance(section, Nvml | Libcuda) and isinstance(section.init, Status) else 0
+
+
+def _module_version(section: KernelDriver | Missing) -> str:
+    return section.version.value if isinstance(section, KernelDriver) and isinstance(section.version, Fact) else ""
+
+
+def _library_version(nvml: Nvml | Missing) -> str:
+    """The driver release of libnvidia-ml: NVML's own version is the CUDA major, a dot, and the release ("12.550.163.01")."""
+    if isinstance(nvml, Missing) or isinstance(nvml.nvml_version, Missing):
+        return ""
+    return nvml.nvml_version.partition(".")[2]
+
+
+@rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+def driver_too_old(
+    framework: Framework, effective: EffectiveCuda | Missing, driver: Driver | Missing, hardware: Hardware, site: Site, python: Python | Missing
+) -> Iterator[Problem]:
+    """The driver is older than the CUDA that the framework was built with needs.
+
+    ## Why it matters
+    A framework brings its own CUDA runtime, and every CUDA release needs a driver of some age. With an older one the runtime
+    refuses to start (error 35, "CUDA driver version is insufficient for CUDA runtime version") and the framework uses the CPU.
+    Since CUDA 11 one driver floor serves all minor releases of a major one; before, each release had its own.
+
+    The "CUDA Version" that nvidia-smi prints is the newest CUDA the driver serves. No toolkit has to be installed for it.
+
+    ## What to do
+    Renew the driver, or install a build of the framework for the CUDA that the driver serves.
+
+    ## References
+    - https://docs.nvidia.com/deploy/cuda-compatibility/
+    - https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
+    """
+    if isinstance(effective, Missing):
+        if effective.cause is Cause.ABSENT:
+            not_applicable(effective.reason)
+        need(effective)
+        return
+    if isinstance(driver, Missing):
+        if not hardware and driver.cause is Cause.ABSENT:
+            not_applicable("there is neither a GPU nor a driver")
+        need(driver, Rung.KERNEL_DRIVER)
+        return
+    short, floor, floor_where = _too_old(effective, driver, site)
+    if not short:
+        return
+    served = f", which serves CUDA {driver.cuda_served.short}" if isinstance(driver.cuda_served, versions.Version) else ""
+    version = framework.version.value if isinstance(framework.version, Fact) else ""
+    yield Problem(
+        message=f"{framework.name} {version} is built with CUDA {effective.version.short}, which needs {floor}; "
+        f"this machine has {driver.version}{served}.",
+        evidence=(
+            Evidence("CUDA the framework was built with", str(effective.version), effective.where),
+            Evidence("driver", str(driver.version), driver.where),
+            Evidence("needed", floor, floor_where),
+        ),
+        fixes=(install_driver(site, floor), _older_build(framework, driver, python)),
+    )
+
+
+def _too_old(effective: EffectiveCuda, driver: Driver, site: Site) -> tuple[bool, str, str]:
+    """Whether the driver is too old, what is needed, and who says so.
+
+    Linux drivers are held against the release's floor. A Windows driver behind WSL counts differently; there the CUDA that it
+    serves must be of the same major release, or newer than the build's where CUDA had no minor-version compatibility (before 11).
+    """
+    if not site.on_wsl:
+        floor = need(effective.floor)
+        return driver.version < floor, f"a driver of at least {floor}", effective.floor_where
+    served = need(driver.cuda_served, Rung.LIBCUDA)
+    wanted = effective.version
+    enough = served.major >= wanted.major if wanted.major >= _MINOR_COMPATIBILITY_SINCE else served >= wanted
+    return not enough, f"a Windows driver that serves CUDA {wanted.major}", driver.cuda_where
+
+
+_MINOR_COMPATIBILITY_SINCE = 11
+"""CUDA's first major release with minor-version compatibility, by its Compatibility guide."""
+
+
+def _older_build(framework: Framework, driver: Driver, python: Python | Missing) -> Fix:
+    served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "the driver's CUDA"
+    title = f"Or install a {framework.name} that was built for CUDA {served} or older"
+    if framework.name == "torch":
+        executable = python.executable if isinstance(python, Python) else "python"
+        return Fix(title, f"uv pip install --python {executable} --reinstall torch --torch-backend=auto", (DOWNLOAD,))
+    if framework.name == "jax" and isinstance(driver.cuda_served, versions.Version):
+        return Fix(title, install_package(python, f"jax[cuda{driver.cuda_served.major}]"), (DOWNLOAD,))
+    return Fix(title + ".", needs=(DOWNLOAD,))
+
+

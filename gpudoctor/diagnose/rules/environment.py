@@ -1,0 +1,142 @@
+"""GD5, GD6 and GD7: the framework's build, whether there is one, and the settings that hide a GPU from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site, Visibility
+from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python, Snapshot
+from gpudoctor.versions import Version
+
+
+@rule("GD501", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+def cpu_only_build(
+    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, facts: Facts, python: Python | Missing
+) -> Iterator[Problem]:
+    """The framework's build has no CUDA.
+
+    ## Why it matters
+    Frameworks are published with and without CUDA, under the same or nearly the same name. A build without it never uses a GPU,
+    whatever driver and libraries are installed, and most say nothing. For JAX the CUDA half is a plugin of its own.
+
+    It is an error where no other framework of the environment could use the GPU, else a warning.
+
+    ## What to do
+    Replace it by a build with CUDA. Nothing below the framework has to change.
+
+    ## References
+    - https://www.tensorflow.org/install/pip
+    - https://pytorch.org/get-started/locally/
+    - https://docs.jax.dev/en/latest/installation.html
+    """
+    if not hardware:
+        not_applicable("there is no NVIDIA GPU that a CUDA build could use")
+    if not isinstance(effective, Missing):
+        return
+    if effective.cause is not Cause.ABSENT:
+        need(effective)
+    version = framework.version.value if isinstance(framework.version, Fact) else ""
+    others = [one for one in facts.frameworks if one.name != framework.name and isinstance(facts.effective_cuda(one), EffectiveCuda)]
+    rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
+    yield Problem(
+        message=f"{framework.distribution} {version} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU.",
+        severity=Severity.WARNING if others else None,
+        evidence=(Evidence("build", effective.reason, _where(framework)),),
+        fixes=(_cuda_build(framework, python, facts.driver),),
+    )
+
+
+def _where(framework: Framework) -> str:
+    return framework.location if isinstance(framework.location, str) else framework.distribution
+
+
+def _cuda_build(framework: Framework, python: Python | Missing, driver: Driver | Missing) -> Fix:
+    """How to get a build with CUDA, of the same release where that is possible."""
+    release = framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
+    pin = f"=={release}" if release else ""
+    if framework.name == "tensorflow":
+        replace = framework.distribution if framework.distribution != "tensorflow" else ""
+        verify = "python -c 'import tensorflow as tf; print(tf.config.list_physical_devices(\"GPU\"))'"
+        return Fix("Install TensorFlow with CUDA", install_package(python, f"tensorflow[and-cuda]{pin}", replace=replace), (DOWNLOAD,), verify)
+    if framework.name == "jax":
+        served = driver.cuda_served if isinstance(driver, Driver) else None
+        major = served.major if isinstance(served, Version) else 12
+        verify = "python -c 'import jax; print(jax.devices())'"
+        return Fix("Install JAX's CUDA plugin", install_package(python, f"jax[cuda{min(major, 13)}]{pin}"), (DOWNLOAD,), verify)
+    executable = python.executable if isinstance(python, Python) else "python"
+    command = f"uv pip install --python {executable} --reinstall torch{pin} --torch-backend=auto"
+    return Fix("Install PyTorch with CUDA", command, (DOWNLOAD,), "python -c 'import torch; print(torch.cuda.is_available())'")
+
+
+@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
+def framework_missing(snapshot: Snapshot, policy: Policy, python: Python | Missing) -> Iterator[Problem]:
+    """No framework is installed in the examined environment.
+
+    ## Why it matters
+    Training was to be proven, and there is nothing to train with: the check could only look at the driver. Most often another
+    environment was meant.
+
+    ## What to do
+    Name the environment with `--python`, or activate it, or install a framework into this one.
+
+    ## References
+    - https://www.tensorflow.org/install/pip
+    """
+    if need(snapshot.frameworks):
+        return
+    named = f"{python.executable} ({python.why})" if isinstance(python, Python) else "the examined environment"
+    look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
+    yield Problem(
+        message=f"Neither TensorFlow, PyTorch nor JAX is installed in {named}.",
+        severity=Severity.NOTE if look_only else None,
+        evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
+        fixes=(
+            Fix("Examine the environment that you train with", "gpudoctor check --python PATH"),
+            Fix("Or install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,)),
+        ),
+    )
+
+
+@rule("GD701", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
+def cuda_visible_devices_masked(visibility: Visibility, site: Site) -> Iterator[Problem]:
+    """CUDA_VISIBLE_DEVICES hides GPUs from every CUDA program.
+
+    ## Why it matters
+    CUDA shows a program only the devices that this variable names, and stops at the first entry that names none. Set to nothing or
+    to -1 it hides all. A list that names fewer devices than there are is normal, and how schedulers allot them.
+
+    ## What to do
+    Unset it, or correct the list; `nvidia-smi -L` shows what there is. In a scheduler's job do not unset it: ask for a GPU.
+
+    ## References
+    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
+    """
+    if not visibility.there:
+        not_applicable("CUDA shows no GPU without the variable either")
+    value = f"{VARIABLE}={visibility.value!r}" if visibility.value else f"{VARIABLE} is set and empty"
+    if visibility.shown and visibility.shown >= len(visibility.entries):
+        return
+    if visibility.shown:
+        first = visibility.entries[visibility.shown]
+        message = f"{value} names {len(visibility.entries)} devices, CUDA shows {visibility.shown}: {first!r} names none and ends the list."
+    else:
+        message = f"{value}, and so CUDA shows none of {visibility.there} {'GPU' if visibility.there == 1 else 'GPUs'}."
+    yield Problem(
+        message=message,
+        severity=Severity.WARNING if visibility.shown else None,
+        evidence=(
+            Evidence(VARIABLE, visibility.value or "empty", "environment"),
+            Evidence("devices that CUDA shows", f"{visibility.shown}, without the variable {visibility.there}", "cuInit, cuDeviceGetCount"),
+        ),
+        fixes=(_unmask(site),),
+    )
+
+
+def _unmask(site: Site) -> Fix:
+    if site.scheduler:
+        return Fix(f"{site.scheduler} sets this variable: ask it for a GPU (in Slurm --gres=gpu:1) and do not unset it.")
+    return Fix(f"Unset it, here and where your shell or service sets it: grep -rs {VARIABLE} ~/.profile ~/.bashrc", f"unset {VARIABLE}")

@@ -1,0 +1,156 @@
+"""GD9: what the smoke training showed that nothing below it explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Flaw, Hardware, judge, on_device
+from gpudoctor.derive.training import kernel_right
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Missing, Smoke, StageState, Training
+
+_READ_LOG = Fix("Read the framework's own log", "gpudoctor check --format json | python -m json.tool | less")
+
+
+@rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware) -> Iterator[Problem]:
+    """The framework computes on the CPU although the machine has a GPU.
+
+    ## Why it matters
+    Frameworks fall back to the CPU when they cannot use the GPU, mostly with no more than a line in a log. Training works, ten to a
+    hundred times slower. The place of every variable, gradient and output was asked of the framework itself.
+
+    ## What to do
+    The framework's log, kept with this finding, mostly names the library or the error that made it give up.
+
+    ## References
+    - https://www.tensorflow.org/guide/gpu
+    """
+    if not hardware:
+        not_applicable("there is no NVIDIA GPU")
+    strayed = [one for one in smoke.trainings if one.device.startswith("GPU") and not on_device(one.device, one.placed_on)]
+    devices = need(smoke.devices, Rung.FRAMEWORK)
+    blind = not any(device.kind == "gpu" for device in devices)
+    if not blind and not strayed:
+        return
+    if blind and smoke.skipped:
+        not_applicable("every GPU was left alone")
+    seen = ", ".join(device.name for device in devices) or "no device"
+    message = (
+        f"{smoke.framework} lists no GPU, only {seen}."
+        if blind
+        else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
+    )
+    yield Problem(message=message, evidence=(Evidence("devices", seen, smoke.framework), *_log(smoke)), fixes=(_READ_LOG,))
+
+
+def _log(smoke: Smoke) -> tuple[Evidence, ...]:
+    if isinstance(smoke.output, Missing):
+        return ()
+    lines = [line.strip() for line in smoke.output.splitlines() if line.strip()]
+    return tuple(Evidence("log", line[:300], f"{smoke.framework}'s output") for line in lines[-3:])
+
+
+def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[tuple[Training, str]]:
+    for training in smoke.trainings:
+        judgement = judge(training)
+        if judgement is not None and judgement.flaw in flaws:
+            yield training, judgement.detail
+
+
+@rule("GD902", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
+    """The arithmetic on the device is wrong.
+
+    ## Why it matters
+    A product differed from its float64 reference, the first steps of a training from the same steps on the CPU, or a loss was not
+    a number, by more than rounding explains. Whatever is trained here cannot be trusted.
+
+    ## What to do
+    Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. All bad points
+    to the framework or a library: try another release.
+
+    ## References
+    - https://docs.nvidia.com/deploy/xid-errors/
+    """
+    for kernel in smoke.kernels:
+        if on_device(kernel.device, (kernel.ran_on,)) and not kernel_right(kernel):
+            yield Problem(
+                message=f"{smoke.framework}: a product on {kernel.device} is off by {kernel.error}, rounding explains {kernel.tolerance:.2g}.",
+                evidence=(Evidence("largest relative error", str(kernel.error), kernel.device),),
+                fixes=(_READ_LOG,),
+            )
+    for training, detail in _flawed(smoke, {Flaw.NOT_FINITE, Flaw.DISAGREES}):
+        yield Problem(
+            message=f"{smoke.framework} on {training.device}: {detail}.",
+            evidence=(Evidence("training", detail, training.device),),
+            fixes=(_READ_LOG,),
+        )
+
+
+@rule("GD903", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_did_not_learn(smoke: Smoke) -> Iterator[Problem]:
+    """The smoke training ran and did not learn.
+
+    ## Why it matters
+    The images are generated so that their classes are separable and the network is known to learn them. Where loss does not fall or
+    accuracy stays low although no product was seen to be wrong, gradients or updates are.
+
+    ## What to do
+    Run the check again; if it repeats, try another release of the framework.
+
+    ## References
+    - https://www.tensorflow.org/guide/core/mlp_core
+    """
+    for training, detail in _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}):
+        yield Problem(
+            message=f"{smoke.framework} on {training.device}: {detail}.",
+            evidence=(Evidence("training", detail, training.device),),
+            fixes=(_READ_LOG,),
+        )
+
+
+def _ended(smoke: Smoke, states: set[StageState]) -> Iterator[Problem]:
+    for stage in smoke.stages:
+        if stage.state in states:
+            why = stage.error if isinstance(stage.error, str) else "no reason given"
+            yield Problem(
+                message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}",
+                evidence=(Evidence("stage", stage.name, smoke.framework), *_log(smoke)),
+                fixes=(_READ_LOG,),
+            )
+
+
+@rule("GD904", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_crashed(smoke: Smoke) -> Iterator[Problem]:
+    """The smoke training ended in an error or a crash.
+
+    ## Why it matters
+    The framework raised, or its process died, in the stage named here. The same will happen to any training.
+
+    ## What to do
+    The stage and the framework's last words say where to look: import points to the installation, devices to driver and libraries,
+    the first kernel to code for this GPU, the training to memory or libraries.
+
+    ## References
+    - https://www.tensorflow.org/install/errors
+    """
+    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED})
+
+
+@rule("GD905", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_hung(smoke: Smoke) -> Iterator[Problem]:
+    """The smoke training stopped making progress.
+
+    ## Why it matters
+    A stage gave no sign of life for far longer than any machine needs for it. A driver that does not answer, a library that
+    compiles for minutes, or a deadlock between GPUs look like this.
+
+    ## What to do
+    Look for processes that cannot be interrupted (state D) and at the kernel's log; then try again with more time.
+
+    ## References
+    - https://docs.nvidia.com/deploy/xid-errors/
+    """
+    yield from _ended(smoke, {StageState.HUNG})

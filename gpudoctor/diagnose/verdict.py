@@ -1,0 +1,75 @@
+"""From findings and rungs to the answer: ready, degraded, unknown or broken, and its exit code."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive import Facts, Gpu
+from gpudoctor.findings import Finding, LadderRow, Level, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
+from gpudoctor.snapshot import Cause, Missing, Snapshot
+
+_FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
+_CODES = {Verdict.READY: 0, Verdict.DEGRADED: 0, Verdict.BROKEN: 1, Verdict.UNKNOWN: 3}
+CRASHED = 4
+"""Exit code where a rule or a probe of ours crashed; a broken machine (1) outranks it."""
+
+
+def required(policy: Policy) -> Rung | None:
+    """The rung that must be proven for every GPU; touch proves what look does until kernels are launched without a framework."""
+    if policy.level is None:
+        return None
+    return Rung.LIBCUDA if policy.level is Level.TOUCH else policy.level.must_prove
+
+
+def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
+    """Why the required rung was not shown for one GPU; empty where it was, or where none is asked of this GPU."""
+    steps = {step.rung: step for step in row.steps}
+    if gpu.set_aside or steps[Rung.LIBCUDA].state is RungState.MASKED:
+        return ""
+    step = steps[rung]
+    return "" if step.state in _FINE else step.detail or step.state.value
+
+
+def unproven(facts: Facts) -> str:
+    """Which required rung was not shown, and why; empty where all were."""
+    rung = required(facts.policy)
+    if rung is None:
+        return ""
+    if facts.hardware:
+        reasons = [reason for gpu, row in zip(facts.hardware, facts.ladder.rows, strict=True) if (reason := _unshown(gpu, row, rung))]
+        if not reasons and not facts.ladder.on_some_gpu(rung):
+            return f"the rung “{rung}” was not shown on any GPU"
+        return "; ".join(f"the rung “{rung}” was not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
+    if facts.policy.allow_cpu:
+        return "" if facts.cpu_framework or rung < Rung.KERNEL_RAN else "no framework was shown to train on the CPU"
+    return "no GPU was seen"
+
+
+def _gpus(count: int) -> str:
+    return "1 GPU" if count == 1 else f"{count} GPUs"
+
+
+def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
+    """The answer, given the findings and what was left unproven."""
+    worst = max((finding.severity for finding in findings), default=Severity.NOTE)
+    if worst is Severity.ERROR:
+        return Verdict.BROKEN
+    if because:
+        return Verdict.UNKNOWN
+    return Verdict.DEGRADED if worst is Severity.WARNING else Verdict.READY
+
+
+def exit_code(answer: Verdict, policy: Policy, outcomes: tuple[Outcome, ...], snapshot: Snapshot) -> int:
+    """What the process ends with; see the table in the README."""
+    if answer is Verdict.BROKEN:
+        return _CODES[answer]
+    if any(outcome.kind is OutcomeKind.CRASHED for outcome in outcomes) or _probe_crashed(snapshot):
+        return CRASHED
+    if answer is Verdict.DEGRADED and policy.fail_on <= Severity.WARNING:
+        return _CODES[Verdict.BROKEN]
+    return _CODES[answer]
+
+
+def _probe_crashed(snapshot: Snapshot) -> bool:
+    sections = (getattr(snapshot, field.name) for field in msgspec.structs.fields(snapshot))
+    return any(isinstance(section, Missing) and section.cause is Cause.CRASHED for section in sections)

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode
+from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, training
+
+TRAINED = machine(2, smoke=(smoke(2),))
+ON_CPU = bare(smoke=(smoke(0, trainings=(training(None),)),))
+BUSY = machine(1, smoke=(smoke(1, kernels=(), trainings=(), devices=ABSENT, skipped=(f"{address(0)}: in use by 1 other process",)),))
+CRASHED_PROBE = machine(pci=Missing(Cause.CRASHED, "ValueError in the probe"))
+PASSED_THROUGH = machine(0, pci=machine(1).pci)
+
+
+def answer(snapshot: Snapshot, matrix: Matrix, **wishes: object) -> tuple[Verdict, int]:
+    diagnosis = diagnose(snapshot, matrix, Policy(**wishes))  # type: ignore[arg-type]
+    return diagnosis.verdict, diagnosis.exit_code
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "wishes", "verdict", "code"),
+    [
+        pytest.param(TRAINED, {}, Verdict.READY, 0, id="every GPU trained"),
+        pytest.param(machine(2), {"level": Level.LOOK}, Verdict.READY, 0, id="looked at and in order"),
+        pytest.param(machine(2), {"level": Level.TOUCH}, Verdict.READY, 0, id="touch asks what look does"),
+        pytest.param(machine(2), {}, Verdict.UNKNOWN, 3, id="training was not shown"),
+        pytest.param(machine(2), {"level": None}, Verdict.READY, 0, id="no rung required"),
+        pytest.param(machine(2, smoke=(smoke(1),)), {}, Verdict.UNKNOWN, 3, id="one of two GPUs trained"),
+        pytest.param(BUSY, {}, Verdict.UNKNOWN, 3, id="the GPU is in use"),
+        pytest.param(machine(frameworks=()), {}, Verdict.UNKNOWN, 3, id="no framework"),
+        pytest.param(machine(frameworks=()), {"level": Level.LOOK}, Verdict.READY, 0, id="look needs no framework"),
+        pytest.param(machine(libcuda=TIMED_OUT), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="CUDA timed out"),
+        pytest.param(machine(nvml=ABSENT), {"level": Level.LOOK}, Verdict.READY, 0, id="CUDA works without NVML"),
+        pytest.param(bare(), {}, Verdict.BROKEN, 1, id="no GPU"),
+        pytest.param(bare(pci=TIMED_OUT), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="nobody could look for a GPU"),
+        pytest.param(ON_CPU, {"allow_cpu": True}, Verdict.READY, 0, id="CPU allowed and shown"),
+        pytest.param(ON_CPU, {}, Verdict.BROKEN, 1, id="CPU shown and not allowed"),
+        pytest.param(bare(), {"allow_cpu": True}, Verdict.UNKNOWN, 3, id="CPU allowed and not shown"),
+        pytest.param(bare(), {"allow_cpu": True, "level": Level.LOOK}, Verdict.READY, 0, id="CPU allowed, nothing to train"),
+        pytest.param(machine(libcuda=ABSENT), {"allow_cpu": True}, Verdict.UNKNOWN, 3, id="the CPU excuses no GPU"),
+        pytest.param(CRASHED_PROBE, {"level": Level.LOOK}, Verdict.READY, 4, id="a probe of ours crashed"),
+    ],
+)
+def test_verdict_and_exit_code(snapshot: Snapshot, wishes: dict[str, object], verdict: Verdict, code: int, matrix: Matrix) -> None:
+    assert answer(snapshot, matrix, **wishes) == (verdict, code)
+
+
+def test_a_gpu_set_aside_for_a_guest_is_asked_for_nothing(matrix: Matrix) -> None:
+    one, both = machine(1), machine(2)
+    assert not isinstance(both.pci, Missing)
+    aside = (both.pci.devices[0], card(1, driver="vfio-pci"))
+    pci = msgspec.structs.replace(both.pci, devices=aside)
+    assert answer(msgspec.structs.replace(one, pci=pci), matrix, level=Level.LOOK) == (Verdict.READY, 0)
+
+
+def test_a_machine_whose_only_gpu_is_set_aside_proves_nothing(matrix: Matrix) -> None:
+    assert not isinstance(PASSED_THROUGH.pci, Missing)
+    pci = msgspec.structs.replace(PASSED_THROUGH.pci, devices=(card(0, driver="vfio-pci"),))
+    assert answer(msgspec.structs.replace(PASSED_THROUGH, pci=pci), matrix, level=Level.LOOK) == (Verdict.UNKNOWN, 3)
+
+
+def test_fail_on_warning(matrix: Matrix) -> None:
+    frameworks = (tensorflow(), torch(cuda_build=False))
+    degraded = machine(frameworks=frameworks)
+    assert answer(degraded, matrix, level=Level.LOOK) == (Verdict.DEGRADED, 0)
+    assert answer(degraded, matrix, level=Level.LOOK, fail_on=Severity.WARNING) == (Verdict.DEGRADED, 1)
+
+
+def test_a_green_states_its_scope(matrix: Matrix) -> None:
+    assert diagnose(TRAINED, matrix, Policy()).proved_to.text == "proved to trained on 2 of 2 GPUs"
+    looked = diagnose(machine(8), matrix, Policy(level=Level.LOOK)).proved_to
+    assert (looked.rung, looked.gpus, looked.of) == (Rung.LIBCUDA, 8, 8)
+    assert "CPU" in diagnose(ON_CPU, matrix, Policy(allow_cpu=True)).proved_to.text
+
+
+def test_unknown_says_which_rung_was_not_shown_and_why(matrix: Matrix) -> None:
+    because = diagnose(machine(8, libcuda=TIMED_OUT), matrix, Policy(level=Level.LOOK)).because
+    assert "libcuda" in because
+    assert "8 GPUs" in because
+    assert TIMED_OUT.reason in because
+
+
+@pytest.mark.parametrize("snapshot", [TRAINED, ON_CPU, BUSY, bare(), machine(2)])
+def test_a_snapshot_read_back_gives_the_same_diagnosis_byte_for_byte(snapshot: Snapshot, matrix: Matrix) -> None:
+    now, later = (msgspec.json.encode(diagnose(one, matrix, Policy())) for one in (snapshot, decode(encode(snapshot))))
+    assert now == later
+
+
+def test_only_and_skip_choose_rules(matrix: Matrix) -> None:
+    only = diagnose(bare(), matrix, Policy(only=("GD1",), skip=("gpu-count-mismatch",)))
+    assert {outcome.name for outcome in only.outcomes} == {"no-gpu"}
+    skipped = diagnose(bare(), matrix, Policy(skip=("gd101",)))
+    assert {outcome.name for outcome in skipped.outcomes} == {rule.name for rule in RULES if rule.about.value in {"machine", "environment"}} - {
+        "no-gpu"
+    } | {rule.name for rule in RULES if rule.about.value == "framework"}
+
+
+@pytest.mark.parametrize("wishes", [{"only": ("GD999",)}, {"skip": ("GD",)}, {"only": ("GD101",), "skip": ("no-gpu",)}])
+def test_a_choice_that_cannot_be_is_an_error(wishes: dict[str, tuple[str, ...]], matrix: Matrix) -> None:
+    with pytest.raises(UsageError, match=r"gpudoctor rules"):
+        diagnose(bare(), matrix, Policy(**wishes))
+
+
+def test_what_was_not_skipped_has_an_outcome(matrix: Matrix) -> None:
+    outcomes = diagnose(TRAINED, matrix, Policy()).outcomes
+    assert {outcome.name for outcome in outcomes} == {rule.name for rule in RULES}
+    assert all(outcome.kind is not OutcomeKind.CRASHED for outcome in outcomes)
