@@ -1,0 +1,13 @@
+"""The compatibility matrix: what is known of drivers, CUDA releases, frameworks and GPUs, each fact with its source.
+
+Pure: tables reach it through a reader (`gpudoctor.matrix_files` reads the shipped CSV files). What the tables do not
+hold is None, which is "unknown" and never "incompatible".
+"""
+
+from __future__ import annotations
+
+from gpudoctor.matrix.lookup import Matrix
+from gpudoctor.matrix.resolve import Resolution, Resolved
+from gpudoctor.matrix.rows import CudaRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source
+
+__all__ = ["CudaRelease", "DriverBranch", "DriverFloor", "FrameworkRelease", "GpuProduct", "Matrix", "Resolution", "Resolved", "Source"]

@@ -1,0 +1,52 @@
+"""What must hold between the tables, beyond what holds within a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.matrix import names
+from gpudoctor.matrix.lookup import Matrix
+from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
+
+
+def problems(matrix: Matrix) -> Iterator[str]:
+    """Each broken promise between rows and tables, as a sentence; none in tables that may be shipped."""
+    yield from _sources(matrix)
+    yield from _cuda(matrix)
+    yield from _gpus(matrix)
+
+
+def _sources(matrix: Matrix) -> Iterator[str]:
+    known = {source.id for source in matrix.rows(SOURCE_TABLE)}
+    used: set[str] = set()
+    for table in ALL[1:]:
+        for row in matrix.rows(table):
+            used.update(row.source)
+            yield from (
+                f"{table.name}.csv names the source {name}, which is not in sources.csv." for name in row.source if name not in known
+            )
+    yield from (f"sources.csv holds {name}, which no table names." for name in sorted(known - used))
+
+
+def _cuda(matrix: Matrix) -> Iterator[str]:
+    for row in matrix.rows(CUDA):
+        floors = ((row.driver_linux, row.minor_driver_linux), (row.driver_windows, row.minor_driver_windows))
+        for exact, minor in floors:
+            if exact is not None and minor is not None and minor > exact:
+                yield f"CUDA {row.release} has a minor-version floor {minor} above its own driver {exact}."
+    served = {row.cuda_served.short for row in matrix.rows(DRIVERS) if row.cuda_served}
+    built = {row.built_with_cuda for table in (TENSORFLOW, TORCH) for row in matrix.rows(table) if row.built_with_cuda}
+    for version in sorted(built):
+        if matrix.cuda(version) is None and version.minor:
+            yield f"A framework is built with CUDA {version}, which cuda.csv lacks."
+        if version.minor and version.short not in served:
+            yield f"A framework is built with CUDA {version}, which no branch in drivers.csv serves."
+
+
+def _gpus(matrix: Matrix) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for product in matrix.rows(GPUS):
+        for name in {names.normalise(name) for name in (product.name, *product.aliases)}:
+            if name in seen:
+                yield f"{product.name} and {seen[name]} in gpus.csv are both called {name}."
+            seen[name] = product.name

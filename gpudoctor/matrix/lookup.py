@@ -1,0 +1,93 @@
+"""The look-ups over the tables; each table is read when it is first asked for."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from gpudoctor.matrix import names
+from gpudoctor.matrix.resolve import Resolution, Resolved, resolve
+from gpudoctor.matrix.rows import CudaRelease, DriverBranch, DriverFloor, GpuProduct, Source
+from gpudoctor.matrix.table import Row, Table
+from gpudoctor.matrix.tables import CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE
+from gpudoctor.versions import Version
+
+_FIRST_WITH_MINOR_COMPATIBILITY = 11
+_BRANCH_SPAN = 5
+"""Windows drivers of branch 550 count on to 551.x and 552.x; branches begin at least this far apart since 2020."""
+
+
+class Reader(Protocol):
+    """Gives the rows of a table, sorted by its key; TableError where a row is wrong."""
+
+    def __call__(self, table: Table[Row], /) -> tuple[Row, ...]:
+        """The rows of `table`."""
+        ...
+
+
+class Matrix:
+    """The tables, read on demand and kept. None answers "unknown", never "incompatible"."""
+
+    def __init__(self, read_table: Reader) -> None:
+        self._read_table = read_table
+        self._rows: dict[str, tuple[Any, ...]] = {}
+        self._gpus: dict[str, GpuProduct] = {}
+
+    def rows(self, table: Table[Row]) -> tuple[Row, ...]:
+        """All rows of a table."""
+        if table.name not in self._rows:
+            self._rows[table.name] = self._read_table(table)
+        return self._rows[table.name]
+
+    @property
+    def date(self) -> str:
+        """The newest day on which a source was read, as an ISO date; "" where the tables name no source."""
+        return max((source.read for source in self.rows(SOURCE_TABLE)), default="")
+
+    def source(self, identifier: str) -> Source | None:
+        """The source with this id."""
+        return next((source for source in self.rows(SOURCE_TABLE) if source.id == identifier), None)
+
+    def cuda(self, version: Version) -> CudaRelease | None:
+        """The CUDA release, or the first of its minor where this update or build number (12.4.127) is not in the table."""
+        releases = [row for row in self.rows(CUDA) if row.release[:2] == version[:2]]
+        return next((row for row in releases if row.release == version), releases[0] if releases else None)
+
+    def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
+        """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
+
+        For a CUDA that is not in the tables, the floor that its major shares; None where nothing is known.
+        """
+        release = self.cuda(cuda)
+        shared = [row for row in self.rows(CUDA) if row.release.major == cuda.major >= _FIRST_WITH_MINOR_COMPATIBILITY]
+        row = release or (shared[-1] if shared else None)
+        if row is None or os not in {"linux", "windows"}:
+            return None
+        exact, minor = (row.driver_linux, row.minor_driver_linux) if os == "linux" else (row.driver_windows, row.minor_driver_windows)
+        floor = DriverFloor(cuda=cuda, os=os, exact=exact if release else None, minor_version_floor=minor, source=row.source)
+        return None if floor.exact is None and minor is None else floor
+
+    def driver(self, version: Version) -> DriverBranch | None:
+        """The branch this driver belongs to."""
+        below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
+        return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
+
+    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
+        """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
+        name = distribution.casefold().replace("_", "-")
+        table = FRAMEWORK_OF.get(name)
+        if table is None:
+            return Resolution(Resolved.NONE, why=f"no table holds {distribution}")
+        return resolve([row for row in self.rows(table) if row.distribution == name and row.platform == platform], version, python)
+
+    def gpu(self, name: str) -> GpuProduct | None:
+        """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""
+        return names.find(name, self._gpu_index())
+
+    def gpus_like(self, name: str) -> tuple[str, ...]:
+        """Up to three names of GPUs that resemble an unknown one, nearest first."""
+        return names.like(name, self._gpu_index())
+
+    def _gpu_index(self) -> dict[str, GpuProduct]:
+        if not self._gpus:
+            self._gpus = names.index(self.rows(GPUS))
+        return self._gpus

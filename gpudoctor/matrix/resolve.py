@@ -1,0 +1,113 @@
+"""Which row of a framework's table speaks for an installed version, and how closely."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.matrix.rows import FrameworkRelease
+from gpudoctor.versions import Version
+
+_WITH_LOCAL_VERSIONS = {"torch"}
+"""Distributions whose project itself publishes builds as local versions: "2.3.1+cu118", "2.3.1+cpu"."""
+
+
+class Resolved(enum.Enum):
+    """How a version was matched with a row."""
+
+    EXACT = "exact"
+    SAME_MINOR = "same-minor"
+    BRACKETED = "bracketed"
+    NONE = "none"
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """The row that speaks for a version and how it was found, or in one clause why none does.
+
+    A row found by SAME_MINOR or BRACKETED is a neighbour's: it speaks for the accelerator, CUDA, cuDNN and architectures, which
+    all neighbours share, and not for the release's own Pythons and pins. `python_published` says whether an exact row has a wheel
+    for the interpreter that was asked about; None where none was named or the row is a neighbour's.
+    """
+
+    how: Resolved
+    row: FrameworkRelease | None = None
+    why: str = ""
+    python_published: bool | None = None
+
+
+def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None) -> Resolution:
+    """Matches `version` with the rows of one distribution and platform, sorted by release.
+
+    A pre-release, a nightly, a vendor's build and anything newer or older than the rows match nothing: such a build is judged by
+    its own files.
+    """
+    public, _, local = version.strip().partition("+")
+    release = final_release(public)
+    if release is None:
+        return _nothing(f"{version} is no final release")
+    if not rows:
+        return _nothing("no release of it for this platform is known")
+    if release > rows[-1].release:
+        return _nothing(f"{version} is newer than {rows[-1].release}, the newest release known")
+    how, row = _nearest(rows, release)
+    if row is None:
+        return _nothing(f"{version} lies between releases that differ, or before all that are known")
+    built = _official_build(row, local, exact=how is Resolved.EXACT)
+    if built is None:
+        return _nothing(f"+{local} is not known as an official build of {release}")
+    published = python in row.pythons if python is not None and how is Resolved.EXACT else None
+    return Resolution(how, built, python_published=published)
+
+
+def final_release(text: str) -> Version | None:
+    """A final or post release as numbers ("2.15.0.post1" is 2.15.0 build 1), None for anything else."""
+    public, _, post = text.partition(".post")
+    if not all(part.isascii() and part.isdigit() for part in public.split(".")) or ("post" in text and not post.isdigit()):
+        return None
+    found = versions.parse(public)
+    return None if found is None or public.count(".") > 2 else found._replace(build=int(post or 0), text=text)
+
+
+def _nothing(why: str) -> Resolution:
+    return Resolution(Resolved.NONE, why=why)
+
+
+def _nearest(rows: Sequence[FrameworkRelease], release: Version) -> tuple[Resolved, FrameworkRelease | None]:
+    below = [row for row in rows if row.release <= release]
+    if below and below[-1].release == release:
+        return Resolved.EXACT, below[-1]
+    siblings = [row for row in rows if row.release[:2] == release[:2]]
+    if siblings:
+        return Resolved.SAME_MINOR, (below[-1] if below and below[-1] in siblings else siblings[0]) if _agree(siblings) else None
+    neighbours = [*below[-1:], *rows[len(below) : len(below) + 1]]
+    return Resolved.BRACKETED, neighbours[0] if len(neighbours) == 2 and _agree(neighbours) else None
+
+
+def _agree(rows: Sequence[FrameworkRelease]) -> bool:
+    return len({(row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx) for row in rows}) == 1
+
+
+def _official_build(row: FrameworkRelease, local: str, *, exact: bool) -> FrameworkRelease | None:
+    """The row as the build with this local version has it: of other builds than the default one, only the CUDA is known."""
+    if not local:
+        return row
+    cuda = _cuda_of(local)
+    if row.distribution not in _WITH_LOCAL_VERSIONS or (cuda is None and local != "cpu"):
+        return None
+    if cuda is not None and row.built_with_cuda is not None and cuda.short == row.built_with_cuda.short:
+        return row
+    if not exact or (row.builds and local not in row.builds):
+        return None
+    accelerator = "cuda" if cuda else "cpu"
+    return msgspec.structs.replace(row, accelerator=accelerator, built_with_cuda=cuda, cudnn=None, sass=None, ptx=None, requires=())
+
+
+def _cuda_of(local: str) -> Version | None:
+    """The CUDA that a local version names: "cu118" is 11.8, "cu92" 9.2."""
+    digits = local.removeprefix("cu")
+    if digits == local or not (digits.isascii() and digits.isdigit()) or len(digits) not in {2, 3}:
+        return None
+    return versions.parse(f"{digits[:-1]}.{digits[-1]}")

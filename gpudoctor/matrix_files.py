@@ -1,0 +1,92 @@
+"""Finds the tables of the compatibility matrix on disk and reads them; a wrong row is named by file and line."""
+# pathlib costs 10 ms at start-up and this module is on the hot path
+# ruff: noqa: PTH100, PTH112, PTH118, PTH120, PTH123
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable
+
+from gpudoctor.errors import TableError, UsageError
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.table import Row, Table
+
+
+def open_matrix(directory: str | None = None) -> Matrix:
+    """The shipped tables, or those in `directory`. A table is read when it is first asked for.
+
+    Raises UsageError where the folder is not there, and when reading: UsageError where a table cannot be read, TableError where
+    one is wrong.
+    """
+    folder = _shipped() if directory is None else directory
+    if not os.path.isdir(folder):
+        raise UsageError(f"There is no folder {folder} with compatibility tables; name one that exists, or leave out --compat.")
+
+    def read(table: Table[Row]) -> tuple[Row, ...]:
+        return read_table(folder, table)
+
+    return Matrix(read)
+
+
+def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
+    """The rows of `directory`/`table.name`.csv; UsageError where it cannot be read, TableError where it is wrong."""
+    path = os.path.join(directory, f"{table.name}.csv")
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise UsageError(f"The compatibility table {path} cannot be read: {error.strerror}; restore it or leave out --compat.") from None
+    return parse_table(path, content, table)
+
+
+def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]:
+    """The rows that a table's file holds: UTF-8, a header, then one row a line, sorted; `path` is for the TableError."""
+    lines = content.split(b"\n")
+    if lines[-1]:
+        raise TableError(path, len(lines), "the last line has no end")
+    rows: list[Row] = []
+    number = 1
+    try:
+        for number, line in enumerate(lines[:-1], start=1):
+            _take(table, _cells(line), rows, header=number == 1)
+    except (ValueError, csv.Error) as problem:
+        raise TableError(path, number, str(problem)) from None
+    if len(lines) == 1:
+        raise TableError(path, 1, "the file is empty")
+    return tuple(rows)
+
+
+def _take(table: Table[Row], cells: list[str], rows: list[Row], *, header: bool) -> None:
+    if not header:
+        rows.append(table.parse(cells))
+    elif cells != list(table.columns):
+        raise ValueError(f"the header is not {','.join(table.columns)}")
+    if len(rows) > 1 and not table.key(rows[-2]) < table.key(rows[-1]):
+        raise ValueError("repeats the row before it or belongs above it")
+
+
+def _cells(line: bytes) -> list[str]:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8") from None
+    if "\r" in text:
+        raise ValueError("holds a carriage return")
+    return next(csv.reader([text], strict=True), [])
+
+
+def _shipped() -> str:
+    package = os.path.dirname(os.path.abspath(__file__))
+    installed = os.path.join(package, "compat")
+    return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "compat")
+
+
+def dump_table(table: Table[Row], rows: Iterable[Row]) -> bytes:
+    """The file that holds these rows, in their order: what `parse_table` reads back to the same rows."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.dump(row) for row in rows)
+    return text.getvalue().encode()

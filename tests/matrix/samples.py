@@ -1,0 +1,47 @@
+"""Small tables made in the test, for look-ups whose answer must not move when the shipped tables grow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudoctor import versions
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.table import Row, Table
+from gpudoctor.matrix_files import parse_table
+
+
+def version(text: str) -> versions.Version:
+    found = versions.parse(text)
+    assert found is not None
+    return found
+
+
+def matrix(**tables: str) -> Matrix:
+    """A matrix over tables given as their lines below the header, a missing trailing cell being blank."""
+
+    def read(table: Table[Row]) -> tuple[Row, ...]:
+        blanks = len(table.columns) - 1
+        lines = [",".join(table.columns), *(line + "," * (blanks - line.count(",")) for line in tables.get(table.name, "").split())]
+        return parse_table(f"{table.name}.csv", "".join(f"{line}\n" for line in lines).encode(), table)
+
+    return Matrix(read)
+
+
+def release(text: str, **fields: Any) -> FrameworkRelease:
+    """A CUDA row of torch."""
+    values: dict[str, Any] = {
+        "distribution": "torch",
+        "release": version(text),
+        "platform": "linux_x86_64",
+        "pythons": ("3.11",),
+        "accelerator": "cuda",
+        "built_with_cuda": version("12.1"),
+        "cudnn": version("8.9.2.26"),
+        "sass": ("sm_50", "sm_80"),
+        "ptx": (),
+        "requires": ("nvidia-cudnn-cu12==8.9.2.26",),
+        "builds": (),
+        "source": ("torch-wheels",),
+        "note": "",
+    }
+    return FrameworkRelease(**values | fields)

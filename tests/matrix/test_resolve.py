@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.matrix import Resolved
+from gpudoctor.matrix.resolve import final_release, resolve
+
+from .samples import matrix, release, version
+
+ROWS = [
+    release("2.0.0", built_with_cuda=version("11.7")),
+    release("2.2.0"),
+    release("2.2.2"),
+    release("2.4.0"),
+    release("2.5.0", built_with_cuda=version("12.4"), builds=("cpu", "cu118", "cu124")),
+    release("2.5.1", built_with_cuda=version("12.4"), sass=None),
+]
+
+
+@pytest.mark.parametrize(
+    ("asked", "how", "row"),
+    [
+        ("2.2.0", Resolved.EXACT, "2.2.0"),
+        (" 2.2.0 ", Resolved.EXACT, "2.2.0"),
+        ("2.2", Resolved.EXACT, "2.2.0"),
+        ("2.2.1", Resolved.SAME_MINOR, "2.2.0"),
+        ("2.2.9", Resolved.SAME_MINOR, "2.2.2"),
+        ("2.4.7", Resolved.SAME_MINOR, "2.4.0"),
+        ("2.3.0", Resolved.BRACKETED, "2.2.2"),
+        ("2.0.0+cu117", Resolved.EXACT, "2.0.0"),
+        ("2.3.0+cu121", Resolved.BRACKETED, "2.2.2"),
+    ],
+)
+def test_matches(asked: str, how: Resolved, row: str) -> None:
+    found = resolve(ROWS, asked)
+    assert found.row is not None
+    assert (found.how, str(found.row.release)) == (how, row)
+    assert found.why == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ("2.1.0", "lies between releases that differ"),
+        ("1.13.1", "before all that are known"),
+        ("2.5.2", "newer than 2.5.1"),
+        ("3.0.0", "newer than 2.5.1"),
+        ("2.4.0rc1", "no final release"),
+        ("2.4.0.dev20240101+cu121", "no final release"),
+        ("2.4.0a0+gitabcdef", "no final release"),
+        ("2.4.0+nv24.08", "not known as an official build"),
+        ("2.2.1+cu118", "not known as an official build"),
+        ("2.5.0+cu121", "not known as an official build"),
+        ("", "no final release"),
+        ("2.x", "no final release"),
+        ("2.0.0.1", "no final release"),
+    ],
+)
+def test_no_match(asked: str, why: str) -> None:
+    found = resolve(ROWS, asked)
+    assert (found.how, found.row) == (Resolved.NONE, None)
+    assert why in found.why
+
+
+def test_siblings_that_differ_speak_for_none_of_their_minor() -> None:
+    rows = [release("2.5.0"), release("2.5.2", cudnn=version("9.1")), release("2.6.0")]
+    assert resolve(rows, "2.5.1").how is Resolved.NONE
+
+
+def test_another_official_build_is_known_by_its_cuda_alone() -> None:
+    row = resolve(ROWS, "2.5.0+cu118").row
+    assert row is not None
+    assert (row.accelerator, str(row.built_with_cuda)) == ("cuda", "11.8")
+    assert (row.cudnn, row.sass, row.ptx, row.requires) == (None, None, None, ())
+
+
+def test_the_cpu_build_has_no_cuda() -> None:
+    row = resolve(ROWS, "2.2.0+cpu").row
+    assert row is not None
+    assert (row.accelerator, row.built_with_cuda) == ("cpu", None)
+
+
+def test_tensorflow_publishes_no_local_versions() -> None:
+    rows = [release("2.15.0", distribution="tensorflow", built_with_cuda=version("12.2"))]
+    assert resolve(rows, "2.15.0+cu122").how is Resolved.NONE
+
+
+def test_the_interpreter_is_judged_on_an_exact_row_only() -> None:
+    assert resolve(ROWS, "2.2.0", "3.11").python_published is True
+    assert resolve(ROWS, "2.2.0", "3.13").python_published is False
+    assert resolve(ROWS, "2.2.1", "3.11").python_published is None
+    assert resolve(ROWS, "2.2.0").python_published is None
+
+
+def test_a_post_release_is_its_own_row() -> None:
+    rows = [release("2.15.0"), release("2.15.1")]
+    assert resolve(rows, "2.15.0.post1").how is Resolved.SAME_MINOR
+    assert final_release("2.15.0.post1") == version("2.15.0.1")
+
+
+def test_the_distribution_and_platform_choose_the_rows() -> None:
+    known = matrix(torch="torch,2.2.0,linux_x86_64,3.11,cuda,12.1,,,,,,x", tensorflow="tensorflow-cpu,2.12.0,linux_x86_64,3.8,cpu,,,,,,,x")
+    assert known.resolve("Torch", "2.2.0").how is Resolved.EXACT
+    assert known.resolve("tensorflow_cpu", "2.12.0").how is Resolved.EXACT
+    assert known.resolve("tensorflow", "2.12.0").why == "no release of it for this platform is known"
+    assert known.resolve("torch", "2.2.0", platform="win_amd64").how is Resolved.NONE
+    assert known.resolve("mxnet", "1.0").why == "no table holds mxnet"
+
+
+@given(st.text(max_size=20))
+def test_any_text_resolves_to_something(asked: str) -> None:
+    found = resolve(ROWS, asked)
+    assert (found.row is None) == (found.how is Resolved.NONE)
+    assert bool(found.why) == (found.row is None)

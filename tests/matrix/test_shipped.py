@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from gpudoctor import versions
+from gpudoctor.matrix import Matrix, check
+from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix_files import dump_table, open_matrix
+
+COMPAT = Path(__file__).resolve().parents[2] / "compat"
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+def test_parse_and_dump_give_the_same_bytes(shipped: Matrix, table: Table[Any]) -> None:
+    assert dump_table(table, shipped.rows(table)) == (COMPAT / f"{table.name}.csv").read_bytes()
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+def test_rows_are_sorted_and_unique(shipped: Matrix, table: Table[Any]) -> None:
+    keys = [table.key(row) for row in shipped.rows(table)]
+    assert all(before < after for before, after in pairwise(keys))
+    assert keys
+
+
+def test_nothing_is_wrong_between_the_tables(shipped: Matrix) -> None:
+    assert list(check.problems(shipped)) == []
+
+
+def test_every_csv_is_a_known_table() -> None:
+    assert {path.stem for path in COMPAT.glob("*.csv")} == {table.name for table in ALL}
+
+
+def test_the_columns_are_the_fields_of_the_rows() -> None:
+    for table in ALL:
+        assert list(table.columns) == [field.name for field in msgspec.structs.fields(cast("type[msgspec.Struct]", table.row))]
+
+
+def test_the_readme_explains_every_column() -> None:
+    text = (COMPAT / "README.md").read_text(encoding="utf-8")
+    for table in (CUDA, DRIVERS, TENSORFLOW, GPUS):
+        for column in set(table.columns) - {"source", "note"}:
+            assert column in text, (table.name, column)
+
+
+def test_wheels_are_named_without_the_address_of_an_index(shipped: Matrix) -> None:
+    wheels = [source for source in shipped.rows(SOURCE_TABLE) if source.id.endswith("-wheels")]
+    assert len(wheels) == len(FRAMEWORK_OF)
+    assert [source.url for source in wheels] == [""] * len(wheels)
+
+
+def test_a_cuda_row_says_what_it_was_built_with(shipped: Matrix) -> None:
+    for table in (TENSORFLOW, TORCH):
+        for row in shipped.rows(table):
+            cuda = row.accelerator == "cuda"
+            assert (row.built_with_cuda is not None) == cuda, row.release
+            assert (row.sass is not None) == cuda, row.release
+            assert row.pythons
+
+
+def test_a_branch_serves_a_cuda_whose_exact_driver_is_in_it(shipped: Matrix) -> None:
+    for branch in shipped.rows(DRIVERS):
+        assert branch.cuda_served is not None
+        floor = shipped.driver_floor(branch.cuda_served)
+        assert floor is not None
+        if floor.exact is not None:
+            assert floor.exact.major == branch.branch
+
+
+def test_every_floor_lies_in_a_known_branch_that_serves_that_cuda(shipped: Matrix) -> None:
+    for row in shipped.rows(CUDA):
+        assert row.driver_linux is not None
+        branch = shipped.driver(row.driver_linux)
+        assert branch is not None
+        assert branch.cuda_served is not None
+        assert branch.cuda_served.short == row.release.short
+
+
+@pytest.mark.parametrize(
+    ("cuda", "os", "exact", "minor"),
+    [
+        ("9.0", "linux", "384.81", None),
+        ("10.0", "linux", "410.48", None),
+        ("10.2", "windows", "441.22", None),
+        ("11.0", "linux", "450.51.05", "450.36.06"),
+        ("11.2", "linux", "460.27.03", "450.80.02"),
+        ("11.8", "linux", "520.61.05", "450.80.02"),
+        ("11.8", "windows", "520.06", "452.39"),
+        ("12.0", "linux", "525.60.13", "525.60.13"),
+        ("12.4", "linux", "550.54.14", "525.60.13"),
+        ("12.4.1", "linux", "550.54.15", "525.60.13"),
+        ("12.4.127", "linux", "550.54.14", "525.60.13"),
+        ("12.5.1", "windows", "555.85", "528.33"),
+        ("12.7", "linux", None, "525.60.13"),
+        ("12.99", "windows", None, "528.33"),
+        ("13.0", "linux", "580.65.06", "580"),
+        ("13.2", "windows", "595", "580"),
+    ],
+)
+def test_driver_floors(shipped: Matrix, cuda: str, os: str, exact: str | None, minor: str | None) -> None:
+    wanted = versions.parse(cuda)
+    assert wanted is not None
+    floor = shipped.driver_floor(wanted, os)
+    assert floor is not None
+    assert (floor.exact and str(floor.exact), floor.minor_version_floor and str(floor.minor_version_floor)) == (exact, minor)
+    assert all(shipped.source(name) for name in floor.source)
+
+
+@pytest.mark.parametrize(("cuda", "os"), [("8.0", "linux"), ("10.3", "linux"), ("99.0", "linux"), ("12.4", "macos")])
+def test_an_unknown_cuda_has_no_floor(shipped: Matrix, cuda: str, os: str) -> None:
+    wanted = versions.parse(cuda)
+    assert wanted is not None
+    assert shipped.driver_floor(wanted, os) is None
+
+
+@pytest.mark.parametrize(
+    ("driver", "branch", "served"),
+    [
+        ("384.81", 384, "9.0"),
+        ("470.57.02", 470, "11.4"),
+        ("470.256.02", 470, "11.4"),
+        ("474.44", 470, "11.4"),
+        ("525.60.13", 525, "12.0"),
+        ("550.54.14", 550, "12.4"),
+        ("551.78", 550, "12.4"),
+        ("555.58.02", 555, "12.5"),
+        ("565.57.01", 565, "12.7"),
+        ("580.65.06", 580, "13.0"),
+        ("616.41", 615, "13.4"),
+    ],
+)
+def test_drivers(shipped: Matrix, driver: str, branch: int, served: str) -> None:
+    version = versions.parse(driver)
+    assert version is not None
+    row = shipped.driver(version)
+    assert row is not None
+    assert (row.branch, str(row.cuda_served)) == (branch, served)
+
+
+@pytest.mark.parametrize("driver", ["375.26", "430.40", "545", "620.1", "999.0"])
+def test_a_driver_outside_the_known_branches_is_unknown(shipped: Matrix, driver: str) -> None:
+    version = versions.parse(driver)
+    assert version is not None
+    row = shipped.driver(version)
+    assert row is None or row.branch == version.major
+
+
+@pytest.mark.parametrize(
+    ("wheel", "accelerator", "built_with", "code"),
+    [
+        ("tensorflow-gpu==1.14.0", "cuda", ("10.0", "7"), ("sm_37", 6)),
+        ("tensorflow-gpu==1.15.5", "cuda", ("10.0", "7"), ("sm_70", 6)),
+        ("tensorflow==1.14.0", "cpu", None, None),
+        ("tensorflow==1.15.0", "cuda", ("10.0", "7"), ("sm_61", 6)),
+        ("tensorflow==2.12.0", "cuda", ("11.8", "8"), ("sm_35", 1)),
+        ("tensorflow==2.15.0.post1", "cuda", ("12.2", "8"), ("sm_80", 1)),
+        ("tensorflow==2.16.1", "cuda", ("12.3", "8"), ("sm_90", 1)),
+        ("tensorflow==2.21.0", "cuda", ("12.5.1", "9"), ("sm_60", 1)),
+        ("tensorflow-cpu==2.21.0", "cpu", None, None),
+        ("torch==2.0.1", "cuda", ("11.7", "8.5.0.96"), ("sm_37", 0)),
+        ("torch==2.3.1", "cuda", ("12.1", "8.9.2.26"), ("sm_90", 0)),
+        ("torch==2.14.1", "cuda", ("13.0", "9.24.0.43"), ("sm_120", 0)),
+    ],
+)
+def test_releases(shipped: Matrix, wheel: str, accelerator: str, built_with: tuple[str, str] | None, code: tuple[str, int] | None) -> None:
+    distribution, _, release = wheel.partition("==")
+    row = shipped.resolve(distribution, release).row
+    assert row is not None
+    assert row.accelerator == accelerator
+    assert (row.built_with_cuda and (str(row.built_with_cuda), str(row.cudnn))) == built_with
+    assert row.sass is None or row.ptx is None or code in {(name, len(row.ptx)) for name in row.sass}
+    assert (row.sass is None) == (code is None)
+
+
+def test_the_and_cuda_extra_names_its_cudnn(shipped: Matrix) -> None:
+    row = shipped.resolve("tensorflow", "2.16.1").row
+    assert row is not None
+    assert "nvidia-cudnn-cu12==8.9.7.29" in row.requires
+
+
+def test_every_distribution_has_rows(shipped: Matrix) -> None:
+    for distribution, table in FRAMEWORK_OF.items():
+        assert any(row.distribution == distribution for row in shipped.rows(table))
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "capability"),
+    [
+        ("GTX 1080", "NVIDIA GeForce GTX 1080", "6.1"),
+        ("gtx1080ti", "NVIDIA GeForce GTX 1080 Ti", "6.1"),
+        ("GeForce GTX 1080 Ti", "NVIDIA GeForce GTX 1080 Ti", "6.1"),
+        ("4090", "NVIDIA GeForce RTX 4090", "8.9"),
+        ("rtx 4090 24gb", "NVIDIA GeForce RTX 4090", "8.9"),
+        ("a100 80gb", "NVIDIA A100-SXM4-80GB", "8.0"),
+        ("A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "8.0"),
+        ("NVIDIA A100 80 GB PCIe", "NVIDIA A100 80GB PCIe", "8.0"),
+        ("Tesla T4", "Tesla T4", "7.5"),
+        ("NVIDIA T4", "Tesla T4", "7.5"),
+        ("tesla v100-sxm2-32gb", "Tesla V100-SXM2-32GB", "7.0"),
+        ("k80", "Tesla K80", "3.7"),
+        ("H100", "NVIDIA H100 80GB HBM3", "9.0"),
+        ("RTX 6000 Ada", "NVIDIA RTX 6000 Ada Generation", "8.9"),
+        ("rtx_a6000", "NVIDIA RTX A6000", "8.6"),
+        ("RTX 5090", "NVIDIA GeForce RTX 5090", "12.0"),
+    ],
+)
+def test_gpus(shipped: Matrix, typed: str, name: str, capability: str) -> None:
+    product = shipped.gpu(typed)
+    assert product is not None
+    assert (product.name, str(product.compute_capability)) == (name, capability)
+
+
+@pytest.mark.parametrize("typed", ["", "nvidia", "RTX 6000", "4060 laptop", "rtx 4090 48gb", "radeon vii", "gb"])
+def test_other_names_are_unknown(shipped: Matrix, typed: str) -> None:
+    assert shipped.gpu(typed) is None
+
+
+def test_near_names_of_a_miss(shipped: Matrix) -> None:
+    assert shipped.gpus_like("GTX 1081 Ti")[0] == "NVIDIA GeForce GTX 1080 Ti"
+    assert len(shipped.gpus_like("rtx 4099")) == 3
+    assert shipped.gpus_like("zzzz") == ()
+
+
+def test_every_gpu_is_found_by_its_own_name_and_aliases(shipped: Matrix) -> None:
+    for product in shipped.rows(GPUS):
+        for name in (product.name, *product.aliases, product.name.upper(), product.name.removeprefix("NVIDIA ")):
+            assert shipped.gpu(name) == product
+
+
+def test_the_date_is_the_newest_reading(shipped: Matrix) -> None:
+    assert shipped.date >= "2026-11-21"
+    source = shipped.source("torch-wheels")
+    assert source is not None
+    assert source.read <= shipped.date
+    assert shipped.source("nobody") is None

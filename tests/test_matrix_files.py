@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor import versions
+from gpudoctor.errors import TableError, UsageError
+from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW
+from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
+
+COMPAT = Path(__file__).resolve().parent.parent / "compat"
+HEADER = b"branch,cuda_served,oldest_capability,newest_capability,source,note\n"
+
+
+def test_the_shipped_tables_are_found_from_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "compat").mkdir()
+    assert open_matrix().date >= "2026-11-21"
+
+
+def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> None:
+    package = COMPAT.parent / "gpudoctor"
+    shutil.copytree(package, tmp_path / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "gpudoctor" / "compat").mkdir()
+    (tmp_path / "gpudoctor" / "compat" / "drivers.csv").write_bytes(HEADER + b"999,77.0,,,x,\n")
+    program = (
+        "from gpudoctor.matrix_files import *; from gpudoctor.versions import *; print(open_matrix().driver(Version(999)).cuda_served)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (run.stdout, run.stderr) == ("77.0\n", "")
+
+
+def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None:
+    (tmp_path / "drivers.csv").write_bytes(HEADER + b"999,77.0,,,x,\n")
+    driver = open_matrix(str(tmp_path)).driver(versions.Version(999))
+    assert driver is not None
+    assert str(driver.cuda_served) == "77.0"
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"There is no folder .*gone with compatibility tables; name one"):
+        open_matrix(str(tmp_path / "gone"))
+
+
+def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"drivers\.csv cannot be read: No such file or directory"):
+        open_matrix(str(tmp_path)).driver(versions.Version(550))
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "problem"),
+    [
+        (b"", 1, "the file is empty"),
+        (b"branch,cuda\n", 1, "the header is not branch,cuda_served"),
+        (HEADER + b"550,12.4,,,x", 2, "the last line has no end"),
+        (HEADER + b"550,12.4,,,x,\n\n", 3, "has 0 cells where the header names 6"),
+        (HEADER + b"550,12.4\n", 2, "has 2 cells"),
+        (HEADER + b"550,12.4,,,x,,\n", 2, "has 7 cells"),
+        (HEADER + b"550,12.4,,,x,\nR555,12.5,,,x,\n", 3, "column branch is 'R555' where a whole number is wanted"),
+        (HEADER + b"0550,12.4,,,x,\n", 2, "column branch is '0550'"),
+        (HEADER + b"550,twelve,,,x,\n", 2, "column cuda_served is 'twelve' where a dotted version is wanted"),
+        (HEADER + b"550,12.,,,x,\n", 2, "column cuda_served is '12.'"),
+        (HEADER + b"550,12.4,,,,\n", 2, "column source is empty"),
+        (HEADER + b"550,12.4,,,a  b,\n", 2, "column source separates its values by more than one space"),
+        (HEADER + b"550,12.4,,,x, n\n", 2, "column note begins or ends with a space"),
+        (HEADER + b"550,12.4,,,x,\n550,12.4,,,x,\n", 3, "repeats the row before it or belongs above it"),
+        (HEADER + b"555,12.5,,,x,\n550,12.4,,,x,\n", 3, "repeats the row before it or belongs above it"),
+        (HEADER + b"550,12.4,,,x,\xff\n", 2, "is not UTF-8"),
+        (HEADER + b'550,12.4,,,x,"open\n', 2, "unexpected end of data"),
+        (HEADER + b"550,12.4,,,x,\r\n", 2, "holds a carriage return"),
+    ],
+)
+def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes, line: int, problem: str) -> None:
+    path = tmp_path / "drivers.csv"
+    path.write_bytes(content)
+    with pytest.raises(TableError) as caught:
+        read_table(str(tmp_path), DRIVERS)
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"),
+    [
+        ("release", "2.0rc1"),
+        ("release", "2.0.0.post"),
+        ("accelerator", "rocm"),
+        ("sass", "80"),
+        ("sass", "sm_"),
+        ("sass", "sm_80x"),
+        ("ptx", "ptx_80"),
+        ("built_with_cuda", "12.1.0.0.0"),
+        ("distribution", ""),
+    ],
+)
+def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
+    cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "x", ""]
+    good = dict(zip(TENSORFLOW.columns, cells, strict=True))
+    assert TENSORFLOW.parse(list(good.values())).ptx == ()
+    with pytest.raises(ValueError, match=f"column {column} "):
+        TENSORFLOW.parse(list((good | {column: cell}).values()))
+
+
+@pytest.mark.parametrize("memory", ["24.0", "big", "-1", "2e1"])
+def test_a_memory_has_one_spelling(memory: str) -> None:
+    with pytest.raises(ValueError, match="column memory_gib"):
+        GPUS.parse(["X", "", "8.0", "Ampere", memory, "s", ""])
+
+
+@pytest.mark.parametrize("day", ["20260131", "2026-1-31", "2026-02-30", "", "2026-W05-6"])
+def test_a_date_has_one_spelling(day: str) -> None:
+    with pytest.raises(ValueError, match="column read"):
+        SOURCE_TABLE.parse(["id", "title", "", day])
+
+
+@pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)
+@given(content=st.binary(max_size=200))
+def test_garbage_gives_rows_or_a_table_error(table: object, content: bytes) -> None:
+    chosen = next(one for one in ALL if one is table)
+    head = ",".join(chosen.columns).encode() + b"\n"
+    for file in (content, head + content, head + content + b"\n"):
+        with suppress(TableError):
+            rows = parse_table("x.csv", file, chosen)
+            assert parse_table("x.csv", dump_table(chosen, rows), chosen) == rows
+
+
+@given(position=st.integers(0, 2000), byte=st.integers(0, 255))
+def test_one_wrong_byte_in_a_shipped_table_gives_rows_or_a_table_error(position: int, byte: int) -> None:
+    content = bytearray((COMPAT / "cuda.csv").read_bytes())
+    content[position % len(content)] = byte
+    with suppress(TableError):
+        rows = parse_table("cuda.csv", bytes(content), CUDA)
+        assert parse_table("cuda.csv", dump_table(CUDA, rows), CUDA) == rows
+
+
+def test_a_copy_of_the_shipped_tables_answers_alike(tmp_path: Path) -> None:
+    shutil.copytree(COMPAT, tmp_path / "copy")
+    copy, shipped = open_matrix(str(tmp_path / "copy")), open_matrix()
+    for table in ALL:
+        assert copy.rows(table) == shipped.rows(table)
