@@ -8,7 +8,7 @@ from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
-from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, Smoke, Snapshot, Training
+from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, Platform, Smoke, Snapshot, Training
 
 _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
@@ -80,7 +80,9 @@ def _node(gpu: Gpu, site: Site) -> Step:
     return _unseen(rung, gpu.node)
 
 
-def _nvml(gpu: Gpu, section: Nvml | Missing) -> Step:
+def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
+    if site.platform == Platform.JETSON and isinstance(section, Missing) and section.cause is Cause.ABSENT:
+        return Step(Rung.NVML, RungState.NOT_APPLICABLE, "this platform has no NVML")
     if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
         return Step(Rung.NVML, RungState.FAILED, f"{section.init.name}: {section.init.text}")
     if isinstance(gpu.nvml, Missing):
@@ -166,7 +168,7 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
                     _slot(gpu, site),
                     _kernel_driver(gpu, site),
                     _node(gpu, site),
-                    _nvml(gpu, snapshot.nvml),
+                    _nvml(gpu, snapshot.nvml, site),
                     _libcuda(gpu, snapshot.libcuda),
                     *_smoke(gpu, snapshot.smoke),
                 ),

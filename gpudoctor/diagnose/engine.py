@@ -84,9 +84,13 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: F
 
 
 def _refuted(subject: Subject, breaks: Rung, facts: Facts) -> bool:
-    """Whether the rung that a rule predicts to fail was seen to work for the same subject."""
+    """Whether what a rule predicts to fail was seen to work for the same subject.
+
+    Only a rung that a program climbed counts: that a file is there, or a module bound, does not show that it works.
+    """
+    climbed = max(breaks, Rung.LIBCUDA)
     if subject.kind is SubjectKind.GPU:
-        return facts.ladder.proven(subject.key, breaks)
+        return facts.ladder.proven(subject.key, climbed)
     if subject.kind is SubjectKind.FRAMEWORK:
         return facts.trains(subject.key)
-    return facts.ladder.on_some_gpu(breaks)
+    return facts.ladder.on_some_gpu(climbed)

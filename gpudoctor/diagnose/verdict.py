@@ -22,12 +22,16 @@ def required(policy: Policy) -> Rung | None:
 
 
 def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
-    """Why the required rung was not shown for one GPU; empty where it was, or where none is asked of this GPU."""
+    """Which rung up to the required one was not shown for one GPU, and why; empty where none is lacking or asked of this GPU.
+
+    A GPU that computed has working rungs below, whatever NVML says; short of that, NVML must have opened it too.
+    """
     steps = {step.rung: step for step in row.steps}
     if gpu.set_aside or steps[Rung.LIBCUDA].state is RungState.MASKED:
         return ""
-    step = steps[rung]
-    return "" if step.state in _FINE else step.detail or step.state.value
+    asked = (rung,) if rung > Rung.LIBCUDA else (Rung.LIBCUDA, Rung.NVML)
+    lacking = next((steps[one] for one in asked if steps[one].state not in _FINE), None)
+    return f"{lacking.rung}: {lacking.detail or lacking.state.value}" if lacking else ""
 
 
 def unproven(facts: Facts) -> str:
@@ -38,8 +42,8 @@ def unproven(facts: Facts) -> str:
     if facts.hardware:
         reasons = [reason for gpu, row in zip(facts.hardware, facts.ladder.rows, strict=True) if (reason := _unshown(gpu, row, rung))]
         if not reasons and not facts.ladder.on_some_gpu(rung):
-            return f"the rung “{rung}” was not shown on any GPU"
-        return "; ".join(f"the rung “{rung}” was not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
+            return f"not shown on any GPU: {rung}"
+        return "; ".join(f"not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
     if facts.policy.allow_cpu:
         return "" if facts.cpu_framework or rung < Rung.KERNEL_RAN else "no framework was shown to train on the CPU"
     return "no GPU was seen"

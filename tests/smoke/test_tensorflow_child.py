@@ -13,51 +13,10 @@ from typing import Any
 import pytest
 
 from tests.smoke.child import CHILD, SCRIPT, Run
+from tests.smoke.patches import COMPILED_THE_THIRD_TIME, NOISE, NO_KERNEL_ON_THE_FIRST, TWO_CPUS, WRONG_LOSS, WRONG_ROW
 
 Smoke = Callable[..., Run]
 
-TWO_CPUS = """
-import tensorflow as tf
-halves = [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()]
-tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], halves)
-"""
-NOISE = r"""
-import os
-os.write(1, b"\xff\xfe{\"event\": \"done\"}\n" * 200000)
-os.write(2, b"@half a line \xff")
-"""
-WRONG_LOSS = """
-import tensorflow as tf
-_right = tf.nn.sparse_softmax_cross_entropy_with_logits
-def wrong(labels, logits):
-    {body}
-tf.nn.sparse_softmax_cross_entropy_with_logits = wrong
-"""
-WRONG_ROW = """
-import tensorflow as tf
-_matmul = tf.matmul
-def matmul(left, right, **options):
-    factors = 1 + 0.01 * tf.one_hot(3, tf.shape(left)[0])
-    return _matmul(left, right, **options) * factors[:, None]
-tf.matmul = matmul
-"""
-NO_KERNEL_ON_THE_FIRST = """
-_matmul = tf.matmul
-def matmul(left, right, **options):
-    if left.shape == (256, 256) and left.device.endswith("CPU:0"):
-        raise tf.errors.InternalError(None, None, "the launch of a kernel failed")
-    return _matmul(left, right, **options)
-tf.matmul = matmul
-"""
-COMPILED_THE_THIRD_TIME = """
-import tensorflow as tf
-_function = tf.function
-_calls = []
-def function(body, **options):
-    _calls.append(body)
-    return _function(body, jit_compile=len(_calls) == 3, **options)
-tf.function = function
-"""
 OUTLINE = [
     "begin import",
     "end import",

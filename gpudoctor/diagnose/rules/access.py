@@ -137,7 +137,7 @@ def cuda_init_fails(libcuda: Libcuda | Missing, hardware: Hardware, site: Site) 
     )
 
 
-@rule("GD301", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1")
+@rule("GD301", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1")
 def container_no_gpu_access(
     snapshot: Snapshot, site: Site, nodes: DeviceNodes | Missing, nvml: Nvml | Missing, libcuda: Libcuda | Missing
 ) -> Iterator[Problem]:

@@ -1,0 +1,45 @@
+"""What goes into a check and what comes out of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.snapshot import Snapshot
+
+
+class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user asked for. Times are in seconds."""
+
+    policy: Policy = Policy()
+    python: str | None = None
+    """The interpreter, or the environment's folder, to examine; None chooses (design: first of five)."""
+    timeout: float = 600.0
+    """By when the whole check is over."""
+    compat: str | None = None
+    """A folder of newer compatibility tables."""
+    identify: bool = False
+    """Keep host and user names."""
+    force: bool = False
+    """Train also on a GPU that others use."""
+    root: str = "/"
+    """The root of the file system to look at: a recorded tree in tests."""
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """How long a part of the check took."""
+
+    what: str
+    seconds: float
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that was carried out."""
+
+    snapshot: Snapshot
+    diagnosis: Diagnosis
+    policy: Policy
+    matrix_date: str
+    timings: tuple[Timing, ...] = ()
+    interrupted: int = 0
+    """The signal that ended the check early, 0 where none did."""

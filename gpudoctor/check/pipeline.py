@@ -1,0 +1,129 @@
+"""Carries out a check: inventory, then smoke training where it is asked for and possible, then the diagnosis."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpudoctor.check.model import CheckOptions, Examination, Timing
+from gpudoctor.findings import Level
+from gpudoctor.probe.inventory import Inventory
+from gpudoctor.process import Supervisor
+from gpudoctor.progress import Event, Progress
+from gpudoctor.snapshot import Cause, Missing, Smoke, Snapshot
+
+if TYPE_CHECKING:
+    from gpudoctor.derive import Facts
+
+
+class Interrupted(Exception):  # noqa: N818 -- not an error
+    """A signal asked the check to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the check in order: the children first, then a report of what was seen."""
+
+    def end(number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise Interrupted(number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Pipeline:
+    """One check."""
+
+    def __init__(self, options: CheckOptions, progress: Progress) -> None:
+        self._options = options
+        self._progress = progress
+        self._began = time.monotonic()
+        self._timings: list[Timing] = []
+        self._interrupted = 0
+
+    def run(self) -> Examination:
+        with _signals(), Supervisor(self._began + self._options.timeout) as supervisor:
+            snapshot = self._observe(supervisor)
+        return self._conclude(snapshot)
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        self._progress(Event("begin", what))
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self._timings.append(Timing(what, round(time.monotonic() - began, 4)))
+            self._progress(Event("end", what))
+
+    def _observe(self, supervisor: Supervisor) -> Snapshot:
+        """The snapshot; an interrupt leaves in it what was seen before."""
+        inventory = Inventory(supervisor, self._options)
+        snapshot = None
+        try:
+            with self._timed("inventory"):
+                inventory.begin()
+                self._import_meanwhile()
+                snapshot = inventory.finish()
+            return self._train(snapshot, inventory, supervisor)
+        except Interrupted as interrupt:
+            self._interrupted = interrupt.number
+            supervisor.stop()
+            stopped = Missing(Cause.NOT_ASKED, f"the check was ended by {interrupt}")
+            return msgspec.structs.replace(snapshot, smoke=stopped) if snapshot else inventory.finish()
+
+    def _import_meanwhile(self) -> None:
+        """What the diagnosis needs, loaded while the children look at the machine; a choice of rules that cannot be is said now."""
+        from gpudoctor.diagnose import RULES, choose  # noqa: PLC0415 -- see above
+
+        choose(RULES, self._options.policy.only, self._options.policy.skip)
+
+    def _train(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
+        if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
+            return snapshot
+        from gpudoctor import smoke  # noqa: PLC0415 -- only a check that trains needs it
+
+        planned = smoke.plan(self._facts(snapshot), inventory.interpreter, force=self._options.force)
+        if isinstance(planned, Missing):
+            return msgspec.structs.replace(snapshot, smoke=planned)
+        with self._timed("smoke training"):
+            trained: tuple[Smoke, ...] = smoke.train(planned, supervisor, os.environ, self._progress, inventory.redactor.text)
+        return msgspec.structs.replace(snapshot, smoke=trained)
+
+    def _facts(self, snapshot: Snapshot) -> Facts:
+        from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _import_meanwhile
+        from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415 -- see _import_meanwhile
+
+        return Facts(snapshot, open_matrix(self._options.compat), self._options.policy)
+
+    def _conclude(self, snapshot: Snapshot) -> Examination:
+        from gpudoctor.diagnose import diagnose  # noqa: PLC0415 -- loaded already
+        from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415 -- likewise
+
+        began = time.monotonic()
+        matrix = open_matrix(self._options.compat)
+        diagnosis = diagnose(snapshot, matrix, self._options.policy)
+        self._timings.append(Timing("diagnosis", round(time.monotonic() - began, 4)))
+        return Examination(
+            snapshot=snapshot,
+            diagnosis=diagnosis,
+            policy=self._options.policy,
+            matrix_date=matrix.date,
+            timings=tuple(self._timings),
+            interrupted=self._interrupted,
+        )

@@ -1,0 +1,77 @@
+"""What to train with and on what: the frameworks that are installed, the GPUs that CUDA shows and nobody else uses."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive import Facts, Gpu
+from gpudoctor.findings import Level
+from gpudoctor.snapshot import Cause, CudaDevice, Missing, NvmlGpu
+
+SCRIPTS = {"tensorflow": "tensorflow_smoke.py"}
+"""The child script of each framework that can be trained with."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """One framework's training."""
+
+    framework: str
+    script: str
+    executable: str
+    devices: tuple[int, ...]
+    """CUDA ordinals; none: the CPU."""
+    addresses: dict[int, str]
+    """The PCI address of each CUDA ordinal."""
+    skipped: tuple[str, ...]
+    """GPUs left alone, with the reason."""
+    on_cpu: bool = False
+
+
+def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
+    """The trainings that the user's wishes and the machine allow, or why there are none.
+
+    `executable` starts the target interpreter; None where it is no working one.
+    """
+    snapshot = facts.snapshot
+    if facts.policy.level not in {Level.TRAIN, Level.FULL}:
+        return Missing(Cause.NOT_ASKED, f"level {facts.policy.level} does not train")
+    if isinstance(snapshot.frameworks, Missing):
+        return snapshot.frameworks
+    if executable is None:
+        return Missing(Cause.FAILED, "the target interpreter does not work")
+    names = [framework.name for framework in snapshot.frameworks]
+    usable = [name for name in names if name in SCRIPTS]
+    if not usable:
+        what = f"no smoke training is known for {', '.join(names)}" if names else "no framework is installed to train with"
+        return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
+    return _on_hardware(facts, usable, executable, force=force)
+
+
+def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: bool) -> tuple[Plan, ...] | Missing:
+    shown = [gpu for gpu in facts.hardware if isinstance(gpu.cuda, CudaDevice)]
+    on_cpu = not facts.hardware and facts.policy.allow_cpu
+    if not shown and not on_cpu:
+        return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
+    busy = {} if force else {gpu.key: reason for gpu in shown if (reason := in_use(gpu))}
+    free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
+    return tuple(
+        Plan(
+            framework=name,
+            script=SCRIPTS[name],
+            executable=executable,
+            devices=tuple(sorted(free)),
+            addresses=free,
+            skipped=tuple(f"{key}: {reason}" for key, reason in busy.items()),
+            on_cpu=on_cpu,
+        )
+        for name in usable
+    )
+
+
+def in_use(gpu: Gpu) -> str:
+    """Who computes on a GPU, in words; empty where nobody was seen to. Displays and desktops do not count."""
+    if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing) or not gpu.nvml.compute_processes:
+        return ""
+    pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
+    count = len(gpu.nvml.compute_processes)
+    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force trains on it all the same"

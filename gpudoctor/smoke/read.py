@@ -1,0 +1,187 @@
+"""From the lines that a smoke-training child wrote to what was observed; a half-written or garbled answer costs only itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from gpudoctor.process import End, Outcome
+from gpudoctor.smoke.plan import Plan
+from gpudoctor.snapshot import NOT_ASKED, Agreement, Cause, Kernel, Missing, Real, Smoke, SmokeDevice, Stage, StageState, Training
+
+OUTPUT_LIMIT = 4000
+"""Characters of the child's output that are kept as evidence."""
+
+
+class _Placement(msgspec.Struct):
+    variables: list[str] = []
+    gradients: list[str] = []
+    outputs: list[str] = []
+
+
+class _Device(msgspec.Struct):
+    name: str
+    kind: str
+    model: str | None = None
+    compute_capability: str | None = None
+
+
+class _Line(msgspec.Struct):
+    """Everything that any event may carry; smoke/child lists which has what."""
+
+    event: str
+    stage: str = ""
+    device: str = ""
+    logical: str = ""
+    seconds: Real = 0.0
+    error: Real | str = 0.0
+    version: str | None = None
+    devices: list[_Device] = []
+    ran_on: str = ""
+    tolerance: float = 0.0
+    steps: int = 0
+    losses: list[Real] = []
+    accuracy: Real = 0.0
+    expected_accuracy: float = 1.0
+    samples_per_second: Real = 0.0
+    placement: _Placement | None = None
+    max_loss_difference: Real = 0.0
+    max_weight_difference: Real = 0.0
+    loss_tolerance: float = 0.0
+    weight_tolerance: float = 0.0
+
+
+def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
+    """What one child reported, and how it ended."""
+    lines = [line for line in map(_line, outcome.lines) if line is not None]
+    stages = _stages(lines, outcome, clean)
+    ended_well = all(stage.state is StageState.DONE for stage in stages)
+    tail = clean(outcome.stderr + outcome.stdout)[-OUTPUT_LIMIT:]
+    return Smoke(
+        framework=plan.framework,
+        version=next((line.version for line in lines if line.version), NOT_ASKED),
+        stages=stages,
+        devices=_devices(plan, lines),
+        kernels=tuple(_kernel(plan, line) for line in lines if line.event == "kernel"),
+        trainings=tuple(_training(plan, line, lines) for line in lines if line.event == "training"),
+        skipped=plan.skipped,
+        output=NOT_ASKED if ended_well else tail,
+    )
+
+
+def _line(raw: bytes) -> _Line | None:
+    try:
+        return msgspec.json.decode(raw, type=_Line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _stages(lines: list[_Line], outcome: Outcome, clean: Callable[[str], str]) -> tuple[Stage, ...]:
+    stages = []
+    open_stages = []
+    for line in lines:
+        if line.event == "begin":
+            open_stages.append(_called(line))
+        elif line.event in {"end", "failed"}:
+            open_stages = [name for name in open_stages if name != _called(line)]
+            stages.append(_closed(line, clean))
+    over = any(line.event in {"done", "failed"} for line in lines)
+    if not open_stages and not over:
+        open_stages = ["between stages" if stages else "start"]
+    state, reason = _interrupted(outcome), outcome.trouble or "it ended without a word"
+    stages.extend(Stage(name=name, state=state, error=clean(_with_last_words(reason, outcome))) for name in open_stages)
+    return tuple(stages)
+
+
+def _called(line: _Line) -> str:
+    return f"{line.stage} on {line.device}" if line.device else line.stage
+
+
+def _closed(line: _Line, clean: Callable[[str], str]) -> Stage:
+    seconds: float | Missing = line.seconds if isinstance(line.seconds, float | int) else NOT_ASKED
+    if line.event == "end":
+        return Stage(name=_called(line), state=StageState.DONE, seconds=seconds)
+    return Stage(name=_called(line), state=StageState.FAILED, seconds=seconds, error=clean(str(line.error)))
+
+
+def _interrupted(outcome: Outcome) -> StageState:
+    if outcome.end is End.STALLED:
+        return StageState.HUNG
+    return StageState.STOPPED if outcome.end in {End.OVERDUE, End.STOPPED} else StageState.CRASHED
+
+
+def _with_last_words(reason: str, outcome: Outcome) -> str:
+    last = next((line for line in reversed(outcome.stderr.splitlines()) if line.strip()), "")
+    return f"{reason}; its last words: {last.strip()[:300]}" if last else reason
+
+
+def _address(plan: Plan, device: str) -> str | Missing:
+    """The PCI address of "GPU:1": frameworks number as CUDA does."""
+    kind, _, number = device.partition(":")
+    if kind != "GPU" or not number.isdigit():
+        return NOT_ASKED
+    return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not among the devices trained on"))
+
+
+def _devices(plan: Plan, lines: list[_Line]) -> tuple[SmokeDevice, ...] | Missing:
+    told = next((line for line in lines if line.stage == "devices" and line.event in {"end", "failed"}), None)
+    if told is None:
+        return Missing(Cause.FAILED, f"{plan.framework} did not get as far as listing its devices")
+    return tuple(
+        SmokeDevice(
+            name=device.name,
+            kind=device.kind,
+            model=device.model or NOT_ASKED,
+            compute_capability=device.compute_capability or NOT_ASKED,
+            address=_address(plan, device.name),
+        )
+        for device in told.devices
+    )
+
+
+def _place(line: _Line, place: str) -> str:
+    """A place in physical terms: where other GPUs are hidden, the framework counts the shown ones from 0."""
+    return line.device if line.logical and place.endswith(line.logical) else place
+
+
+def _kernel(plan: Plan, line: _Line) -> Kernel:
+    return Kernel(
+        device=line.device,
+        ran_on=_place(line, line.ran_on),
+        error=_number(line.error),
+        tolerance=line.tolerance,
+        address=_address(plan, line.device),
+    )
+
+
+def _number(value: Real | str) -> Real:
+    return value if isinstance(value, int | float) or value in {"nan", "inf", "-inf"} else "nan"  # type: ignore[return-value]
+
+
+def _training(plan: Plan, line: _Line, lines: list[_Line]) -> Training:
+    placement = line.placement or _Placement()
+    places = {_place(line, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
+    agreed = next((other for other in lines if other.event == "agreement" and other.device == line.device), None)
+    return Training(
+        device=line.device,
+        placed_on=tuple(sorted(places)),
+        steps=line.steps,
+        losses=tuple(line.losses),
+        accuracy=line.accuracy,
+        expected_accuracy=line.expected_accuracy,
+        seconds=line.seconds,
+        samples_per_second=line.samples_per_second,
+        address=_address(plan, line.device),
+        agreement=_agreement(agreed) if agreed else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
+    )
+
+
+def _agreement(line: _Line) -> Agreement:
+    return Agreement(
+        steps=line.steps,
+        loss_difference=line.max_loss_difference,
+        weight_difference=line.max_weight_difference,
+        loss_tolerance=line.loss_tolerance,
+        weight_tolerance=line.weight_tolerance,
+    )

@@ -1,0 +1,88 @@
+"""Runs the real command in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+
+from gpudoctor.report.schema import schema
+
+ROOT = Path(__file__).parents[2]
+GPUDOCTOR = (sys.executable, "-m", "gpudoctor")
+LOOK = ("check", "--no-smoke", "--python", sys.executable)
+"""A check that is quick and has a certain target."""
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """Ours, without what would change how the command shows things, with `changes`; None removes."""
+    unwanted = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "GPUDOCTOR_PYTHON", "GPUDOCTOR_DEBUG", "PYTHONIOENCODING"}
+    merged: dict[str, str | None] = {**{name: value for name, value in os.environ.items() if name not in unwanted}, **changes}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def run(
+    *arguments: str | bytes, shell_redirect: str = "", env: Mapping[str, str] | None = None, **options: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the command to its end; `shell_redirect` such as ">&-" is applied by sh."""
+    command: tuple[str | bytes, ...] = (*GPUDOCTOR, *arguments)
+    if shell_redirect:
+        command = ("sh", "-c", f'exec "$0" "$@" {shell_redirect}', *command)
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment() if env is None else env,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+def in_terminal(*arguments: str, stream: Literal["stdout", "stderr"], **changes: str) -> tuple[float, str]:
+    """Run the command with one stream on a terminal: seconds until it said something there (0 for never), and all that it said."""
+    master, slave = pty.openpty()
+    other = {"stdout": "stderr", "stderr": "stdout"}[stream]
+    streams: dict[str, Any] = {stream: slave, other: subprocess.DEVNULL}
+    began = time.monotonic()
+    with subprocess.Popen((*GPUDOCTOR, *arguments), cwd=ROOT, env=environment(**{"TERM": "xterm-256color", **changes}), **streams):
+        os.close(slave)
+        first, told = 0.0, b""
+        while data := _read(master):
+            first = first or time.monotonic() - began
+            told += data
+    os.close(master)
+    return first, told.decode()
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # Linux's end of file on a terminal whose other end is closed
+        return b""
+
+
+def document(name: str, written: bytes) -> dict[str, Any]:
+    """The one JSON document that `written` is, valid by its published schema."""
+    read: dict[str, Any] = json.loads(written)
+    Draft202012Validator(schema(name)).validate(read)
+    return read
+
+
+def sentence(stderr: bytes) -> str:
+    """The one line that `stderr` is."""
+    text = stderr.decode()
+    assert text.startswith("gpudoctor: ")
+    assert text.endswith("\n")
+    assert text.count("\n") == 1
+    assert "Traceback" not in text
+    return text

@@ -1,0 +1,86 @@
+"""Command line over configuration file over defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.cli.settings import Asked, settle
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Level, Severity
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "c.toml"
+    file.write_text(
+        """
+        level = "full"
+        allow-cpu = true
+        python = "/config/python"
+        only = ["GD1", "GD2, GD3"]
+        skip = []
+        fail-on = "warning"
+        timeout = 30
+        force = true
+        compat = "/config/compat"
+        format = "json"
+        output = "report.json"
+        identify = true
+        quiet = true
+        no-color = true
+        """
+    )
+    return file
+
+
+def test_defaults() -> None:
+    settings = settle(Asked(), None)
+    assert settings.options == CheckOptions()
+    assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("text", None, False, False)
+
+
+def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
+    settings = settle(Asked(), str(config))
+    policy = settings.options.policy
+    assert (policy.level, policy.allow_cpu, policy.only, policy.skip, policy.fail_on) == (
+        Level.FULL,
+        True,
+        ("GD1", "GD2", "GD3"),
+        (),
+        Severity.WARNING,
+    )
+    options = settings.options
+    assert (options.python, options.timeout, options.compat) == ("/config/python", 30.0, "/config/compat")
+    assert options.identify
+    assert options.force
+    assert options.root == "/"
+    assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
+    keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
+    assert keys == {field.encode_name for field in msgspec.structs.fields(Asked)} - {"no-smoke", "root"}
+
+
+def test_the_command_line_wins(config: Path) -> None:
+    given = Asked(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format="oneline", output="-")
+    settings = settle(given, str(config))
+    assert settings.options.policy.level is Level.LOOK
+    assert settings.options.policy.only == ("GD9",)
+    assert settings.options.policy.fail_on is Severity.ERROR
+    assert (settings.options.python, settings.options.timeout) == ("/mine", 5.0)
+    assert (settings.format, settings.output) == ("oneline", None)
+
+
+def test_no_smoke_is_level_look() -> None:
+    assert settle(Asked(no_smoke=True), None).options.policy.level is Level.LOOK
+    assert settle(Asked(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
+    with pytest.raises(UsageError, match="give one of them"):
+        settle(Asked(no_smoke=True, level="touch"), None)
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_timeout_is_a_positive_number(timeout: float) -> None:
+    with pytest.raises(UsageError, match="--timeout"):
+        settle(Asked(timeout=timeout), None)

@@ -1,0 +1,152 @@
+"""What a wrong command line, configuration file or defect of ours says: one sentence, one document, exit code 2 or 4."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.cli import failure
+from gpudoctor.errors import OutputError, UsageError
+from tests.cli.command import LOOK, document, run, sentence
+
+WRONG = [
+    (("--level", "loud"), "--level"),
+    (("--fail-on", "note"), "--fail-on"),
+    (("--nope",), "--nope"),
+    (("--timeout", "soon"), "--timeout"),
+    (("--timeout", "0"), "--timeout"),
+    (("--timeout", "nan"), "--timeout"),
+    (("--timeout=-5",), "--timeout"),
+    (("--timeout",), "--timeout"),
+    (("--only", "no-such-rule"), "no-such-rule"),
+    (("--only", "GD101", "--skip", "no-gpu"), "leave no rule"),
+    (("--config", "/no/such/file"), "/no/such/file"),
+    (("--config", "/"), "Is a directory"),
+    (("--python", "/no/such/python"), "/no/such/python"),
+    (("--compat", "/no/such/folder"), "/no/such/folder"),
+    (("--no-smoke", "--level", "full"), "give one of them"),
+    (("surplus",), "surplus"),
+    ((b"--\xff",), "\\udcff"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG)
+@pytest.mark.parametrize("form", [("--format", "json"), ("--format=json",), ()])
+def test_one_sentence_that_names_what_is_wrong(arguments: tuple[str | bytes, ...], words: str, form: tuple[str, ...]) -> None:
+    ended = run("check", *form, *arguments)
+    assert ended.returncode == 2
+    assert words in sentence(ended.stderr)
+    if form:
+        error = document("error", ended.stdout)
+        assert error["error"]["kind"] == "usage"
+        assert error["exit_code"] == 2
+        assert f"gpudoctor: {error['error']['message']}\n".encode().replace(b"\\xff", b"\\udcff") == ended.stderr
+    else:
+        assert ended.stdout == b""
+
+
+@pytest.mark.parametrize("form", ["yaml", ""])
+def test_an_unknown_format(form: str) -> None:
+    ended = run("check", "--format", form)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert "--format" in sentence(ended.stderr)
+
+
+def test_no_command_is_a_usage_error_that_shows_the_help() -> None:
+    ended = run()
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert ended.stderr == run("--help").stdout
+    assert run("chekc").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("colour = true", "no option 'colour'"),
+        ("config = 'x'", "no option 'config'"),
+        ("root = '/'", "no option 'root'"),
+        ("timeout = 'soon'", "timeout: "),
+        ("level = 'loud'", "level: "),
+        ("only = 'GD101'", "only: "),
+        ("quiet = 1", "quiet: "),
+        ("level = ", "is not TOML"),
+        ("level = '\xff'", "is not TOML"),
+    ],
+)
+def test_a_wrong_configuration_file_names_file_and_key(tmp_path: Path, toml: str, words: str) -> None:
+    file = tmp_path / "gpudoctor.toml"
+    file.write_bytes(toml.encode("latin-1"))
+    ended = run("check", "--config", str(file))
+    assert ended.returncode == 2
+    assert words in sentence(ended.stderr)
+    assert str(file) in sentence(ended.stderr)
+
+
+def test_the_command_line_wins_over_the_configuration_file(tmp_path: Path) -> None:
+    file = tmp_path / "gpudoctor.toml"
+    file.write_text("format = 'json'\nno-smoke = true\nonly = ['GD1', 'no-driver']\nfail-on = 'warning'\nquiet = true\n")
+    report = document("report", run("check", "--config", str(file), "--only", "GD101,GD102", "--only", "GD206").stdout)
+    assert report["policy"] == {"level": "look", "allow_cpu": False, "only": ["GD101", "GD102", "GD206"], "skip": [], "fail_on": "warning"}
+    ended = run("check", "--config", str(file), "--format", "oneline")
+    assert len(ended.stdout.splitlines()) == 1
+
+
+def test_the_current_directory_configures_nothing(tmp_path: Path) -> None:
+    for name in ("gpudoctor.toml", ".gpudoctor.toml", "pyproject.toml"):
+        (tmp_path / name).write_text("[tool.gpudoctor]\nlevel = 'loud'\n")
+    assert run(*LOOK, "--format", "oneline", env=None).stdout
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_defect_of_ours_is_a_sentence_and_a_document(
+    debug: bool,  # noqa: FBT001
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("GPUDOCTOR_DEBUG", raising=False)
+    if debug:
+        monkeypatch.setenv("GPUDOCTOR_DEBUG", "1")
+
+    def body() -> int:
+        nothing: dict[str, int] = {}
+        return nothing["no such key"]
+
+    assert failure.guarded(body, as_json=True) == 4
+    stdout, stderr = capfd.readouterr()
+    error = document("error", stdout.encode())
+    assert error["error"]["kind"] == "internal"
+    assert error["error"]["message"].startswith("KeyError in gpudoctor.cli.failure, line ")
+    assert "'no such key'" in error["error"]["message"]
+    assert ("Traceback" in stderr) == debug
+    if not debug:
+        assert "defect of gpudoctor" in sentence(stderr.encode())
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "kind"),
+    [
+        (UsageError("Give a file."), 2, "usage"),
+        (OutputError("Disk full."), 2, "output"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyboardInterrupt(signal.SIGTERM), 143, "interrupted"),
+    ],
+)
+def test_each_kind_of_failure(error: BaseException, code: int, kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    def body() -> int:
+        raise error
+
+    assert failure.guarded(body, as_json=True) == code
+    stdout, stderr = capfd.readouterr()
+    assert json.loads(stdout)["error"]["kind"] == kind
+    assert sentence(stderr.encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked"),
+    [([], False), (["--format"], False), (["--format", "json"], True), (["--format=json"], True), (["json", "--format", "text"], False)],
+)
+def test_whether_json_was_asked_for(arguments: list[str], asked: bool) -> None:  # noqa: FBT001
+    assert failure.wants_json(arguments) is asked

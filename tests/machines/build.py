@@ -1,0 +1,55 @@
+"""Builds the machine of a recipe and examines it with the real program."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from tests.machines.edited import Edited
+from tests.machines.packages import environment
+from tests.machines.recipes import Recipe
+from tests.seams import environ_with
+
+UNSET = ("CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "PYTHONPATH", "GPUDOCTOR_PYTHON", "KUBERNETES_SERVICE_HOST")
+OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
+"""Root without the privilege to open every file."""
+
+
+ONLY_IN_TRAINING = "import sys\nif any('_smoke.py' in argument for argument in sys.orig_argv):\n"
+
+
+def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and report of `gpudoctor check` on the machine of `recipe`, built below `place`."""
+    base = {name: value for name, value in os.environ.items() if name not in UNSET and not name.startswith(("SLURM_", "NVIDIA_"))}
+    root = recipe.tree.build(place / "root")
+    target = Path(sys.prefix) if recipe.trains else environment(place / "environment", recipe.packages)
+    variables = environ_with(*recipe.libraries, directory=place / "libraries", base=base) | dict(recipe.environment)
+    if recipe.patch:
+        (place / "sitecustomize.py").write_text(ONLY_IN_TRAINING + textwrap.indent(recipe.patch, "    "))
+        variables["PYTHONPATH"] = str(place)
+    command = [sys.executable, "-m", "gpudoctor", "check", "--root", str(root), "--python", str(target), "--format", "json"]
+    prefix = OBEYING if recipe.obeys_permissions else ()
+    done = subprocess.run([*prefix, *command, *recipe.arguments, *more], env=variables, capture_output=True, check=False)
+    assert done.stdout, done.stderr.decode()
+    return done.returncode, json.loads(done.stdout)
+
+
+def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
+    """What a recipe speaks of: the verdict, the root causes in order, what is folded, the notes."""
+    findings = report["findings"]
+    graver = [finding for finding in findings if finding["severity"] != "note"]
+    return {
+        "verdict": report["verdict"],
+        "roots": [finding["name"] for finding in graver if not finding["because_of"]],
+        "folded": [finding["name"] for finding in graver if finding["because_of"]],
+        "notes": [finding["name"] for finding in findings if finding["severity"] == "note"],
+    }
+
+
+def expected(recipe: Recipe | Edited) -> dict[str, Any]:
+    return {key: getattr(recipe, key) if key == "verdict" else list(getattr(recipe, key)) for key in ("verdict", "roots", "folded", "notes")}

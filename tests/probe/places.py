@@ -1,0 +1,42 @@
+"""Folders that look like a part of a machine, and a look at a whole one, for the tests of the probes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from gpudoctor.probe.inventory import Inventory, Patience
+from gpudoctor.process import Supervisor
+from gpudoctor.snapshot import Snapshot, decode, encode
+
+Content = str | bytes
+EMPTY = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/home/alice"}
+
+
+class Options(msgspec.Struct, frozen=True):
+    python: str | None = None
+    root: str = "/"
+    identify: bool = False
+
+
+def plant(root: Path, files: Mapping[str, Content]) -> str:
+    """Write the files below `root`, whose path is returned."""
+    for path, content in files.items():
+        place = root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(root)
+
+
+def look(options: Options, environ: Mapping[str, str] = EMPTY, patience: Patience | None = None) -> tuple[Snapshot, Inventory]:
+    """A whole inventory; the snapshot has been through JSON."""
+    with Supervisor(time.monotonic() + 60) as supervisor:
+        inventory = Inventory(supervisor, options, environ, patience)
+        inventory.begin()
+        snapshot = inventory.finish()
+    assert decode(encode(snapshot)) == snapshot
+    return snapshot, inventory

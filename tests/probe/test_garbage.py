@@ -1,0 +1,169 @@
+"""Nothing that a file holds makes a reader raise, or write a snapshot that cannot be read back."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.probe import files
+from gpudoctor.probe.constants import Constants
+from gpudoctor.probe.container import container
+from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.host import accounts, host
+from gpudoctor.probe.kernel_driver import kernel_driver
+from gpudoctor.probe.nodes import device_nodes
+from gpudoctor.probe.packages import packages, parse
+from gpudoctor.probe.pci import pci
+from gpudoctor.probe.redact import Redactor
+from gpudoctor.probe.variables import variables
+from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode, normalise_address
+from tests.probe.places import plant
+
+PCI = "/sys/bus/pci/devices/0000:07:00.0"
+PLACES = (
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/arch",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/group",
+    "/proc/self/cgroup",
+    "/proc/self/mountinfo",
+    "/proc/1/environ",
+    "/run/systemd/container",
+    "/proc/driver/nvidia/version",
+    "/proc/driver/nvidia/gpus/0000:07:00.0/information",
+    "/sys/module/nvidia/version",
+    "/dev/nvidia0",
+    *(f"{PCI}/{name}" for name in ("vendor", "device", "class", "current_link_width", "max_link_speed")),
+)
+NEAR = st.sampled_from(
+    [
+        b"0x10de\n", b"0x030200\n", b"16\n", b"16.0 GT/s PCIe\n", b"nan", b"1e999", b"-5", b"0x-5", b"9" * 400, "٣".encode(), b"\0", b"a\xffb",
+        b"NVRM version: NVIDIA UNIX x86_64 Kernel Module  \xff.1  ", b"Device Minor: x\nModel:\n", b"ID=\nVERSION_ID", b":" * 40, b"x:x:9:\n" * 9,
+    ]
+)  # fmt: skip
+CONTENT = st.one_of(st.binary(max_size=200), NEAR)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.sampled_from(PLACES), CONTENT))
+def test_any_content_of_any_file(contents: dict[str, bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = plant(
+            Path(folder), {"/proc/x": b"", f"{PCI}/vendor": b"0x10de", f"{PCI}/device": b"0x1", f"{PCI}/class": b"0x030000", **contents}
+        )
+        snapshot = Snapshot(
+            created="",
+            host=host(root, {}, identify=True),
+            container=container(root, {}),
+            pci=pci(root),
+            kernel_driver=kernel_driver(root),
+            device_nodes=device_nodes(root),
+        )
+    assert decode(encode(snapshot)) == snapshot
+    redacted = Redactor("/home/alice", "alice").struct(snapshot)
+    assert decode(encode(redacted)) == redacted
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")),
+        st.sampled_from(
+            [b"(" * 5000, b"cuda = '\\ud800'", b"cuda = " + b"-" * 9000 + b"1", b"build_info = {1: 2}", b"cuda_version = b'x'"]
+        ),
+    )
+)
+def test_any_build_file(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        plant(
+            Path(folder), {"/torch/version.py": content, "/tensorflow/python/platform/build_info.py": content, "/jax/version.py": content}
+        )
+        found = frameworks([folder], ())
+        assert [one.name for one in found] == ["tensorflow", "torch", "jax"]
+        snapshot = Snapshot(created="", frameworks=found)
+    assert decode(encode(snapshot)) == snapshot
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.binary(min_size=1, max_size=40).filter(lambda name: b"/" not in name and b"\0" not in name and name not in (b".", b"..")),
+        max_size=5,
+    )
+)
+def test_any_name_in_site_packages(names: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            (Path(folder) / os.fsdecode(b"torch-" + name + b".dist-info")).mkdir(exist_ok=True)
+        found = packages([folder])
+    snapshot = Snapshot(created="", packages=found)
+    assert decode(encode(snapshot)) == snapshot
+
+
+@given(st.text(max_size=60))
+def test_any_folder_name_is_parsed_or_not(name: str) -> None:
+    parsed = parse(name)
+    assert parsed is None or all(isinstance(part, str) for part in parsed)
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_an_address_or_not_and_once_normal_stays_so(text: str) -> None:
+    address = normalise_address(text)
+    assert address is None or normalise_address(address) == address
+
+
+@given(st.dictionaries(st.text(max_size=12).map("CUDA_".__add__), st.text(max_size=40)))
+def test_any_environment(environ: dict[str, str]) -> None:
+    undecodable = {name: value + os.fsdecode(b"\xff") for name, value in environ.items() if value.isascii() and name.isascii()}
+    snapshot = Snapshot(created="", variables=variables(undecodable, Redactor()))
+    assert decode(encode(snapshot)) == snapshot
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_redacted_once_and_for_all(text: str) -> None:
+    redactor = Redactor("/home/alice", "alice")
+    once = redactor.text(text)
+    assert redactor.text(once) == once
+
+
+def test_addresses_of_every_tool() -> None:
+    for spelling in ("00000000:3B:00.0", "0000:3b:00.0", "3B:00.0", " 0000:3b:00.0\n", "0000:3b:00"):
+        assert normalise_address(spelling) == "0000:3b:00.0"
+    assert normalise_address("00010000:01:00.0") == "10000:01:00.0"
+    for spelling in ("", "GPU-1", "0000:3b:20.0", "3b:00.9", "1:2:3:4.0", "zz:00.0"):
+        assert normalise_address(spelling) is None
+
+
+def test_what_is_no_file_does_not_make_us_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "big").write_bytes(b"x" * 1_000_000)
+    assert files.read(str(tmp_path / "fifo")) == ""
+    assert len(str(files.read(str(tmp_path / "big")))) == files.LIMIT
+    for name, cause in (
+        ("loop", Cause.FAILED),
+        (".", Cause.FAILED),
+        ("none", Cause.ABSENT),
+        ("big/x", Cause.ABSENT),
+        ("a\0b", Cause.FAILED),
+    ):
+        found = files.read(str(tmp_path / name))
+        assert isinstance(found, Missing)
+        assert found.cause is cause
+
+
+def test_numbers_of_accounts_are_numbers(tmp_path: Path) -> None:
+    root = plant(tmp_path, {"/etc/group": "a:x:٣:\nb:x:-1:\nc:x:7:\nd:x:7:\ne:x:" + "9" * 5000 + ":\n"})
+    assert accounts(root, "group") == {7: "c"}
+
+
+def test_constants_of_a_missing_file_are_absent(tmp_path: Path) -> None:
+    found = Constants(str(tmp_path / "none.py")).text("cuda")
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.ABSENT

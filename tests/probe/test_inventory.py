@@ -1,0 +1,379 @@
+"""The whole inventory: children over our driver libraries and broken targets, together with what the parent reads."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.probe.inventory import Patience
+from gpudoctor.snapshot import NOT_ASKED, Cause, Fact, Framework, Hang, Libcuda, Missing, Nvml, NvmlGpu, Packages, Python, Status, Variables
+from tests.probe.places import EMPTY, Options, look, plant
+from tests.probe.test_frameworks import BUILD, JAX, TORCH_2_8, V2_10
+from tests.seams import Cuda
+from tests.seams import Nvml as Library
+from tests.seams import NvmlGpu as Card
+from tests.seams.trees import PciCard, Tree
+
+Shims = Callable[..., dict[str, str]]
+SHORT = Patience(hardware_stall=0.6, hardware=20.0, python=0.6)
+OWN = Options(python=sys.executable)
+
+
+def nvml_of(environ: dict[str, str], patience: Patience | None = None) -> Nvml:
+    snapshot, _ = look(OWN, environ, patience)
+    assert isinstance(snapshot.nvml, Nvml), snapshot.nvml
+    return snapshot.nvml
+
+
+def gpus_of(nvml: Nvml) -> tuple[NvmlGpu, ...]:
+    assert not isinstance(nvml.gpus, Missing), nvml.gpus
+    return nvml.gpus
+
+
+def gaps(thing: NvmlGpu | Nvml | Libcuda) -> dict[str, Missing]:
+    return {name: value for name in thing.__struct_fields__ if isinstance(value := getattr(thing, name), Missing)}
+
+
+def test_eight_healthy_gpus_have_every_field(shim_environment: Shims) -> None:
+    library = Library(gpus=[Card(compute_processes=((41, 1 << 30), (42, None)), pcie_gen=(1, 4), mig=(0, 1))] * 8)
+    nvml = nvml_of(shim_environment(library, Cuda(gpus=library.gpus)))
+    assert (nvml.init, nvml.driver_version, nvml.cuda_served) == (Status(0, "NVML_SUCCESS", "Success"), "550.163.01", "12.4")
+    assert set(gaps(nvml)) == {"hang"}
+    assert isinstance(nvml.hang, Missing)
+    assert nvml.hang.cause is Cause.ABSENT
+    gpus = gpus_of(nvml)
+    assert [gaps(gpu) for gpu in gpus] == [{}] * 8
+    assert [gpu.address for gpu in gpus[:3]] == ["0000:07:00.0", "0000:0f:00.0", "0000:17:00.0"]
+    first = gpus[0]
+    assert (first.minor, first.compute_capability, first.memory_total, first.ecc_enabled) == (0, "8.0", 81920 << 20, True)
+    assert (first.link_generation, first.link_generation_max, first.mig_enabled, first.mig_pending) == (1, 4, False, True)
+    assert (first.compute_mode, first.persistence, first.power, first.power_limit) == ("default", True, 61000, 400000)
+    assert isinstance(first.compute_processes, tuple)
+    assert [(one.pid, one.memory if isinstance(one.memory, int) else one.memory.cause) for one in first.compute_processes] == [
+        (41, 1 << 30),
+        (42, Cause.UNSUPPORTED),
+    ]
+
+
+def test_used_memory_leaves_out_what_the_driver_reserves(fake_nvml: Shims) -> None:
+    (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=[Card(memory_used=1 << 30, memory_reserved=600 << 20)])))
+    assert gpu.memory_used == 1 << 30
+
+
+def test_one_lost_gpu_of_eight_costs_one(fake_nvml: Shims) -> None:
+    gpus = gpus_of(nvml_of(fake_nvml(gpus=8, calls={"nvmlDeviceGetHandleByIndex.3": "return 15"})))
+    assert [index for index, gpu in enumerate(gpus) if gaps(gpu)] == [3]
+    assert {gap.cause for gap in gaps(gpus[3]).values()} == {Cause.LOST}
+    assert isinstance(gpus[3].address, Missing)
+    assert "answered 15 (GPU is lost)" in gpus[3].address.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "cause"), [(3, Cause.UNSUPPORTED), (4, Cause.DENIED), (15, Cause.LOST), (25, Cause.UNSUPPORTED), (999, Cause.FAILED)]
+)
+def test_one_failing_call_costs_one_field(fake_nvml: Shims, code: int, cause: Cause) -> None:
+    gpus = gpus_of(nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetTemperature.1": f"return {code}"})))
+    assert gaps(gpus[0]) == {}
+    assert {name: gap.cause for name, gap in gaps(gpus[1]).items()} == {"temperature": cause}
+
+
+@pytest.mark.parametrize("code", [1, 2, 4, 8, 9, 10, 12, 17, 18, 28, 999])
+def test_each_answer_of_nvml_init(fake_nvml: Shims, code: int) -> None:
+    nvml = nvml_of(fake_nvml(calls={"nvmlInit": f"return {code}"}))
+    assert isinstance(nvml.init, Status)
+    assert nvml.init.code == code
+    assert nvml.init.name.startswith("NVML_ERROR_")
+    assert nvml.init.text
+    assert nvml.nvml_version == "12.550.163.01"
+    assert isinstance(nvml.gpus, Missing)
+    assert f"nvmlInit answered {code} " in nvml.gpus.reason
+
+
+def test_no_gpu_is_an_answer(fake_nvml: Shims) -> None:
+    assert nvml_of(fake_nvml(gpus=0)).gpus == ()
+
+
+def test_an_older_driver_is_asked_by_older_names(shim_environment: Shims) -> None:
+    lacking = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetCurrentClocksEventReasons")
+    (gpu,) = gpus_of(nvml_of(shim_environment(Library(gpus=1, without=lacking))))
+    assert gaps(gpu) == {}
+    assert (gpu.memory_total, gpu.clocks_event_reasons) == (81920 << 20, 1)
+
+
+def test_a_function_that_no_name_reaches_is_unsupported(shim_environment: Shims) -> None:
+    (gpu,) = gpus_of(nvml_of(shim_environment(Library(gpus=1, without=("nvmlDeviceGetComputeRunningProcesses_v3",)))))
+    assert {name: gap.cause for name, gap in gaps(gpu).items()} == {"compute_processes": Cause.UNSUPPORTED}
+
+
+@pytest.mark.parametrize("act", ["hang", "stuck"])
+def test_a_hang_keeps_what_was_said_and_names_the_call(fake_nvml: Shims, act: str) -> None:
+    uninterruptible = act == "stuck"
+    began = time.monotonic()
+    nvml = nvml_of(fake_nvml(gpus=8, calls={"nvmlDeviceGetName.5": act}), SHORT)
+    assert time.monotonic() - began < 5
+    assert isinstance(nvml.hang, Hang)
+    assert (nvml.hang.call, nvml.hang.uninterruptible) == ("nvmlDeviceGetName 5", uninterruptible)
+    assert nvml.hang.seconds >= 0.6
+    gpus = gpus_of(nvml)
+    assert [gaps(gpu) for gpu in gpus[:5]] == [{}] * 5
+    assert gpus[5].uuid == "GPU-a1000005-1c2d-3e4f-5a6b-700000000005"
+    assert {gap.cause for gap in gaps(gpus[5]).values()} == {Cause.TIMED_OUT}
+    assert "name" in gaps(gpus[5])
+    assert ("state D" in gaps(gpus[5])["name"].reason) is uninterruptible
+    assert [gap.reason.partition(":")[0] for gpu in gpus[6:] for gap in gaps(gpu).values()] == ["not reached"] * 2 * (
+        len(NvmlGpu.__struct_fields__) - 1
+    )
+
+
+def test_a_hang_at_the_first_call_for_a_gpu(fake_nvml: Shims) -> None:
+    gpus = gpus_of(nvml_of(fake_nvml(gpus=3, calls={"nvmlDeviceGetHandleByIndex.1": "hang"}), SHORT))
+    assert not isinstance(gpus[0].name, Missing)
+    assert isinstance(gpus[1].name, Missing)
+    assert gpus[1].name.reason == "the NVML probe gave no sign of life for 1 s in nvmlDeviceGetHandleByIndex 1"
+    assert isinstance(gpus[2].name, Missing)
+    assert gpus[2].name.reason.startswith("not reached")
+
+
+@pytest.mark.parametrize("act", ["hang", "crash"])
+def test_an_initialisation_that_never_ends_well(fake_nvml: Shims, act: str) -> None:
+    nvml = nvml_of(fake_nvml(calls={"nvmlInit": act}), SHORT)
+    assert isinstance(nvml.library, str)
+    assert isinstance(nvml.init, Missing)
+    assert nvml.init.cause is (Cause.TIMED_OUT if act == "hang" else Cause.FAILED)
+    assert isinstance(nvml.hang, Hang) is (act == "hang")
+    assert "nvmlInit" in nvml.init.reason
+    assert isinstance(nvml.gpus, Missing)
+
+
+def test_slow_is_not_hung(fake_nvml: Shims) -> None:
+    nvml = nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetName": "sleep 450"}), SHORT)
+    assert isinstance(nvml.hang, Missing)
+    assert [gaps(gpu) for gpu in gpus_of(nvml)] == [{}, {}]
+
+
+def test_a_crash_in_the_middle_keeps_the_gpus_before_it(fake_nvml: Shims) -> None:
+    nvml = nvml_of(fake_nvml(gpus=3, calls={"nvmlDeviceGetUUID.1": "crash"}))
+    gpus = gpus_of(nvml)
+    assert gaps(gpus[0]) == {}
+    assert isinstance(gpus[1].uuid, Missing)
+    assert gpus[1].uuid.cause is Cause.FAILED
+    assert "SIGSEGV in nvmlDeviceGetUUID 1" in gpus[1].uuid.reason
+    assert gpus[1].address == "0000:0f:00.0"
+
+
+def test_libcuda_with_and_without_the_mask(fake_cuda: Shims) -> None:
+    snapshot, _ = look(OWN, {**fake_cuda(gpus=3), "CUDA_VISIBLE_DEVICES": "1"})
+    masked, unmasked = snapshot.libcuda, snapshot.libcuda_unmasked
+    assert isinstance(masked, Libcuda)
+    assert isinstance(unmasked, Libcuda)
+    assert not isinstance(masked.devices, Missing)
+    assert not isinstance(unmasked.devices, Missing)
+    assert [device.address for device in masked.devices] == ["0000:0f:00.0"]
+    assert [device.address for device in unmasked.devices] == ["0000:07:00.0", "0000:0f:00.0", "0000:17:00.0"]
+    device = masked.devices[0]
+    assert (device.uuid, device.compute_capability, device.memory_total) == ("GPU-a1000001-1c2d-3e4f-5a6b-700000000001", "8.0", 81920 << 20)
+    assert (masked.cuda_served, masked.init) == ("12.4", Status(0, "CUDA_SUCCESS", "no error"))
+
+
+def test_without_a_mask_nothing_is_asked_twice(fake_cuda: Shims) -> None:
+    environ = {name: value for name, value in fake_cuda(gpus=1).items() if name != "CUDA_VISIBLE_DEVICES"}
+    assert look(OWN, environ)[0].libcuda_unmasked == NOT_ASKED
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(3, "CUDA_ERROR_NOT_INITIALIZED"), (100, "CUDA_ERROR_NO_DEVICE"), (803, ""), (999, "CUDA_ERROR_UNKNOWN")]
+)
+def test_each_answer_of_cu_init(fake_cuda: Shims, code: int, name: str) -> None:
+    libcuda = look(OWN, fake_cuda(calls={"cuInit": f"return {code}"}))[0].libcuda
+    assert isinstance(libcuda, Libcuda)
+    assert isinstance(libcuda.init, Status)
+    assert libcuda.init.code == code
+    assert libcuda.init.name.startswith(name or "CU")
+    assert libcuda.cuda_served == "12.4"
+    assert isinstance(libcuda.devices, Missing)
+
+
+def test_libcuda_hung_and_crashed(fake_cuda: Shims) -> None:
+    hung = look(OWN, fake_cuda(calls={"cuInit": "hang"}), SHORT)[0].libcuda
+    assert isinstance(hung, Libcuda)
+    assert isinstance(hung.hang, Hang)
+    assert (hung.hang.call, hung.cuda_served) == ("cuInit", "12.4")
+    crashed = look(OWN, fake_cuda(gpus=2, calls={"cuDeviceGetName": "crash"}))[0]
+    assert isinstance(crashed.libcuda, Libcuda)
+    assert isinstance(crashed.libcuda.init, Status)
+    assert not isinstance(crashed.libcuda.devices, Missing)
+    assert len(crashed.libcuda.devices) == 2
+    assert crashed.remarks == ()
+
+
+TARGETS = {
+    "exits": "exit 0",
+    "fails": "echo no licence >&2; exit 7",
+    "garbage": "head -c 5000 /dev/urandom >&${5:-1}; head -c 5000 /dev/urandom >&2; exit 0",
+    "garbage answer": 'while [ "$1" != --answer-fd ]; do shift; done; printf "{}\\n[1]\\n{\\"type\\":\\"python\\",\\"path\\":7}\\nnull\\n\\377\\n" >&$2',
+    "sleeps": "exec sleep 100",
+    "segfaults": "kill -SEGV $$",
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_that_is_no_python_costs_what_depends_on_it(tmp_path: Path, shim_environment: Shims, name: str) -> None:
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/bash\n{TARGETS[name]}\n")
+    script.chmod(0o755)
+    snapshot, inventory = look(Options(python=str(script)), shim_environment(Library(gpus=1), Cuda(gpus=1)), SHORT)
+    assert isinstance(snapshot.python, Missing)
+    assert snapshot.python.cause is (Cause.TIMED_OUT if name == "sleeps" else Cause.FAILED)
+    assert "did not answer as a Python interpreter does" in snapshot.python.reason
+    assert snapshot.packages == snapshot.frameworks == snapshot.python
+    assert inventory.interpreter is None
+    assert isinstance(snapshot.nvml, Nvml)
+    if name != "garbage answer":
+        assert isinstance(snapshot.libcuda, Libcuda)
+        assert snapshot.libcuda.cuda_served == "12.4"
+        assert "asked under gpudoctor's own interpreter" in snapshot.remarks[0]
+
+
+@pytest.mark.parametrize("program", ["/bin/true", "/bin/cat"])
+def test_programs_of_the_system_as_targets(program: str) -> None:
+    snapshot, _ = look(Options(python=program), patience=SHORT)
+    assert isinstance(snapshot.python, Missing)
+    assert snapshot.python.reason.startswith(f"{program} did not answer as a Python interpreter does: it ended with")
+
+
+@pytest.mark.parametrize("path", ["/none/python", "/etc/passwd", "/etc"])
+def test_a_named_target_that_cannot_be_started_is_the_users_error(path: str) -> None:
+    with pytest.raises(UsageError, match=f"--python {path}: "):
+        look(Options(python=path))
+
+
+def test_a_target_without_ctypes_has_libcuda_asked_by_us(tmp_path: Path, fake_cuda: Shims) -> None:
+    wrapped = tmp_path / "noctypes"
+    wrapped.write_text(
+        f'#!/bin/bash\ncase "$*" in *libcuda_probe*) for a; do [[ $a == /* ]] && s=$a; done;\n'
+        f"exec {sys.executable} -I -S -c \"import sys, runpy; sys.modules['_ctypes'] = None; sys.argv = sys.argv[1:]; "
+        f'runpy.run_path(sys.argv[0], run_name=\'__main__\')" "${{@:4}}";; esac\nexec {sys.executable} "$@"\n'
+    )
+    wrapped.chmod(0o755)
+    snapshot, _ = look(Options(python=str(wrapped)), fake_cuda(gpus=1))
+    assert isinstance(snapshot.python, Python)
+    assert isinstance(snapshot.libcuda, Libcuda)
+    assert not isinstance(snapshot.libcuda.devices, Missing)
+    assert "has no ctypes" in snapshot.remarks[0]
+
+
+def test_a_non_utf8_environment_is_read_all_the_same(tmp_path: Path) -> None:
+    prefix = tmp_path / os.fsdecode(b"caf\xe9")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "plain")], check=True)
+    (tmp_path / "plain").rename(prefix)  # venv itself refuses such a name
+    (site,) = prefix.glob("lib/python3*/site-packages")
+    plant(site, {"torch-2.8.0.dist-info/METADATA": "", "torch/version.py": TORCH_2_8, "torch/__init__.py": ""})
+    snapshot, inventory = look(Options(python=str(prefix)))
+    assert isinstance(snapshot.python, Python)
+    assert snapshot.python.executable.endswith("caf\\xe9/bin/python")
+    assert inventory.interpreter == str(prefix / "bin/python")
+    assert not isinstance(snapshot.frameworks, Missing)
+    assert [framework.name for framework in snapshot.frameworks] == ["torch"]
+
+
+def test_a_folder_with_three_frameworks_built_for_cuda(tmp_path: Path) -> None:
+    metadata = ("tensorflow-2.10.0", "torch-2.8.0", "jax-0.6.2", "jaxlib-0.6.2", "jax_cuda12_plugin-0.6.2", "nvidia_cudnn_cu12-9.10.2.21")
+    plant(
+        tmp_path,
+        {
+            **{f"{name}.dist-info/METADATA": "" for name in metadata},
+            **{f"{name}/__init__.py": "raise SystemExit('imported')" for name in ("tensorflow", "torch", "jax")},
+            BUILD: V2_10,
+            "torch/version.py": TORCH_2_8,
+            "jax/version.py": JAX,
+        },
+    )
+    snapshot, _ = look(OWN, {**EMPTY, "PYTHONPATH": str(tmp_path)})
+    assert not isinstance(snapshot.frameworks, Missing)
+    assert [(one.name, one.built_with_cuda.value) for one in snapshot.frameworks if isinstance(one.built_with_cuda, Fact)] == [
+        ("tensorflow", "11.2"), ("torch", "12.8"), ("jax", "12"),
+    ]  # fmt: skip
+    assert isinstance(snapshot.packages, Packages)
+    assert ("nvidia-cudnn-cu12", "9.10.2.21") in {(one.name, one.version) for one in snapshot.packages.distributions}
+
+
+def test_the_real_tensorflow_of_this_environment() -> None:
+    installed = next((path for path in sys.path if Path(path, "tensorflow").is_dir()), None)
+    if installed is None:
+        pytest.skip("no TensorFlow in this environment")
+    snapshot, inventory = look(Options())
+    assert not isinstance(snapshot.frameworks, Missing)
+    framework: Framework = snapshot.frameworks[0]
+    assert (framework.name, framework.location) == ("tensorflow", f"{installed}/tensorflow")
+    assert isinstance(framework.version, Fact)
+    assert re.fullmatch(r"2\.\d+\.\d+.*", framework.version.value)
+    assert framework.cuda_build in (True, False)
+    assert inventory.target.executable == inventory.interpreter == sys.executable
+    assert isinstance(snapshot.python, Python)
+    assert "beside a framework" in snapshot.python.why
+
+
+def test_a_recorded_tree_is_looked_at_while_the_children_run_here(tmp_path: Path, shim_environment: Shims) -> None:
+    library = Library(gpus=2)
+    root = Tree(pci=[PciCard.of(card) for card in library.cards], kernel_driver="550.163.01", container="docker").build(tmp_path / "root")
+    snapshot, _ = look(Options(python=sys.executable, root=str(root)), shim_environment(library, Cuda(gpus=2)))
+    assert not isinstance(snapshot.pci, Missing)
+    addresses = [device.address for device in snapshot.pci.devices]
+    assert isinstance(snapshot.nvml, Nvml)
+    assert addresses == [gpu.address for gpu in gpus_of(snapshot.nvml)]
+    assert not isinstance(snapshot.kernel_driver, Missing)
+    assert isinstance(snapshot.kernel_driver.version, Fact)
+    assert not isinstance(snapshot.container, Missing)
+    assert not isinstance(snapshot.device_nodes, Missing)
+
+
+def test_homes_and_secrets_do_not_reach_the_snapshot(tmp_path: Path) -> None:
+    environ = {
+        **EMPTY,
+        "HOME": str(tmp_path),
+        "LD_LIBRARY_PATH": f"{tmp_path}/lib",
+        "PYTHONPATH": f"{tmp_path}/site",
+        "NVIDIA_API_KEY": "s3cret",
+    }
+    snapshot, _ = look(OWN, environ)
+    assert isinstance(snapshot.variables, Variables)
+    assert snapshot.variables.values["LD_LIBRARY_PATH"] == "~/lib"
+    assert isinstance(snapshot.python, Python)
+    assert "~/site" in snapshot.python.path  # type: ignore[operator]
+    assert str(tmp_path) not in repr(snapshot)
+    assert "s3cret" not in repr(snapshot)
+
+
+def test_created_is_utc_to_the_second() -> None:
+    created = look(OWN)[0].created
+    assert abs(time.mktime(time.strptime(created, "%Y-%m-%dT%H:%M:%SZ")) - time.mktime(time.gmtime())) < 60
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, {"HOME": "", "PATH": ""}, {"HOME": "/", "LANG": "C", "PATH": "relative::"}, {"HOME": os.fsdecode(b"/\xff")}]
+)
+def test_bare_environments(environ: dict[str, str]) -> None:
+    snapshot, _ = look(OWN, environ)
+    assert isinstance(snapshot.python, Python)
+
+
+def test_the_hot_path_imports_nothing_slow() -> None:
+    code = (
+        "import sys, time\nfrom gpudoctor.process import Supervisor\nfrom gpudoctor.probe.inventory import Inventory\n"
+        "from tests.probe.places import Options\nbefore = set(sys.modules)\n"
+        "with Supervisor(time.monotonic() + 30) as supervisor:\n    inventory = Inventory(supervisor, Options())\n    inventory.begin()\n    inventory.finish()\n"
+        "print(' '.join(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+    )
+    slow = {"rich", "typer", "packaging", "importlib.metadata", "pathlib", "dataclasses", "pynvml", "tensorflow", "json", "asyncio"}
+    assert slow & set(done.stdout.split()) == set()

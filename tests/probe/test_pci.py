@@ -1,0 +1,68 @@
+"""The display devices on the bus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.probe.pci import pci
+from gpudoctor.snapshot import Cause, Missing, Pci
+from tests.probe.places import plant
+from tests.seams.trees import PciCard, Tree
+
+
+def devices(cards: list[PciCard], root: Path) -> Pci:
+    found = pci(str(Tree(pci=cards).build(root)))
+    assert isinstance(found, Pci)
+    return found
+
+
+def test_a_bound_card_with_its_link(tmp_path: Path) -> None:
+    (card,) = devices([PciCard(link_gen=(1, 4), link_width=(8, 16))], tmp_path).devices
+    assert (card.address, card.vendor, card.device, card.class_code, card.driver) == ("0000:07:00.0", "10de", "20b2", "030200", "nvidia")
+    assert (card.link_speed, card.link_speed_max, card.link_width, card.link_width_max) == (2.5, 16.0, 8, 16)
+
+
+def test_display_devices_of_any_vendor_and_nvidias_bridges_only(tmp_path: Path) -> None:
+    cards = [
+        PciCard(address="0000:00:02.0", vendor=0x8086, pci_class=0x030000, driver="i915"),
+        PciCard(address="0000:03:00.0", vendor=0x1002, pci_class=0x038000, driver="amdgpu"),
+        PciCard(address="0000:05:00.0", pci_class=0x068000),
+        PciCard(address="0000:06:00.0", vendor=0x8086, pci_class=0x068000),
+        PciCard(address="0000:07:00.1", pci_class=0x040300),
+        PciCard(address="0000:08:00.0", vendor=0x8086, pci_class=0x020000),
+    ]
+    assert [card.address for card in devices(cards, tmp_path).devices] == ["0000:00:02.0", "0000:03:00.0", "0000:05:00.0"]
+
+
+def test_a_card_without_driver_says_so(tmp_path: Path) -> None:
+    (card,) = devices([PciCard(driver=None)], tmp_path).devices
+    assert isinstance(card.driver, Missing)
+    assert card.driver.cause is Cause.ABSENT
+
+
+def test_a_card_off_the_bus_is_lost_and_not_sixty_three_lanes_wide(tmp_path: Path) -> None:
+    (card,) = devices([PciCard(lost=True)], tmp_path).devices
+    assert isinstance(card.link_width, Missing)
+    assert card.link_width.cause is Cause.LOST
+    assert isinstance(card.link_speed, Missing)
+
+
+@pytest.mark.parametrize("speed", ["nan GT/s", "inf", "-1 GT/s", "Unknown", ""])
+def test_a_speed_is_a_finite_number_or_missing(tmp_path: Path, speed: str) -> None:
+    place = "/sys/bus/pci/devices/0000:07:00.0"
+    files = {"vendor": "0x10de", "device": "0x20b2", "class": "0x030200", "current_link_speed": speed}
+    found = pci(plant(tmp_path, {f"{place}/{name}": content for name, content in files.items()}))
+    assert isinstance(found, Pci)
+    assert isinstance(found.devices[0].link_speed, Missing)
+
+
+def test_no_bus_at_all_is_absent(tmp_path: Path) -> None:
+    found = pci(str(tmp_path))
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.ABSENT
+
+
+def test_an_empty_bus_is_knowledge(tmp_path: Path) -> None:
+    assert devices([], tmp_path) == Pci(devices=())

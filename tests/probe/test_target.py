@@ -1,0 +1,108 @@
+"""Which interpreter is examined."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from gpudoctor.errors import UsageError
+from gpudoctor.probe.target import Surroundings, choose, named, target
+
+
+def interpreter(place: Path, name: str = "python") -> str:
+    place.mkdir(parents=True, exist_ok=True)
+    file = place / name
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    return str(file)
+
+
+@pytest.fixture
+def around(tmp_path: Path) -> Surroundings:
+    for prefix in ("venv", "conda"):
+        interpreter(tmp_path / prefix / "bin")
+    interpreter(tmp_path / "path")
+    return Surroundings(
+        own="/own/python",
+        own_has_framework=True,
+        venv=str(tmp_path / "venv"),
+        conda=str(tmp_path / "conda"),
+        path=("", ".", str(tmp_path / "nowhere"), str(tmp_path / "path")),
+    )
+
+
+def test_first_of_five(around: Surroundings, tmp_path: Path) -> None:
+    order: list[tuple[dict[str, Any], str, str]] = [
+        ({"own_has_framework": False}, "/own/python", "beside a framework"),
+        ({"venv": ""}, str(tmp_path / "venv/bin/python"), "active virtual environment"),
+        ({"conda": ""}, str(tmp_path / "conda/bin/python"), "active conda environment"),
+        ({"path": ()}, str(tmp_path / "path/python"), "first python on PATH"),
+        ({}, "/own/python", "gpudoctor's own"),
+    ]
+    for taken_away, executable, why in order:
+        found = choose(around)
+        assert found.executable == executable
+        assert why in found.why
+        around = replace(around, **taken_away)
+
+
+def test_a_broken_active_environment_is_passed_over_and_named(around: Surroundings) -> None:
+    found = choose(replace(around, own_has_framework=False, venv="/deleted/venv"))
+    assert found.executable.endswith("conda/bin/python")
+    assert "/deleted/venv has no interpreter" in found.why
+
+
+def test_python3_where_path_has_no_python(tmp_path: Path) -> None:
+    executable = interpreter(tmp_path, "python3")
+    assert choose(Surroundings(own="/own", path=(str(tmp_path),))).executable == executable
+
+
+def test_nothing_is_taken_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    interpreter(tmp_path)
+    interpreter(tmp_path / "bin")
+    monkeypatch.chdir(tmp_path)
+    assert choose(Surroundings(own="/own", venv=".", path=("", ".", "./"))).executable == "/own"
+
+
+def test_named_interpreter_folder_and_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    executable = interpreter(tmp_path / "bin", "python3")
+    monkeypatch.chdir(tmp_path)
+    for path in (executable, str(tmp_path), "bin/python3", "."):
+        assert named(path).executable == executable
+    assert named("python3", [str(tmp_path / "bin")]).executable == executable
+
+
+def test_a_virtual_environments_link_is_not_resolved(tmp_path: Path) -> None:
+    real = interpreter(tmp_path / "usr", "python3.11")
+    (tmp_path / "venv/bin").mkdir(parents=True)
+    (tmp_path / "venv/bin/python").symlink_to(real)
+    assert named(str(tmp_path / "venv")).executable == str(tmp_path / "venv/bin/python")
+
+
+@pytest.mark.parametrize("path", ["none", "/none", "", "empty", "text", "dangling", os.fsdecode(b"\xff"), "a\0b"])
+def test_what_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("no program")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as caught:
+        named(path)
+    sentence = str(caught.value)
+    assert sentence.startswith("--python ")
+    assert sentence.endswith("give an interpreter, or the folder of an environment.")
+    assert "\n" not in sentence
+    sentence.encode()
+
+
+def test_our_own_environment_counts_only_with_a_framework(tmp_path: Path) -> None:
+    site = tmp_path / "lib/site-packages"
+    (site / "tensorflow_hub-0.16.0.dist-info").mkdir(parents=True)
+    executable = interpreter(tmp_path / "path")
+    environ = {"PATH": str(tmp_path / "path")}
+    assert target(None, environ, "/own", [str(site)]).executable == executable
+    (site / "tensorflow_cpu-2.21.0.dist-info").mkdir()
+    assert target(None, environ, "/own", [str(site)]).executable == "/own"

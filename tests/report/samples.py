@@ -1,0 +1,287 @@
+"""Examinations built by hand, as a diagnosis would give them, for each shape that a report can take."""
+
+from __future__ import annotations
+
+from gpudoctor.check.model import Examination, Timing
+from gpudoctor.findings import (
+    ENVIRONMENT,
+    MACHINE,
+    Confidence,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Fix,
+    LadderRow,
+    Level,
+    Outcome,
+    OutcomeKind,
+    Policy,
+    ProvedTo,
+    Rung,
+    RungState,
+    Severity,
+    Step,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
+from gpudoctor.snapshot import Cause, Host, Missing, Platform, Python, Smoke, Snapshot, Training, real
+
+P, F, Q, N, M = RungState.PROVEN, RungState.FAILED, RungState.NOT_SHOWN, RungState.NOT_ASKED, RungState.MASKED
+TENSORFLOW = Subject(SubjectKind.FRAMEWORK, "tensorflow")
+
+SNAPSHOT = Snapshot(
+    created="2026-11-21T04:00:00Z",
+    host=Host(platform=Platform.LINUX, uid=1000, kernel="6.1.0-18-amd64"),
+    python=Python(executable="~/train/bin/python", why="the active virtual environment", version="3.11.7"),
+)
+
+
+def address(number: int) -> str:
+    return f"0000:{0x10 + number:02x}:00.0"
+
+
+def gpu(number: int) -> Subject:
+    return Subject(SubjectKind.GPU, address(number))
+
+
+def row(number: int, *states: RungState, detail: str = "", model: str = "NVIDIA H100 80GB HBM3") -> LadderRow:
+    """A GPU that got as far as `states` say; what follows was not tried. `detail` belongs to the last state given."""
+    padded = (*states, *[N] * (len(Rung) - len(states)))
+    steps = tuple(
+        Step(rung, state, detail if place == len(states) - 1 else f"rung {place}")
+        for place, (rung, state) in enumerate(zip(Rung, padded, strict=True))
+    )
+    return LadderRow(gpu(number), f"GPU {number} {model} at {address(number)}", steps)
+
+
+def finding(code: str, name: str, title: str, message: str, **more: object) -> Finding:
+    subject = more.pop("subject", MACHINE)
+    assert isinstance(subject, Subject)
+    stamped: dict[str, object] = {
+        "severity": Severity.ERROR,
+        "confidence": Confidence.CERTAIN,
+        "breaks": Rung.NVML,
+        "id": f"{code}:{subject.key}" if subject.key else code,
+        **more,
+    }
+    return Finding(code=code, name=name, title=title, message=message, subject=subject, **stamped)  # type: ignore[arg-type]
+
+
+def outcome(code: str, name: str, kind: OutcomeKind, reason: str = "", **more: object) -> Outcome:
+    return Outcome(code=code, name=name, kind=kind, reason=reason, **{"subject": MACHINE, **more})  # type: ignore[arg-type]
+
+
+def examined(verdict: Verdict, exit_code: int, proved: ProvedTo, **more: object) -> Examination:
+    policy = more.pop("policy", Policy())
+    interrupted = more.pop("interrupted", 0)
+    snapshot = more.pop("snapshot", SNAPSHOT)
+    diagnosis = Diagnosis(verdict=verdict, exit_code=exit_code, proved_to=proved, **{"findings": (), "outcomes": (), "ladder": (), **more})  # type: ignore[arg-type]
+    return Examination(
+        snapshot=snapshot,  # type: ignore[arg-type]
+        diagnosis=diagnosis,
+        policy=policy,  # type: ignore[arg-type]
+        matrix_date="2026-11-20",
+        timings=(Timing("inventory", 0.12345678),),
+        interrupted=interrupted,  # type: ignore[arg-type]
+    )
+
+
+NO_GPU = finding(
+    "GD101",
+    "no-gpu",
+    "No NVIDIA GPU is on the PCI bus",
+    "No device on the PCI bus is an NVIDIA GPU; the display devices there are QEMU 1234:1111.",
+    breaks=Rung.SLOT,
+    evidence=(Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices"),),
+    fixes=(
+        Fix("In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card."),
+        Fix("Train on the CPU instead", "gpudoctor check --allow-cpu"),
+    ),
+)
+MISMATCH = finding(
+    "GD202",
+    "driver-library-mismatch",
+    "The loaded kernel driver and the driver's libraries are of different versions",
+    "The kernel driver is 535.154.05 and the libraries are 550.163.01: an upgrade without a reboot.",
+    evidence=(
+        Evidence("kernel driver", "535.154.05", "/proc/driver/nvidia/version"),
+        Evidence("libraries", "550.163.01", "/usr/lib/x86_64-linux-gnu/nvidia/current/libnvidia-ml.so.550.163.01"),
+    ),
+    fixes=(
+        Fix("Reboot, which loads the kernel driver that belongs to the libraries", "sudo reboot", ("root", "reboot"), "nvidia-smi"),
+        Fix(
+            "Where no program uses the GPU, load it anew without a reboot",
+            "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia && sudo modprobe nvidia_uvm",
+            ("root",),
+        ),
+    ),
+)
+
+broken_no_gpu = examined(
+    Verdict.BROKEN,
+    1,
+    ProvedTo(None, 0, 0, "nothing was proven"),
+    findings=(NO_GPU,),
+    outcomes=(
+        outcome("GD101", "no-gpu", OutcomeKind.FOUND),
+        outcome("GD203", "driver-too-old", OutcomeKind.COULD_NOT_TELL, "no driver", because_of=("GD101",)),
+        outcome("GD206", "cuda-init-fails", OutcomeKind.COULD_NOT_TELL, "no libcuda", because_of=("GD101",)),
+        outcome("GD601", "framework-missing", OutcomeKind.PASSED, subject=ENVIRONMENT),
+        outcome("GD301", "container-no-gpu-access", OutcomeKind.NOT_APPLICABLE, "no container"),
+    ),
+)
+mismatch = examined(
+    Verdict.BROKEN,
+    1,
+    ProvedTo(Rung.DEVICE_NODE, 2, 2, "proved to device node on 2 of 2 GPUs"),
+    findings=(
+        MISMATCH,
+        finding(
+            "GD206",
+            "cuda-init-fails",
+            "CUDA does not initialise, and nothing else that was seen says why it does not",
+            "cuInit gave 803.",
+            because_of=("GD202",),
+        ),
+        *(
+            finding(
+                "GD102",
+                "gpu-count-mismatch",
+                "A GPU of this machine cannot be opened through NVML",
+                f"{address(number)} is not in NVML.",
+                subject=gpu(number),
+                because_of=("GD202",),
+            )
+            for number in (0, 1)
+        ),
+        finding(
+            "GD901",
+            "smoke-ran-on-cpu",
+            "The framework computes on the CPU although the machine has a GPU",
+            "tensorflow lists no GPU.",
+            subject=TENSORFLOW,
+            because_of=("GD206",),
+        ),
+    ),
+    outcomes=(outcome("GD902", "smoke-wrong-result", OutcomeKind.COULD_NOT_TELL, "nothing ran", because_of=("GD202",)),),
+    ladder=tuple(row(number, P, P, P, F, F, F, F, F, detail="cuInit failed") for number in (0, 1)),
+)
+one_lost = examined(
+    Verdict.BROKEN,
+    1,
+    ProvedTo(Rung.TRAINED, 7, 8, "proved to trained on 7 of 8 GPUs"),
+    findings=(
+        finding(
+            "GD102",
+            "gpu-count-mismatch",
+            "A GPU of this machine cannot be opened through NVML",
+            f"NVML counts GPU 5 and cannot open it: GPU is lost. PCI device {address(5)} answers no more.",
+            subject=gpu(5),
+            confidence=Confidence.LIKELY,
+            evidence=(Evidence("nvmlDeviceGetHandleByIndex(5)", "15 GPU is lost", "NVML"),),
+            fixes=(Fix("Reboot; if it comes back, check the card's power and seat", "sudo reboot", ("root", "reboot"), "nvidia-smi -L"),),
+        ),
+    ),
+    outcomes=(outcome("GD201", "no-driver", OutcomeKind.PASSED),),
+    ladder=tuple(row(number, P, P, P, F, detail="GPU is lost") if number == 5 else row(number, *[P] * 8) for number in range(8)),
+)
+degraded = examined(
+    Verdict.DEGRADED,
+    0,
+    ProvedTo(Rung.TRAINED, 1, 1, "proved to trained on 1 of 1 GPU"),
+    findings=(
+        finding(
+            "GD501",
+            "cpu-only-build",
+            "The framework's build has no CUDA",
+            "torch 2.13.0+cpu is built without CUDA, so it cannot use the NVIDIA GPU.",
+            subject=Subject(SubjectKind.FRAMEWORK, "torch"),
+            severity=Severity.WARNING,
+            fixes=(Fix("Install a build with CUDA", "~/train/bin/python -m pip install torch", ("download",)),),
+        ),
+        finding(
+            "GD701",
+            "cuda-visible-devices-masked",
+            "CUDA_VISIBLE_DEVICES hides GPUs from every CUDA program",
+            "CUDA_VISIBLE_DEVICES=0 leaves 1 of 2 GPUs.",
+            severity=Severity.NOTE,
+        ),
+    ),
+    outcomes=(outcome("GD205", "driver-hung", OutcomeKind.CRASHED, "ZeroDivisionError: division by zero"),),
+    ladder=(row(0, *[P] * 8), row(1, P, P, P, P, M)),
+)
+ready = examined(
+    Verdict.READY,
+    0,
+    ProvedTo(Rung.TRAINED, 8, 8, "proved to trained on 8 of 8 GPUs"),
+    outcomes=(outcome("GD101", "no-gpu", OutcomeKind.PASSED),),
+    ladder=tuple(row(number, *[P] * 8) for number in range(8)),
+    snapshot=Snapshot(
+        created=SNAPSHOT.created,
+        host=SNAPSHOT.host,
+        python=SNAPSHOT.python,
+        smoke=(
+            Smoke(
+                framework="tensorflow",
+                trainings=(
+                    Training(
+                        device="GPU:0",
+                        placed_on=("GPU:0",),
+                        steps=2,
+                        losses=(2.3, real(float("nan"))),
+                        accuracy=0.99,
+                        expected_accuracy=0.98,
+                        seconds=1.0,
+                        samples_per_second=real(float("inf")),
+                    ),
+                ),
+            ),
+        ),
+    ),
+)
+looked = examined(
+    Verdict.READY,
+    0,
+    ProvedTo(Rung.LIBCUDA, 1, 1, "proved to libcuda on 1 of 1 GPU"),
+    findings=(finding("GD704", "persistence-mode-off", "Persistence mode is off", "It is off on GPU 0.", severity=Severity.NOTE),),
+    outcomes=(outcome("GD203", "driver-too-old", OutcomeKind.COULD_NOT_TELL, "the tables do not know torch 9.9", subject=TENSORFLOW),),
+    ladder=(row(0, P, P, P, P, P),),
+    policy=Policy(level=Level.LOOK),
+)
+unknown = examined(
+    Verdict.UNKNOWN,
+    3,
+    ProvedTo(Rung.LIBCUDA, 2, 2, "proved to libcuda on 2 of 2 GPUs"),
+    because=f"GPU 0 NVIDIA A100 at {address(0)}: trained was not shown (used by others: 2 processes); GPU 1 NVIDIA L4 at {address(1)}: the same",
+    outcomes=(
+        outcome("GD204", "device-permission-denied", OutcomeKind.COULD_NOT_TELL, "/dev could not be listed: Permission denied"),
+        *(outcome("GD905", "smoke-hung", OutcomeKind.COULD_NOT_TELL, "nothing was trained", subject=gpu(number)) for number in (0, 1)),
+    ),
+    ladder=(
+        row(0, P, P, P, P, P, Q, Q, Q, model="NVIDIA A100", detail="used by others: 2 processes"),
+        row(1, P, P, P, P, P, Q, Q, Q, model="NVIDIA L4", detail="used by others: 2 processes"),
+    ),
+)
+on_cpu = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 0, 0, "trained on the CPU (tensorflow), no GPU"), policy=Policy(allow_cpu=True))
+interrupted = examined(
+    Verdict.UNKNOWN,
+    3,
+    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
+    because="the check was ended by SIGINT",
+    snapshot=Snapshot(created="2026-11-21T04:00:00Z", python=Missing(Cause.NOT_ASKED, "the check was ended first"), smoke=()),
+    ladder=(row(0, P, Q, detail="the check was ended by SIGINT"),),
+    interrupted=2,
+)
+
+ALL = {
+    "broken_no_gpu": broken_no_gpu,
+    "mismatch": mismatch,
+    "one_lost": one_lost,
+    "degraded": degraded,
+    "ready": ready,
+    "looked": looked,
+    "unknown": unknown,
+    "on_cpu": on_cpu,
+    "interrupted": interrupted,
+}

@@ -1,0 +1,77 @@
+"""From an examination to its report."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.check.model import Examination
+from gpudoctor.findings import Policy
+from gpudoctor.report import document
+from gpudoctor.report.build import build
+from gpudoctor.report.model import Report
+from gpudoctor.snapshot import Host, Missing, Snapshot
+from tests.report import samples
+
+
+def _with_host(host: Host) -> Examination:
+    return msgspec.structs.replace(samples.ready, snapshot=Snapshot(created="2026-11-21T04:00:00Z", host=host))
+
+
+def test_the_same_observations_judged_alike_have_the_same_id() -> None:
+    ready = build(samples.ready)
+    assert build(msgspec.structs.replace(samples.ready, timings=())).id == ready.id
+    assert build(msgspec.structs.replace(samples.ready, policy=Policy(allow_cpu=True))).id != ready.id
+    assert build(msgspec.structs.replace(samples.ready, snapshot=samples.SNAPSHOT)).id != ready.id
+    assert len(ready.id) == 16
+
+
+def test_a_report_survives_json() -> None:
+    for examination in samples.ALL.values():
+        report = build(examination)
+        written = document.report(report)
+        assert written.endswith(b"}\n")
+        assert msgspec.json.decode(written, type=Report) == report
+
+
+def test_exit_code_is_the_processes_own() -> None:
+    assert build(samples.broken_no_gpu).exit_code == 1
+    assert build(samples.interrupted).exit_code == 130
+
+
+def test_a_fix_without_command_is_advice() -> None:
+    assert [fix.kind for fix in build(samples.broken_no_gpu).findings[0].fixes] == ["advice", "command"]
+
+
+def test_every_finding_says_where_its_page_is() -> None:
+    assert build(samples.broken_no_gpu).findings[0].url == "https://github.com/gpudoctor/gpudoctor#gd101"
+
+
+def test_outcomes_are_sorted_into_told_and_untold() -> None:
+    report = build(samples.broken_no_gpu)
+    assert [item.code for item in report.could_not_tell] == ["GD203", "GD206"]
+    assert report.could_not_tell[0].because_of == ("GD101",)
+    assert [item.code for item in report.passed] == ["GD601"]
+    assert [item.kind for item in build(samples.degraded).could_not_tell] == ["crashed"]
+
+
+def test_only_a_name_that_was_asked_for_is_written() -> None:
+    assert build(samples.ready).examined.user == "uid 1000"
+    assert build(_with_host(Host(uid=0))).examined.user == "root"
+    assert build(_with_host(Host(uid=1000, username="ada"))).examined.user == "ada"
+    assert build(_with_host(Host())).examined.user is None
+
+
+def test_no_interpreter_is_said_with_its_reason() -> None:
+    report = build(samples.interrupted)
+    assert (report.examined.python, report.examined.why) == (None, "the check was ended first")
+    assert isinstance(report.snapshot.python, Missing)
+
+
+def test_times_are_in_seconds_and_rounded() -> None:
+    assert build(samples.ready).timings[0].seconds == 0.1235
+
+
+def test_the_verdict_rests_on_root_causes_that_are_no_notes() -> None:
+    assert [finding.code for finding in build(samples.mismatch).causes] == ["GD202"]
+    assert [finding.code for finding in build(samples.degraded).causes] == ["GD501"]
+    assert build(samples.looked).causes == ()

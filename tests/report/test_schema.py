@@ -1,0 +1,109 @@
+"""Every document that is emitted, against its published schema; and the schemas themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from gpudoctor.report import document
+from gpudoctor.report.build import build
+from gpudoctor.report.document import RulePage
+from gpudoctor.report.schema import DOCUMENTS, schema
+from gpudoctor.snapshot import encode
+from tests.report import samples
+
+
+def _check(name: str, written: bytes) -> dict[str, Any]:
+    """`written`, valid; as a JSON Schema tool reads it, which knows no NaN."""
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    read: dict[str, Any] = json.loads(written, parse_constant=refuse)
+    Draft202012Validator(schema(name)).validate(read)
+    return read
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_schemas_are_valid_and_are_json(name: str) -> None:
+    made = schema(name)
+    Draft202012Validator.check_schema(made)
+    assert json.loads(msgspec.json.encode(made)) == made
+    assert made["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert made["$id"] == f"urn:gpudoctor:{name}:1"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_defaults_are_values_that_the_schema_takes(name: str) -> None:
+    made = schema(name)
+    defaults = list(_defaults(made))
+    for part in defaults:
+        Draft202012Validator({**part, "$defs": made["$defs"]}).validate(part["default"])
+    assert defaults or name in {"rules", "error"}
+
+
+def _defaults(node: object) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        if "default" in node and node.keys() & {"type", "anyOf", "$ref", "enum"}:
+            yield node
+        for child in node.values():
+            yield from _defaults(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _defaults(child)
+
+
+@pytest.mark.parametrize("name", samples.ALL)
+def test_reports_and_snapshots_are_valid(name: str) -> None:
+    read = _check("report", document.report(build(samples.ALL[name])))
+    Draft202012Validator(schema("snapshot")).validate(read["snapshot"])
+    _check("snapshot", encode(samples.ALL[name].snapshot))
+
+
+def test_error_documents_are_valid() -> None:
+    read = _check("error", document.error("usage", "No such file: '\udcff'.", 2))
+    assert read["error"] == {"kind": "usage", "message": "No such file: '\\xff'."}
+    assert read["exit_code"] == 2
+
+
+def test_rule_documents_are_valid() -> None:
+    page = RulePage(code="GD101", name="no-gpu", severity="error", breaks="slot", since="0.1", title="No GPU", doc="No GPU.", url="u")
+    assert _check("rules", document.rules((page,)))["rules"][0]["code"] == "GD101"
+
+
+@pytest.mark.parametrize(
+    "change", [{"verdict": "splendid"}, {"findings": []}, {"added-later": {"any": "thing"}}, {"because": "a new reason"}]
+)
+def test_open_words_and_additions_are_valid(change: dict[str, Any]) -> None:
+    read = json.loads(document.report(build(samples.mismatch)))
+    Draft202012Validator(schema("report")).validate({**read, **change})
+
+
+def test_an_unknown_word_of_the_snapshot_is_valid() -> None:
+    read = json.loads(encode(samples.SNAPSHOT))
+    read["host"]["platform"] = "haiku"
+    read["nvml"] = {"type": "missing", "cause": "eclipsed", "reason": "the moon"}
+    Draft202012Validator(schema("snapshot")).validate(read)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"schema": "gpudoctor.report/2"}, {"verdict": None}, {"findings": {}}, {"exit_code": "1"}, {"snapshot": None}, {"proved_to": "all"}],
+)
+def test_wrong_documents_are_refused(change: dict[str, Any]) -> None:
+    read = json.loads(document.report(build(samples.mismatch)))
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema("report")).validate({**read, **change})
+
+
+@pytest.mark.parametrize("field", ["id", "tool", "examined", "verdict", "findings", "could_not_tell", "ladder", "matrix", "snapshot"])
+def test_every_field_of_the_contract_is_required(field: str) -> None:
+    read = json.loads(document.report(build(samples.mismatch)))
+    del read[field]
+    with pytest.raises(ValidationError):
+        Draft202012Validator(schema("report")).validate(read)

@@ -1,0 +1,65 @@
+"""Words, numbers and letters."""
+
+# ruff: noqa: RUF001 -- typography is what is tested
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import Rung, RungState, Severity, Verdict
+from gpudoctor.report import words
+
+
+def test_every_word_has_its_mark() -> None:
+    assert set(words.VERDICTS) == {word.value for word in Verdict}
+    assert set(words.STATES) == {word.value for word in RungState}
+    assert set(words.RUNGS) == {word.value for word in Rung}
+    assert set(words.SEVERITIES) == {word.value for word in Severity}
+    for mark in (*words.VERDICTS.values(), *words.STATES.values()):
+        assert mark.ascii.isascii()
+        assert mark.word
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"), [([], ""), ([3], "3"), ([1, 0], "0–1"), (range(8), "0–7"), ([7, 0, 1, 2, 5], "0–2, 5, 7"), ([1, 1], "1, 1")]
+)
+def test_ranges(numbers: list[int], text: str) -> None:
+    assert words.ranges(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("rung", "gpus", "of", "text"),
+    [
+        ("trained", 8, 8, "trained on 8 of 8 GPUs"),
+        ("kernel ran", 1, 1, "a kernel ran on 1 of 1 GPU"),
+        ("framework sees it", 1, 2, "the framework sees 1 of 2 GPUs"),
+        ("NVML", 7, 8, "proved to NVML on 7 of 8 GPUs"),
+        ("trained", 0, 0, ""),
+        (None, 0, 8, ""),
+    ],
+)
+def test_scope(rung: str | None, gpus: int, of: int, text: str) -> None:
+    assert words.scope(rung, gpus, of) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "plain"),
+    [
+        ("a\tb\nc", "a\\tb c", "a\\tb c"),
+        ("\x1b[31m", "\\x1b[31m", "\\x1b[31m"),
+        ("8 × 80 GB – “ok”…", "8 × 80 GB – “ok”…", '8 x 80 GB - "ok"...'),
+        ("é 語", "é 語", "\\xe9 \\u8a9e"),
+        ("\udcff", "\\udcff", "\\udcff"),
+        ("\u202eevil", "\\u202eevil", "\\u202eevil"),
+    ],
+)
+def test_printable(text: str, shown: str, plain: str) -> None:
+    assert words.printable(text, plain=False) == shown
+    assert words.printable(text, plain=True) == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "lowered"),
+    [("No GPU", "no GPU"), ("NVML is", "NVML is"), ("CUDA_VISIBLE_DEVICES hides", "CUDA_VISIBLE_DEVICES hides"), ("", "")],
+)
+def test_lower_first(text: str, lowered: str) -> None:
+    assert words.lower_first(text) == lowered

@@ -1,0 +1,64 @@
+"""Every recorded machine gives the diagnosis it must, now and when it is built again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import decode, encode
+from tests.machines.build import diagnosed, examine, expected
+from tests.machines.edited import EDITED
+from tests.machines.recipes import RECIPES
+
+RECORDED = sorted(Path(__file__).parent.glob("machines/*.json"))
+
+
+def recorded(file: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(file.read_bytes())
+    return data
+
+
+def again(machine: dict[str, Any]) -> dict[str, Any]:
+    """The diagnosis of a recorded snapshot by today's rules."""
+    snapshot = decode(json.dumps(machine["snapshot"]).encode())
+    policy = msgspec.convert(machine["policy"], Policy)
+    diagnosis: dict[str, Any] = msgspec.to_builtins(diagnose(snapshot, open_matrix(), policy))
+    return diagnosis
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_a_recorded_machine_gives_its_diagnosis(file: Path) -> None:
+    machine = recorded(file)
+    assert diagnosed(again(machine)) == machine["expect"]
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_a_recorded_snapshot_survives_being_read(file: Path) -> None:
+    snapshot = decode(json.dumps(recorded(file)["snapshot"]).encode())
+    assert decode(encode(snapshot)) == snapshot
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_machine_built_again_gives_its_diagnosis(name: str, tmp_path: Path) -> None:
+    _, report = examine(RECIPES[name], tmp_path)
+    assert diagnosed(report) == expected(RECIPES[name])
+
+
+def test_every_recipe_was_recorded_with_what_it_expects() -> None:
+    files = {file.stem: recorded(file) for file in RECORDED}
+    assert {*RECIPES, *EDITED} <= set(files)
+    for name, recipe in [*RECIPES.items(), *EDITED.items()]:
+        assert files[name]["expect"] == expected(recipe), f"run scripts/record_machines {name}"
+
+
+def test_every_rule_fires_on_some_machine_and_passes_on_another() -> None:
+    diagnoses = [again(recorded(file)) for file in RECORDED]
+    kinds = {rule.name: {one["kind"] for each in diagnoses for one in each["outcomes"] if one["name"] == rule.name} for rule in RULES}
+    assert {name for name, seen in kinds.items() if not {"found", "passed"} <= seen} == set()
