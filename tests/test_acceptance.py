@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.machines.build import diagnosed, examine
-from tests.machines.packages import environment, tensorflow
+from tests.machines.packages import environment, tensorflow_1
 from tests.machines.recipes import TF, cards, healthy
 from tests.seams import BRANCHES, Cuda, DriverLibraries, Nvml, Tree
 
@@ -111,7 +111,7 @@ def test_tensorflow_1_on_python_3_6_is_judged_as_that_environment(tmp_path: Path
         pytest.skip("needs an interpreter of Python 3.6")
     target = tmp_path / "old"
     subprocess.run([str(python), "-m", "venv", "--without-pip", str(target)], check=True)
-    tensorflow("1.15.0", "", "", distribution="tensorflow-gpu").install(next(target.glob("lib/python*/site-packages")))
+    tensorflow_1("1.14.0").install(next(target.glob("lib/python*/site-packages")))
     for driver, cuda, names in (("410.48", "10.0", []), ("390.157", "9.1", ["driver-too-old"])):
         recipe = healthy(
             libraries=(Nvml(gpus=1, driver=driver, cuda=cuda), Cuda(gpus=1, cuda=cuda)),

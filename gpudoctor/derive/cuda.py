@@ -39,18 +39,28 @@ def _row(framework: Framework, python: Python | Missing, matrix: Matrix) -> Fram
 
 
 def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
-    """A version, where it was read, and the disagreement: the framework's own word outranks the matrix."""
+    """A version, where it was read, and the disagreement.
+
+    The framework's own word outranks the matrix, which only makes it more precise: TensorFlow 1.14 says "10" and means 10.0.
+    """
     said = versions.parse(own.value) if isinstance(own, Fact) else None
     where = f"matrix: {row.distribution} {row.release} ({', '.join(row.source)})" if row is not None else ""
     if said is None or not isinstance(own, Fact):
         return known, where if known is not None else "", ""
-    clash = known is not None and known.major != 0 and _differs(said, known)
-    return said, own.where, f"{where} says {known}" if clash else ""
+    if known is None:
+        return said, own.where, ""
+    if _differs(said, known):
+        return said, own.where, f"{where} says {known}"
+    return (known, f"{own.where} ({said}); {where}", "") if _parts(said) < _parts(known) else (said, own.where, "")
+
+
+def _parts(version: Version) -> int:
+    return version.text.count(".") + 1
 
 
 def _differs(said: Version, known: Version) -> bool:
-    """Whether two versions differ in the parts that both state ("9" and "9.3.0" do not)."""
-    parts = min(said.text.count("."), known.text.count("."), 1) + 1
+    """Whether two versions differ in a part, down to the minor one, that both state ("9" and "9.3.0" do not)."""
+    parts = min(_parts(said), _parts(known), 2)
     return said[:parts] != known[:parts]
 
 

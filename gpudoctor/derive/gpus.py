@@ -134,7 +134,7 @@ class _Join:
     def _place_the_lost(self, lost: list[NvmlGpu]) -> None:
         """NVML counts GPUs that it cannot open, without address; it numbers by address, so they take the unclaimed ones in order."""
         bound = [address for address, device in self.pci.items() if device.driver == "nvidia"]
-        unclaimed = sorted((set(bound) | set(self.proc)) - set(self.nvml))
+        unclaimed = sorted({*bound, *self.proc, *self.cuda, *self.unmasked} - set(self.nvml))
         for number, gpu in enumerate(lost):
             key = unclaimed[number] if len(lost) == len(unclaimed) else f"nvml:{gpu.index}"
             self.nvml[key] = gpu

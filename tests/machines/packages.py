@@ -36,6 +36,12 @@ def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tens
     return Package(distribution, version, {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info})
 
 
+def tensorflow_1(version: str, distribution: str = "tensorflow-gpu") -> Package:
+    """A TensorFlow 1.14 or 1.15 with CUDA: its build_info.py names the majors only."""
+    info = "is_cuda_build = True\n\ncuda_version_number = '10'\ncudnn_version_number = '7'\n"
+    return Package(distribution, version, {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info})
+
+
 def tensorflow_cpu(version: str) -> Package:
     info = (
         "import collections\n"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python
+from tests.builders import ABSENT, tensorflow, torch
+
+PYTHON = Python("/env/bin/python", "named", version="3.11.7")
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return open_matrix()
+
+
+def effective(framework: Framework, matrix: Matrix) -> EffectiveCuda:
+    found = effective_cuda(framework, PYTHON, matrix)
+    assert isinstance(found, EffectiveCuda)
+    return found
+
+
+def own(text: str) -> Fact:
+    return Fact(text, "build_info.py")
+
+
+def test_the_wheels_own_word_comes_first(matrix: Matrix) -> None:
+    found = effective(tensorflow(), matrix)
+    assert (str(found.version), found.where, found.disagreement) == ("12.5.1", "build_info.py", "")
+
+
+def test_a_disagreement_is_kept(matrix: Matrix) -> None:
+    found = effective(tensorflow(built_with_cuda=own("11.8")), matrix)
+    assert found.version.short == "11.8"
+    assert "12.5.1" in found.disagreement
+
+
+def test_the_matrix_makes_an_imprecise_word_precise(matrix: Matrix) -> None:
+    old = tensorflow(distribution="tensorflow-gpu", version=own("1.14.0"), built_with_cuda=own("10"), built_with_cudnn=own("7"))
+    found = effective(old, matrix)
+    assert found.version.text.startswith("10.0")
+    assert "build_info.py (10)" in found.where
+    assert "matrix" in found.where
+    assert found.cudnn.major == 7 if not isinstance(found.cudnn, Missing) else False
+
+
+def test_a_release_that_does_not_say_is_looked_up(matrix: Matrix) -> None:
+    silent = tensorflow(built_with_cuda=ABSENT, built_with_cudnn=ABSENT)
+    found = effective(silent, matrix)
+    assert found.version.short == "12.5"
+    assert found.where.startswith("matrix: tensorflow 2.18.0")
+
+
+@pytest.mark.parametrize(
+    ("framework", "cause"),
+    [
+        (tensorflow(cuda_build=False), Cause.ABSENT),
+        (tensorflow(distribution="tensorflow-cpu", cuda_build=ABSENT, built_with_cuda=ABSENT), Cause.ABSENT),
+        (torch(version=own("99.1.0"), built_with_cuda=ABSENT), Cause.NOT_STATED),
+        (torch(version=ABSENT, built_with_cuda=ABSENT), Cause.NOT_STATED),
+    ],
+    ids=["says so itself", "published so", "newer than the matrix", "no version"],
+)
+def test_no_cuda_and_not_known_are_told_apart(framework: Framework, cause: Cause, matrix: Matrix) -> None:
+    found = effective_cuda(framework, PYTHON, matrix)
+    assert isinstance(found, Missing)
+    assert found.cause is cause
+
+
+@pytest.mark.parametrize(("cuda", "floor"), [("12.5.1", "525.60.13"), ("11.8", "450.80.02"), ("10.1", "418.39")])
+def test_the_driver_floor_follows_the_cuda(cuda: str, floor: str, matrix: Matrix) -> None:
+    found = effective(torch(version=own("99.1.0"), built_with_cuda=own(cuda)), matrix)
+    assert str(found.floor) == floor
+    assert "matrix: CUDA" in found.floor_where
+
+
+def test_a_cuda_of_an_unknown_major_has_no_floor(matrix: Matrix) -> None:
+    found = effective(torch(version=own("99.1.0"), built_with_cuda=own("99.0")), matrix)
+    assert isinstance(found.floor, Missing)
