@@ -68,9 +68,13 @@ def test_a_fifo_is_written_to_and_stays(tmp_path: Path) -> None:
 
 def test_a_folder_that_takes_no_file() -> None:
     """/proc: nobody but root may write there, and root cannot make a file."""
-    with pytest.raises(OutputError, match="/proc"):
+
+    def both() -> None:
         output.check("/proc/report")
         output.write(b"new", "/proc/report")
+
+    with pytest.raises(OutputError, match="/proc"):
+        both()
 
 
 def test_a_slow_non_blocking_reader_gets_everything() -> None:

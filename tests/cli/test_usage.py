@@ -102,7 +102,7 @@ def test_the_current_directory_configures_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("debug", [False, True])
 def test_a_defect_of_ours_is_a_sentence_and_a_document(
-    debug: bool,  # noqa: FBT001
+    debug: bool,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -148,5 +148,5 @@ def test_each_kind_of_failure(error: BaseException, code: int, kind: str, capfd:
     ("arguments", "asked"),
     [([], False), (["--format"], False), (["--format", "json"], True), (["--format=json"], True), (["json", "--format", "text"], False)],
 )
-def test_whether_json_was_asked_for(arguments: list[str], asked: bool) -> None:  # noqa: FBT001
+def test_whether_json_was_asked_for(arguments: list[str], asked: bool) -> None:
     assert failure.wants_json(arguments) is asked

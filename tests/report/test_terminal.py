@@ -111,7 +111,7 @@ def _unready(report: Report, ladder: tuple[LadderRow, ...]) -> Report:
 
 
 @given(text=st.text(min_size=1), width=st.integers(40, 120), plain=st.booleans())
-def test_no_text_steers_the_terminal_or_breaks_the_page(text: str, width: int, plain: bool) -> None:  # noqa: FBT001
+def test_no_text_steers_the_terminal_or_breaks_the_page(text: str, width: int, plain: bool) -> None:
     report = build(samples.degraded)
     finding = msgspec.structs.replace(report.findings[0], message=text, title=text)
     untold = msgspec.structs.replace(report.could_not_tell[0], reason=text)

@@ -1,0 +1,92 @@
+"""What a command says and ends with when it cannot do what it was asked: one sentence, or one JSON document; never a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+
+import typer
+
+from gpudoctor.cli import output
+from gpudoctor.errors import GpudoctorError, OutputError
+
+USAGE, CRASHED = 2, 4
+_CLICK_ERROR = typer.BadParameter.__mro__[2]
+"""ClickException: newer Typer carries it under a private name, older takes it from click."""
+_ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
+
+
+def guarded(body: Callable[[], int], *, as_json: bool) -> int:
+    """The exit code of `body`; every error is said, on standard output as a document where `as_json`."""
+    try:
+        return body()
+    except KeyboardInterrupt as stop:
+        number = stop.args[0] if stop.args else signal.SIGINT
+        return _fail("interrupted", f"Stopped by {signal.Signals(number).name} before there was anything to report.", 128 + number, as_json)
+    except OutputError as error:
+        return _fail("output", str(error), USAGE, as_json)
+    except GpudoctorError as error:
+        return _fail("usage", str(error), USAGE, as_json)
+    except Exception as error:  # noqa: BLE001 -- the last line of defence
+        if isinstance(error, _CLICK_ERROR):
+            return _fail("usage", _click_sentence(error), USAGE, as_json)
+        return _fail("internal", _crash_sentence(error), CRASHED, as_json)
+
+
+def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
+    output.say(f"gpudoctor: {sentence}")
+    if as_json:
+        from gpudoctor.report import document  # noqa: PLC0415 -- only needed here
+
+        try:
+            output.write(document.error(kind, sentence, exit_code))
+        except OutputError:
+            return exit_code  # it was just said, or there is nowhere to say it
+    return exit_code
+
+
+def _click_sentence(error: Exception) -> str:
+    """What was wrong with the command line, in Typer's words, and where the help is."""
+    said = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+    context = getattr(error, "ctx", None)
+    return f"{said}; see `{context.command_path if context else 'gpudoctor'} --help`."
+
+
+def _crash_sentence(error: Exception) -> str:
+    """What broke, and where in our code. GPUDOCTOR_DEBUG=1 shows the traceback."""
+    if os.environ.get("GPUDOCTOR_DEBUG"):
+        import traceback  # noqa: PLC0415 -- only needed here
+
+        output.say("".join(traceback.format_exception(error)))
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_globals.get("__name__", "")
+        if name.startswith("gpudoctor"):
+            place = f" in {name}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    words = " ".join(str(error).split())[:200]
+    hint = f"this is a defect of gpudoctor, please report it at {_ISSUES} with what GPUDOCTOR_DEBUG=1 shows"
+    return f"{type(error).__name__}{place}{f': {words}' if words else ''}; {hint}."
+
+
+def wants_json(arguments: list[str]) -> bool:
+    """Whether the command line asks for JSON, as far as that can be seen before it is understood."""
+    chosen = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
+    chosen += [after for word, after in pairwise(arguments) if word == "--format"]
+    return "json" in chosen
+
+
+def flush() -> bool:
+    """Whether what was printed by Typer itself (its help) got through."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        output.forget(1)
+    except OSError:
+        output.forget(1)
+        return False
+    return True

@@ -1,0 +1,61 @@
+"""The options of `gpudoctor check`: how each is written, and what its help says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+Level = Annotated[
+    Literal["look", "touch", "train", "full"] | None,
+    typer.Option(
+        help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; train (default): and train a small network on each free GPU. "
+        "In this version touch does what look does, and full what train does."
+    ),
+]
+NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="The same as --level look: train nothing.")]
+AllowCpu = Annotated[bool, typer.Option("--allow-cpu", help="A machine without an NVIDIA GPU may train on its CPU.")]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH",
+        envvar="GPUDOCTOR_PYTHON",
+        help="The interpreter, or the folder of the environment, to examine. Default: gpudoctor's own environment if it holds a framework, "
+        "else the active virtual or conda environment, else the first python on PATH.",
+    ),
+]
+Only = Annotated[
+    list[str] | None, typer.Option(metavar="RULE", help="Apply only these rules, by code or name; repeat it or separate with commas.")
+]
+Skip = Annotated[list[str] | None, typer.Option(metavar="RULE", help="Leave these rules out, written likewise.")]
+FailOn = Annotated[
+    Literal["error", "warning"] | None, typer.Option(help="warning: exit with 1 also where the verdict is degraded. Default: error.")
+]
+Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="By when the whole check must be over. Default: 600.")]
+Force = Annotated[bool, typer.Option("--force", help="Train also on a GPU that other processes use.")]
+Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of those that came along.")]
+Format = Annotated[
+    Literal["text", "json", "oneline"] | None,
+    typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document) or oneline (at most 80 bytes)."),
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the report to FILE (mode 0600, replaced in one step, never through a symbolic link) and only the verdict to "
+        "standard error; - is standard output.",
+    ),
+]
+Identify = Annotated[bool, typer.Option("--identify", help="Name the host and the user in the report, which is not done by default.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error while the check runs, nor after it with -o.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colour; NO_COLOR, TERM=dumb and a pipe do the same.")]
+Config = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE", help="Read options from a TOML file, keys named as the options; the command line wins. Never read unasked."
+    ),
+]
+Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
+PageFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]

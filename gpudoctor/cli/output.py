@@ -1,0 +1,121 @@
+"""Where a report goes: standard output or a file; a closed pipe is nobody's fault, everything else is said in one sentence."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+
+from gpudoctor.errors import OutputError
+
+
+def hold_descriptors() -> None:
+    """Put /dev/null where standard input, output or error is closed, so that no file or pipe of ours gets its number."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:  # noqa: PERF203 -- three rounds
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+
+
+def say(text: str) -> None:
+    """One line on standard error, if anybody hears it."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        forget(2)
+
+
+def forget(descriptor: int) -> None:
+    """Send what is still buffered for a broken stream nowhere, so that Python's exit stays silent."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def check(file: str | None) -> None:
+    """Raise OutputError now where `write` would later."""
+    if file is None:
+        _check_stdout()
+        return
+    folder = os.path.dirname(file) or "."
+    if os.path.islink(file):
+        raise OutputError(
+            f"{file} is a symbolic link, through which no report is written; name the file itself, or -o - for standard output."
+        )
+    if os.path.isdir(file):
+        raise OutputError(f"{file} is a folder; name a file in it.")
+    if not os.path.isdir(folder):
+        raise OutputError(f"There is no folder {folder} for {os.path.basename(file)}; make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK) and not _special(file):
+        raise OutputError(f"The folder {folder} cannot be written to; name another file with -o.")
+
+
+def _check_stdout() -> None:
+    if sys.stdout is None:
+        raise OutputError("Standard output is closed; open it, or write the report to a file with -o FILE.")
+
+
+def write(data: bytes, file: str | None = None) -> None:
+    """Write `data` whole. Raises OutputError; a reader that went away is no error."""
+    if file is None:
+        _check_stdout()
+        where = "standard output"
+    else:
+        where = file
+    try:
+        if file is None:
+            _write_all(1, data)
+        elif _special(file):
+            _write_special(file, data)
+        else:
+            _replace(file, data)
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise OutputError(f"The report could not be written to {where}: {error.strerror}.") from None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    unsent = memoryview(data)
+    while unsent:
+        try:
+            unsent = unsent[os.write(descriptor, unsent) :]
+        except BlockingIOError:  # noqa: PERF203 -- a pipe that somebody set non-blocking
+            select.select([], [descriptor], [])
+
+
+def _special(file: str) -> bool:
+    """Whether `file` is a device, pipe or socket: never to be replaced by a file."""
+    try:
+        return not stat.S_ISREG(os.lstat(file).st_mode)
+    except OSError:
+        return False
+
+
+def _write_special(file: str, data: bytes) -> None:
+    descriptor = os.open(file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _write_all(descriptor, data)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(file: str, data: bytes) -> None:
+    """Write a new file beside `file` and give it its name: readers see the old report or the new one, links are not followed."""
+    beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
+    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            _write_all(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(beside, file)
+    except BaseException:
+        os.unlink(beside)
+        raise

@@ -1,0 +1,108 @@
+"""`gpudoctor explain`, `rules` and `schema`: the documentation, made from the code."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterable
+
+import msgspec
+
+from gpudoctor.cli import output
+from gpudoctor.cli.check import look
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.errors import UsageError
+from gpudoctor.report import document
+from gpudoctor.report.build import url
+from gpudoctor.report.document import RulePage
+from gpudoctor.report.page import Page
+from gpudoctor.report.words import SEVERITIES
+
+
+def explain(name: str, *, as_json: bool) -> int:
+    """Show one rule's page. Raises UsageError where no rule has that code or name."""
+    page = _page(_find(name))
+    if as_json:
+        output.write(document.rules((page,)))
+        return 0
+    seen = look(no_color=False)
+    text = _markdown(page)
+    output.write((_drawn(text, seen.width) if seen.colour else text).encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
+    return 0
+
+
+def rules(*, as_json: bool) -> int:
+    """List the rules."""
+    pages = tuple(_page(rule) for rule in RULES)
+    output.write(document.rules(pages) if as_json else _table(pages).encode("utf-8"))
+    return 0
+
+
+def schema(name: str) -> int:
+    """Print a published JSON Schema."""
+    from gpudoctor.report.schema import schema as made  # noqa: PLC0415 -- only for this
+
+    output.write(msgspec.json.format(msgspec.json.encode(made(name)), indent=2) + b"\n")
+    return 0
+
+
+def _find(name: str) -> Rule:
+    for rule in RULES:
+        if name.upper() == rule.code or name.lower() == rule.name:
+            return rule
+    import difflib  # noqa: PLC0415 -- only for a mistake
+
+    known = [word for rule in RULES for word in (rule.code, rule.name)]
+    close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else "`gpudoctor rules` lists them."
+    raise UsageError(f"No rule is called {name!r}; {hint}")
+
+
+def _page(rule: Rule) -> RulePage:
+    return RulePage(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity.value,
+        breaks=rule.breaks.value,
+        since=rule.since,
+        title=rule.title,
+        doc=rule.doc,
+        url=url(rule.code),
+    )
+
+
+def _markdown(page: RulePage) -> str:
+    about = f'{page.severity}; while it is true, no GPU gets past the rung before "{page.breaks}"; since gpudoctor {page.since}'
+    return f"# {page.code} {page.name}\n\n{page.doc}\n\n*{about}*\n"
+
+
+def _drawn(markdown: str, width: int) -> str:
+    """Markdown drawn for a terminal, headings at the left."""
+    from rich.console import Console, ConsoleOptions, RenderResult  # noqa: PLC0415 -- only to draw
+    from rich.markdown import Heading, Markdown  # noqa: PLC0415 -- only to draw
+
+    class Left(Heading):
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            self.text.stylize("bold")
+            yield self.text
+
+    class Page(Markdown):
+        elements = {**Markdown.elements, "heading_open": Left}  # noqa: RUF012 -- as its parent has it
+
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system="standard", legacy_windows=False, _environ={})
+    console.print(Page(markdown))
+    return out.getvalue()
+
+
+def _table(pages: Iterable[RulePage]) -> str:
+    seen = look(no_color=False)
+    table = Page(seen)
+    pages = list(pages)
+    name = max(len(page.name) for page in pages) + 2
+    room = max(seen.width - 7 - 9 - name, 20) if sys.stdout is not None and sys.stdout.isatty() else None
+    for page in pages:
+        title = page.title if room is None or len(page.title) <= room else f"{page.title[: room - 3].rstrip()}..."
+        table.cells([(page.code, 7, "bold"), (page.severity, 9, SEVERITIES.get(page.severity, "")), (page.name, name, ""), (title, 0, "")])
+    return table.render()

@@ -1,0 +1,126 @@
+"""What was asked of `check`: the command line over the configuration file over the defaults."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import msgspec
+
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Level, Policy, Severity
+
+Format = Literal["text", "json", "oneline"]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """One source's wishes, named as the options; None, False and () say nothing."""
+
+    level: Literal["look", "touch", "train", "full"] | None = None
+    no_smoke: bool = False
+    allow_cpu: bool = False
+    python: str | None = None
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    fail_on: Literal["error", "warning"] | None = None
+    timeout: float | None = None
+    force: bool = False
+    compat: str | None = None
+    format: Format | None = None
+    output: str | None = None
+    identify: bool = False
+    quiet: bool = False
+    no_color: bool = False
+    root: str | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done, and where its result goes."""
+
+    options: CheckOptions
+    format: Format
+    output: str | None
+    """A file; None is standard output."""
+    quiet: bool
+    no_color: bool
+
+
+def settle(given: Asked, config: str | None) -> Settings:
+    """The settings that follow from the command line and the configuration file.
+
+    Raises UsageError, in one sentence that names the option, the key or the file.
+    """
+    asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else Asked())
+    options = CheckOptions(
+        policy=Policy(
+            level=Level(asked.level or "train"),
+            allow_cpu=asked.allow_cpu,
+            only=_names(asked.only),
+            skip=_names(asked.skip),
+            fail_on=Severity(asked.fail_on or "error"),
+        ),
+        python=asked.python,
+        timeout=_seconds(asked.timeout),
+        compat=asked.compat,
+        identify=asked.identify,
+        force=asked.force,
+        root=asked.root or "/",
+    )
+    output = None if asked.output == "-" else asked.output
+    return Settings(options=options, format=asked.format or "text", output=output, quiet=asked.quiet, no_color=asked.no_color)
+
+
+def _levelled(asked: Asked) -> Asked:
+    """--no-smoke spelt as the level that it is."""
+    if not asked.no_smoke:
+        return asked
+    if asked.level not in {None, "look"}:
+        raise UsageError(f"--no-smoke means --level look, and --level {asked.level} was asked for too; give one of them.")
+    return msgspec.structs.replace(asked, level="look", no_smoke=False)
+
+
+def _over(first: Asked, second: Asked) -> Asked:
+    """`first`, and where that says nothing, `second`."""
+    names = Asked.__struct_fields__
+    silent = {name for name in names if getattr(first, name) in (None, ()) or getattr(first, name) is False}
+    return Asked(**{name: getattr(second if name in silent else first, name) for name in names})
+
+
+def _names(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for text in given for part in text.split(",") if (name := part.strip()))
+
+
+def _seconds(timeout: float | None) -> float:
+    if timeout is None:
+        return CheckOptions().timeout
+    if not (math.isfinite(timeout) and timeout > 0):
+        raise UsageError(f"--timeout takes a positive number of seconds, not {timeout:g}.")
+    return timeout
+
+
+def _configured(file: str) -> Asked:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(Asked) if field.name != "root"}
+    values = {}
+    for key, value in _toml(file).items():
+        if key not in fields:
+            raise UsageError(f"{file}: there is no option {key!r}; there are {', '.join(fields)}.")
+        try:
+            values[fields[key].name] = msgspec.convert(value, fields[key].type)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"{file}: {key}: {error}.") from None
+    return Asked(**values)
+
+
+def _toml(file: str) -> dict[str, object]:
+    import importlib  # noqa: PLC0415 -- rarely needed
+    import sys  # noqa: PLC0415 -- likewise
+
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        with open(file, "rb") as opened:
+            return dict(tomllib.load(opened))
+    except OSError as error:
+        raise UsageError(f"The configuration file {file} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise UsageError(f"The configuration file {file} is not TOML: {error}.") from None

@@ -1,0 +1,152 @@
+"""From an examination to its published report."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from gpudoctor import __version__, findings
+from gpudoctor.report import model, words
+from gpudoctor.snapshot import Host, Python, Snapshot
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # the public door; it loads OpenSSL, which takes 6 ms
+    from hashlib import blake2b
+
+TOOL = model.Tool("gpudoctor", __version__)
+_DOCUMENTATION = "https://github.com/gpudoctor/gpudoctor#"
+
+
+class _Timing(Protocol):
+    """A part of the work, and how many seconds it took."""
+
+    @property
+    def what(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+
+
+class _Examination(Protocol):
+    """What a report is made from: gpudoctor.check.model.Examination, or another source's like."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def diagnosis(self) -> findings.Diagnosis: ...
+    @property
+    def policy(self) -> findings.Policy: ...
+    @property
+    def matrix_date(self) -> str: ...
+    @property
+    def timings(self) -> tuple[_Timing, ...]: ...
+    @property
+    def interrupted(self) -> int: ...
+
+
+def url(code: str) -> str:
+    """Where a rule's page is."""
+    return _DOCUMENTATION + code.lower()
+
+
+def build(examination: _Examination, command: str = "check") -> model.Report:
+    """The report of `examination`; pure, so the same examination gives the same report."""
+    diagnosis, snapshot = examination.diagnosis, examination.snapshot
+    return model.Report(
+        schema=model.SCHEMA,
+        id=_digest(examination),
+        tool=TOOL,
+        command=command,
+        created=snapshot.created,
+        examined=_examined(snapshot),
+        policy=_policy(examination.policy),
+        verdict=diagnosis.verdict.value,
+        because=diagnosis.because,
+        proved_to=_proved_to(diagnosis.proved_to),
+        exit_code=128 + examination.interrupted if examination.interrupted else diagnosis.exit_code,
+        findings=tuple(_finding(finding) for finding in diagnosis.findings),
+        could_not_tell=tuple(
+            model.CouldNotTell(
+                code=outcome.code,
+                name=outcome.name,
+                subject=_subject(outcome.subject),
+                kind=outcome.kind.value,
+                reason=outcome.reason,
+                because_of=outcome.because_of,
+            )
+            for outcome in diagnosis.outcomes
+            if outcome.kind in {findings.OutcomeKind.COULD_NOT_TELL, findings.OutcomeKind.CRASHED}
+        ),
+        passed=tuple(
+            model.Passed(outcome.code, outcome.name, _subject(outcome.subject))
+            for outcome in diagnosis.outcomes
+            if outcome.kind is findings.OutcomeKind.PASSED
+        ),
+        ladder=tuple(_row(row) for row in diagnosis.ladder),
+        matrix=model.Tables(examination.matrix_date),
+        timings=tuple(model.Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
+        snapshot=snapshot,
+    )
+
+
+def _digest(examination: _Examination) -> str:
+    judged = msgspec.json.encode((examination.snapshot, examination.policy), order="deterministic")
+    return blake2b(judged, digest_size=8).hexdigest()
+
+
+def _examined(snapshot: Snapshot) -> model.Examined:
+    python = snapshot.python
+    host = snapshot.host if isinstance(snapshot.host, Host) else Host()
+    user = None
+    if isinstance(host.uid, int):
+        user = "root" if host.uid == 0 else f"uid {host.uid}"
+    if isinstance(host.username, str):
+        user = host.username
+    if isinstance(python, Python):
+        return model.Examined(python.executable, python.why, user)
+    return model.Examined(None, python.reason, user)
+
+
+def _policy(policy: findings.Policy) -> model.Policy:
+    return model.Policy(
+        level=policy.level.value if policy.level else None,
+        allow_cpu=policy.allow_cpu,
+        only=policy.only,
+        skip=policy.skip,
+        fail_on=policy.fail_on.value,
+    )
+
+
+def _proved_to(proved: findings.ProvedTo) -> model.ProvedTo:
+    rung = proved.rung.value if proved.rung else None
+    return model.ProvedTo(rung, proved.gpus, proved.of, words.scope(rung, proved.gpus, proved.of) or proved.text)
+
+
+def _subject(subject: findings.Subject) -> model.Subject:
+    return model.Subject(subject.kind.value, subject.key)
+
+
+def _finding(finding: findings.Finding) -> model.Finding:
+    return model.Finding(
+        id=finding.id,
+        code=finding.code,
+        name=finding.name,
+        subject=_subject(finding.subject),
+        severity=finding.severity.value,
+        confidence=finding.confidence.value,
+        title=finding.title,
+        message=finding.message,
+        breaks=finding.breaks.value,
+        evidence=tuple(model.Evidence(seen.what, seen.value, seen.where) for seen in finding.evidence),
+        fixes=tuple(
+            model.Fix("command" if fix.command else "advice", fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes
+        ),
+        because_of=finding.because_of,
+        url=url(finding.code),
+    )
+
+
+def _row(row: findings.LadderRow) -> model.LadderRow:
+    steps = tuple(model.Step(step.rung.value, step.state.value, step.detail) for step in row.steps)
+    return model.LadderRow(_subject(row.subject), row.label, steps)

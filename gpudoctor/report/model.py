@@ -1,0 +1,183 @@
+"""The form of a published report, gpudoctor.report/1: its own structs, so that inner changes never change it unseen.
+
+Fields are only ever added. Words (verdicts, severities, states) are open: a reader must accept one that it does not know.
+The snapshot inside has a version of its own and is outside this promise.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Annotated, Literal
+
+import msgspec
+
+from gpudoctor.findings import Confidence, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.snapshot import Snapshot
+
+SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
+
+
+def _words(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
+    return msgspec.Meta(description=f"{meaning} Open: a newer gpudoctor may use further words.", examples=[word.value for word in kind])
+
+
+def _text(meaning: str) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning)
+
+
+RungWord = Annotated[str, _words(Rung, "A step by which a GPU reaches a training.")]
+SeverityWord = Annotated[str, _words(Severity, "What it does to the user: error: cannot train; warning: can, but; note: worth knowing.")]
+Ids = Annotated[tuple[str, ...], _text("Ids of findings; empty for a root cause.")]
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """The program that wrote the document."""
+
+    name: str
+    version: str
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """The environment that was examined, and as whom."""
+
+    python: Annotated[str | None, _text("The interpreter; null where none was examined.")]
+    why: Annotated[str, _text("Why this one.")]
+    user: Annotated[str | None, _text('"root" or "uid 1000"; a name only with --identify; null where that is not known.')]
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of the diagnosis."""
+
+    level: Annotated[str | None, _words(Level, "How far the check goes; null: no rung must be proven.")]
+    allow_cpu: bool
+    only: tuple[str, ...]
+    skip: tuple[str, ...]
+    fail_on: SeverityWord
+
+
+class ProvedTo(msgspec.Struct, frozen=True):
+    """The scope of the answer: the highest rung proven, and on how many of how many GPUs."""
+
+    rung: RungWord | None
+    gpus: int
+    of: int
+    text: str
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """What something is about."""
+
+    kind: Annotated[str, _words(SubjectKind, "What kind of thing.")]
+    key: Annotated[str, _text("A GPU's PCI address, a framework's name; empty for the machine and the environment.")]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """One observation that a finding rests on."""
+
+    what: str
+    value: str
+    where: str
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """One way out."""
+
+    kind: Annotated[str, msgspec.Meta(description="Open.", examples=["command", "advice"])]
+    title: str
+    command: Annotated[str, _text("To paste; empty where the kind is advice.")]
+    needs: Annotated[tuple[str, ...], msgspec.Meta(examples=[["root", "reboot", "download"]])]
+    verify: Annotated[str, _text("The command that shows whether it helped; may be empty.")]
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A defect that was found. Root causes come first."""
+
+    id: str
+    code: str
+    name: str
+    subject: Subject
+    severity: SeverityWord
+    confidence: Annotated[str, _words(Confidence, "How sure it is.")]
+    title: str
+    message: str
+    breaks: RungWord
+    evidence: tuple[Evidence, ...]
+    fixes: tuple[Fix, ...]
+    because_of: Ids
+    url: str
+
+
+class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):
+    """A rule that could not be answered for one subject."""
+
+    code: str
+    name: str
+    subject: Subject
+    kind: Annotated[str, msgspec.Meta(description="Open; crashed is a defect of gpudoctor.", examples=["could-not-tell", "crashed"])]
+    reason: str
+    because_of: Ids
+
+
+class Passed(msgspec.Struct, frozen=True):
+    """A rule that looked and found nothing wrong with one subject."""
+
+    code: str
+    name: str
+    subject: Subject
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One rung of one GPU."""
+
+    rung: RungWord
+    state: Annotated[str, _words(RungState, "What was seen of it.")]
+    detail: str
+
+
+class LadderRow(msgspec.Struct, frozen=True):
+    """The rungs of one GPU, lowest first."""
+
+    subject: Subject
+    label: str
+    steps: tuple[Step, ...]
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """The compatibility matrix that was used."""
+
+    date: str
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """How long a part of the work took, in seconds."""
+
+    what: str
+    seconds: float
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that gpudoctor says about one machine and one Python environment."""
+
+    schema: Literal["gpudoctor.report/1"]
+    id: Annotated[str, _text("A digest of the snapshot and the policy: the same observations, judged alike, have the same id.")]
+    tool: Tool
+    command: Annotated[str, _text("The command that made it: check.")]
+    created: Annotated[str, _text("When the snapshot was taken: UTC, ISO 8601.")]
+    examined: Examined
+    policy: Policy
+    verdict: Annotated[str, _words(Verdict, "Can this environment train on this GPU?")]
+    because: Annotated[str, _text("For the verdict unknown: what was not shown, and why.")]
+    proved_to: ProvedTo
+    exit_code: Annotated[int, _text("With which the process ended; 128 and the signal where it was stopped.")]
+    findings: tuple[Finding, ...]
+    could_not_tell: tuple[CouldNotTell, ...]
+    passed: tuple[Passed, ...]
+    ladder: tuple[LadderRow, ...]
+    matrix: Tables
+    timings: tuple[Timing, ...]
+    snapshot: Snapshot
+
+    @property
+    def causes(self) -> tuple[Finding, ...]:
+        """The root causes that count: a note never changes the verdict."""
+        return tuple(finding for finding in self.findings if not finding.because_of and finding.severity != Severity.NOTE)

@@ -1,0 +1,102 @@
+"""A page of wrapped, styled lines: commands are never wrapped, everything else fits the width."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from gpudoctor.report.words import printable
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What the page is shown on. The width is in columns."""
+
+    width: int = 80
+    colour: bool = False
+    plain: bool = False
+    """Only ASCII can be written."""
+
+
+class Page:
+    """Lines, collected from the top."""
+
+    def __init__(self, look: Look) -> None:
+        self.look = look
+        self._lines: list[Text] = []
+
+    def text(self, text: str) -> str:
+        """`text` as this page can show it."""
+        return printable(text, plain=self.look.plain)
+
+    def gap(self) -> None:
+        """An empty line, unless one is there or nothing stands above."""
+        if self._lines and self._lines[-1].plain:
+            self._lines.append(Text())
+
+    def heading(self, text: str) -> None:
+        """The title of a section, after an empty line."""
+        self.gap()
+        self.paragraph(text, style="bold")
+
+    def paragraph(self, text: str, lead: str = "", *, lead_style: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """`lead`, in its own style, and `text`, wrapped; the lines after the first stand `hang` columns further in."""
+        lead = self.text(lead)
+        wrapped = textwrap.wrap(
+            lead + self.text(text),
+            self.look.width,
+            initial_indent=" " * indent,
+            subsequent_indent=" " * (indent + hang),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for number, line in enumerate(wrapped):
+            styled = Text(line, style)
+            if number == 0 and lead_style:
+                styled.stylize(lead_style, indent, indent + len(lead))
+            self._lines.append(styled)
+
+    def cells(self, cells: list[tuple[str, int, str]]) -> None:
+        """One line of a table: texts, each with its column's width and its style."""
+        line = Text()
+        for text, width, style in cells:
+            shown = self.text(text)
+            line.append(shown, style)
+            line.append(" " * (width - len(shown)))
+        line.rstrip()
+        self._lines.append(line)
+
+    def cut(self, text: str, *, indent: int, style: str = "") -> None:
+        """Exactly one line, its end left out where it does not fit."""
+        room = self.look.width - indent
+        shown = self.text(text)
+        if len(shown) > room:
+            more = self.text("…")
+            shown = shown[: room - len(more)].rstrip() + more
+        self._lines.append(Text(" " * indent + shown, style))
+
+    def command(self, command: str, *, indent: int) -> None:
+        """A command to paste: as long as it is, with nothing but blanks before it."""
+        for line in command.splitlines():
+            self._lines.append(Text(" " * indent + self.text(line), "cyan"))
+
+    def render(self) -> str:
+        """The page as text, with colour codes where the look has colour."""
+        out = io.StringIO()
+        console = Console(
+            file=out,
+            width=self.look.width,
+            force_terminal=self.look.colour,
+            color_system="standard" if self.look.colour else None,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            legacy_windows=False,
+            _environ={},
+        )
+        for line in self._lines:
+            console.print(line, soft_wrap=True)
+        return out.getvalue()

@@ -1,0 +1,38 @@
+"""The published JSON Schemas (draft 2020-12), made from the structs themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from gpudoctor.report.document import ErrorDocument, RulesDocument
+from gpudoctor.report.model import Report
+from gpudoctor.snapshot import OpenEnum, Snapshot
+
+DOCUMENTS: dict[str, tuple[str, type]] = {
+    "report": ("urn:gpudoctor:report:1", Report),
+    "snapshot": ("urn:gpudoctor:snapshot:1", Snapshot),
+    "error": ("urn:gpudoctor:error:1", ErrorDocument),
+    "rules": ("urn:gpudoctor:rules:1", RulesDocument),
+}
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The schema of one document of DOCUMENTS."""
+    identifier, document = DOCUMENTS[name]
+    made = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(document)))  # tuples among the defaults become arrays
+    _open(made["$defs"])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": identifier, "title": document.__name__, **made}
+
+
+def _open(definitions: dict[str, Any]) -> None:
+    """Let every open enumeration take any word: what is known becomes examples."""
+    for kind in OpenEnum.__subclasses__():
+        if kind.__name__ in definitions:
+            definitions[kind.__name__] = {
+                "title": kind.__name__,
+                "description": f"{kind.__doc__} Open: a newer version may use further words.",
+                "type": "string",
+                "examples": [word.value for word in kind],
+            }

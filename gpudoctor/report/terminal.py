@@ -1,0 +1,145 @@
+"""The report for a person: the verdict and its cause, the ladder, what to paste, what could not be told, what was proven."""
+
+from __future__ import annotations
+
+from gpudoctor.findings import Confidence, Rung, Severity, Verdict
+from gpudoctor.report import gpus
+from gpudoctor.report.model import CouldNotTell, Evidence, Finding, Fix, Report
+from gpudoctor.report.page import Look, Page
+from gpudoctor.report.words import SEVERITIES, VERDICTS, counted, upper_first
+
+
+def render(report: Report, look: Look | None = None) -> str:
+    """`report` as text that ends with a newline; one line where all is well and there is nothing to add."""
+    page = Page(look or Look())
+    _verdict(page, report)
+    if report.verdict != Verdict.READY:
+        gpus.draw(page, report)
+        _findings(page, report)
+        _untold(page, report)
+        _closing(page, report)
+    else:
+        _asides(page, report)
+    return page.render()
+
+
+def _verdict(page: Page, report: Report) -> None:
+    mark = VERDICTS.get(report.verdict)
+    sign = "" if mark is None else f"{mark.ascii if page.look.plain else mark.sign} "
+    page.paragraph(_answer(report), f"{sign}{report.verdict.upper()}: ", lead_style=mark.style if mark else "", hang=2)
+    if report.verdict == Verdict.UNKNOWN and report.because:
+        page.paragraph(f"{report.because}.", indent=2)
+    for finding in report.causes:
+        page.paragraph(finding.title, f"{finding.code} {finding.name}: ", lead_style="bold", indent=2, hang=2)
+
+
+def _answer(report: Report) -> str:
+    mark = VERDICTS.get(report.verdict)
+    proved = report.proved_to
+    if report.verdict == Verdict.READY:
+        untrained = report.policy.level is not None and proved.rung != Rung.TRAINED
+        return proved.text + (f"; nothing was trained (--level {report.policy.level})" if untrained else "")
+    if report.verdict == Verdict.BROKEN and proved.gpus and proved.rung == Rung.TRAINED:
+        return f"{proved.text}, but not all is well"
+    return mark.word if mark else ""
+
+
+def _findings(page: Page, report: Report) -> None:
+    if not report.findings:
+        return
+    roots = [finding for finding in report.findings if not finding.because_of]
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in roots:
+        groups.setdefault((finding.code, finding.severity, finding.message, finding.fixes), []).append(finding)
+    for group in groups.values():
+        page.gap()
+        _finding(page, report, group)
+
+
+def _finding(page: Page, report: Report, group: list[Finding]) -> None:
+    finding = group[0]
+    about = gpus.subjects(report, (item.subject for item in group))
+    doubt = "" if finding.confidence == Confidence.CERTAIN else f", {finding.confidence}"
+    where = f" ({about})" if about else ""
+    style = SEVERITIES.get(finding.severity, "bold")
+    page.paragraph(where, f"{finding.severity}{doubt}: {finding.code} {finding.name}", lead_style=style, hang=2)
+    page.paragraph(finding.message, indent=2)
+    for seen in finding.evidence:
+        page.paragraph(_seen(seen), "seen: ", lead_style="dim", indent=2, hang=6)
+    for number, fix in enumerate(finding.fixes):
+        _fix(page, fix, "Fix: " if number == 0 else "Or: ")
+    _consequences(page, report, {item.id for item in group})
+
+
+def _seen(seen: Evidence) -> str:
+    return f"{seen.what} = {seen.value}" + (f"  [{seen.where}]" if seen.where else "")
+
+
+def _fix(page: Page, fix: Fix, lead: str) -> None:
+    needs = f" (needs {', '.join(fix.needs)})" if fix.needs else ""
+    page.paragraph(f"{fix.title.rstrip('.')}{needs}{':' if fix.command else '.'}", lead, lead_style="bold green", indent=2, hang=2)
+    page.command(fix.command, indent=6)
+    if fix.verify:
+        page.paragraph("To see whether it helped:", indent=4)
+        page.command(fix.verify, indent=6)
+
+
+def _consequences(page: Page, report: Report, causes: set[str]) -> None:
+    """What follows from `causes`, directly or not, one line for each code."""
+    following: dict[str, list[Finding]] = {}
+    reached = set(causes)
+    while new := [item for item in report.findings if item.id not in reached and reached.intersection(item.because_of)]:
+        reached.update(item.id for item in new)
+        for item in new:
+            following.setdefault(item.code, []).append(item)
+    if following:
+        page.paragraph("This also explains:", indent=2)
+    for code, items in following.items():
+        about = gpus.subjects(report, (item.subject for item in items))
+        page.cut(f"{code} {items[0].name}{f' ({about})' if about else ''}: {items[0].title}", indent=4)
+
+
+def _untold(page: Page, report: Report) -> None:
+    open_ones = [item for item in report.could_not_tell if not item.because_of]
+    folded = len(report.could_not_tell) - len(open_ones)
+    groups: dict[tuple[str, str, str], list[CouldNotTell]] = {}
+    for item in open_ones:
+        groups.setdefault((item.code, item.kind, item.reason), []).append(item)
+    if groups:
+        page.heading("What could not be told")
+    for items in groups.values():
+        first = items[0]
+        about = gpus.subjects(report, (item.subject for item in items))
+        crash = "a defect of gpudoctor, please report it: " if first.kind == "crashed" else ""
+        lead = f"{first.code} {first.name}{f' ({about})' if about else ''}: "
+        page.paragraph(f"{crash}{first.reason}", lead, indent=2, hang=2)
+    if folded:
+        if not groups:
+            page.gap()
+        page.paragraph(f"{counted(folded, 'check')} could not be made because of the above.", indent=2 if groups else 0, style="dim")
+
+
+def _asides(page: Page, report: Report) -> None:
+    """What a green report still has to say: one line for each note, one for what could not be told."""
+    for finding in report.findings:
+        page.paragraph(f"{finding.code} {finding.name}: {finding.title}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
+    names = dict.fromkeys(f"{item.code} {item.name}" for item in report.could_not_tell)
+    if names:
+        page.paragraph(f"could not be told: {', '.join(names)}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
+
+
+def _closing(page: Page, report: Report) -> None:
+    page.gap()
+    passed = f"; {counted(len(report.passed), 'check')} passed" if report.passed else ""
+    lead, text = (
+        ("Proven: ", report.proved_to.text.removeprefix("proved ")) if report.proved_to.rung else ("", upper_first(report.proved_to.text))
+    )
+    page.paragraph(f"{text}{passed}", lead, lead_style="bold", hang=2)
+    examined = report.examined
+    python = f"{examined.python} ({examined.why})" if examined.python else f"no Python ({examined.why})"
+    as_whom = f", as {examined.user}" if examined.user else ""
+    tables = f"tables of {report.matrix.date}" if report.matrix.date else "no tables"
+    page.paragraph(f"{python}{as_whom}; gpudoctor {report.tool.version}, {tables}", "Examined: ", lead_style="bold", hang=2)
+    worst = next((finding for finding in report.findings if finding.severity != Severity.NOTE), None)
+    if worst:
+        page.paragraph(f"gpudoctor explain {worst.code}", "More: ", lead_style="bold")
