@@ -14,7 +14,7 @@ import pytest
 
 from tests.machines.build import diagnosed, examine
 from tests.machines.packages import environment, tensorflow_1
-from tests.machines.recipes import TF, cards, healthy
+from tests.machines.recipes import RECIPES, TF, cards, healthy
 from tests.seams import BRANCHES, Cuda, DriverLibraries, Nvml, Tree
 
 Libraries = Callable[[str], DriverLibraries]
@@ -58,8 +58,6 @@ def test_real_libraries_of_another_release_than_the_kernel_driver(branch: str, d
 
 
 def test_one_lost_of_eight_concerns_one_gpu(tmp_path: Path) -> None:
-    from tests.machines.recipes import RECIPES
-
     _, report = examine(RECIPES["eight-one-lost"], tmp_path)
     (finding,) = (one for one in report["findings"] if one["severity"] == "error")
     assert finding["subject"] == {"kind": "gpu", "key": cards(8)[3].address}
@@ -91,7 +89,9 @@ def test_a_call_that_never_returns_ends_with_the_deadline_of_the_check(tmp_path:
     assert gpus[5]["name"]["cause"] == "timed-out"
 
 
-@pytest.mark.parametrize("library", [Nvml(gpus=1, calls={"nvmlInit": "crash"}), Nvml(gpus=1, calls={"nvmlDeviceGetHandleByIndex": "crash"})])
+@pytest.mark.parametrize(
+    "library", [Nvml(gpus=1, calls={"nvmlInit": "crash"}), Nvml(gpus=1, calls={"nvmlDeviceGetHandleByIndex": "crash"})]
+)
 def test_a_crash_in_the_driver_is_told_and_is_no_pass(library: Nvml, tmp_path: Path) -> None:
     exit_code, report = examine(healthy(libraries=(library, Cuda(gpus=1))), tmp_path)
     assert (exit_code, report["verdict"]) == (3, "unknown")

@@ -14,8 +14,8 @@ from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode, encode
 from tests.machines.build import diagnosed, examine, expected
-from tests.machines.edited import EDITED
-from tests.machines.recipes import RECIPES
+from tests.machines.edited import EDITED, Edited
+from tests.machines.recipes import RECIPES, Recipe
 
 RECORDED = sorted(Path(__file__).parent.glob("machines/*.json"))
 
@@ -54,7 +54,8 @@ def test_a_machine_built_again_gives_its_diagnosis(name: str, tmp_path: Path) ->
 def test_every_recipe_was_recorded_with_what_it_expects() -> None:
     files = {file.stem: recorded(file) for file in RECORDED}
     assert {*RECIPES, *EDITED} <= set(files)
-    for name, recipe in [*RECIPES.items(), *EDITED.items()]:
+    machines: dict[str, Recipe | Edited] = {**RECIPES, **EDITED}
+    for name, recipe in machines.items():
         assert files[name]["expect"] == expected(recipe), f"run scripts/record_machines {name}"
 
 

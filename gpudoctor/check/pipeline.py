@@ -57,6 +57,7 @@ class Pipeline:
         self._interrupted = 0
 
     def run(self) -> Examination:
+        """Look, train, reason."""
         with _signals(), Supervisor(self._began + self._options.timeout) as supervisor:
             snapshot = self._observe(supervisor)
         return self._conclude(snapshot)

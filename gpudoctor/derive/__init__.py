@@ -48,22 +48,27 @@ class Facts:
 
     @cached_property
     def site(self) -> Site:
+        """Platform, container and scheduler."""
         return site(self.snapshot)
 
     @cached_property
     def hardware(self) -> Hardware:
+        """The GPUs, by address."""
         return Hardware(gpus(self.snapshot, self.site))
 
     @cached_property
     def driver(self) -> Driver | Missing:
+        """The driver at work; absent where none is."""
         return driver(self.snapshot, self.matrix)
 
     @cached_property
     def visibility(self) -> Visibility | Missing | None:
+        """What CUDA_VISIBLE_DEVICES leaves; None where it is not set."""
         return visibility(self.snapshot)
 
     @cached_property
     def ladder(self) -> Ladder:
+        """What was seen of every rung, for every GPU."""
         return ladder(self.snapshot, self.hardware, self.site)
 
     @property
@@ -72,6 +77,7 @@ class Facts:
         return () if isinstance(self.snapshot.frameworks, Missing) else self.snapshot.frameworks
 
     def effective_cuda(self, framework: Framework) -> EffectiveCuda | Missing:
+        """The CUDA that a framework would run with; absent for a build without."""
         return effective_cuda(framework, self.snapshot.python, self.matrix)
 
     @cached_property

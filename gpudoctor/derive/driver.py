@@ -31,7 +31,7 @@ def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[Version | Missing, str]:
-    """libcuda is the authority, as it is what a program calls; then NVML; then what the matrix knows of the branch."""
+    """Libcuda is the authority, as it is what a program calls; then NVML; then what the matrix knows of the branch."""
     places = ((snapshot.libcuda, "cuDriverGetVersion"), (snapshot.libcuda_unmasked, "cuDriverGetVersion"), (snapshot.nvml, "NVML"))
     for section, where in places:
         if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):

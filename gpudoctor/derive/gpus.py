@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -45,10 +45,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def subject(self) -> Subject:
+        """What a finding about it is about."""
         return Subject(SubjectKind.GPU, self.key)
 
     @property
     def name(self) -> str | Missing:
+        """The product's name, as the first layer that knows it prints it."""
         for layer in (self.nvml, self.cuda_unmasked, self.cuda):
             if not isinstance(layer, Missing) and isinstance(layer.name, str):
                 return layer.name
@@ -153,8 +155,8 @@ class _Join:
         )
         return msgspec.structs.replace(bare, node=self.nodes.get(f"/dev/nvidia{bare.minor}", self.no_node))
 
-    def keys(self) -> list[str]:
-        return sorted({*self.pci, *self.proc, *self.nvml, *self.cuda, *self.unmasked})
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*self.pci, *self.proc, *self.nvml, *self.cuda, *self.unmasked}))
 
 
 def _not_asked(value: object) -> bool:
@@ -164,6 +166,4 @@ def _not_asked(value: object) -> bool:
 def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
     """Every GPU that any layer shows and that is this machine's (or this container's), by address."""
     join = _Join(snapshot, site)
-    return tuple(join.gpu(key) for key in join.keys())
-
-
+    return tuple(join.gpu(key) for key in join)

@@ -29,6 +29,7 @@ class Ladder(msgspec.Struct, frozen=True):
     rows: tuple[LadderRow, ...]
 
     def state(self, key: str, rung: Rung) -> RungState:
+        """What was seen of one rung of one GPU."""
         row = next(row for row in self.rows if row.subject.key == key)
         return next(step.state for step in row.steps if step.rung is rung)
 
@@ -38,6 +39,7 @@ class Ladder(msgspec.Struct, frozen=True):
         return row is not None and any(step.state is RungState.PROVEN and step.rung >= rung for step in row.steps)
 
     def on_some_gpu(self, rung: Rung) -> bool:
+        """Whether this rung, or one above it, was proven for any GPU."""
         return any(self.proven(row.subject.key, rung) for row in self.rows)
 
 
@@ -197,5 +199,3 @@ def proved_to(rows: tuple[LadderRow, ...], cpu_framework: str) -> ProvedTo:
 
 def _gpus(count: int) -> str:
     return "GPU" if count == 1 else "GPUs"
-
-

@@ -29,6 +29,7 @@ class Site(msgspec.Struct, frozen=True):
 
     @property
     def on_wsl(self) -> bool:
+        """Whether the GPU belongs to Windows."""
         return self.platform in {Platform.WSL1, Platform.WSL2}
 
 

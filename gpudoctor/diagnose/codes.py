@@ -7,7 +7,7 @@ CUDA_CANDIDATES: dict[int, tuple[tuple[str, str, str], ...]] = {
         ("exclusive compute mode and the GPU is taken, or compute is prohibited", "look at its compute mode", "nvidia-smi -q -d COMPUTE"),
     ),
     100: (
-        ("CUDA_VISIBLE_DEVICES hides every GPU", "look at it", "echo \"$CUDA_VISIBLE_DEVICES\""),
+        ("CUDA_VISIBLE_DEVICES hides every GPU", "look at it", 'echo "$CUDA_VISIBLE_DEVICES"'),
         ("the device files cannot be opened or are missing", "list them", "ls -l /dev/nvidia*"),
         ("MIG is enabled and there is no instance", "list the instances", "nvidia-smi -L"),
     ),
@@ -17,7 +17,11 @@ CUDA_CANDIDATES: dict[int, tuple[tuple[str, str, str], ...]] = {
     ),
     803: (
         ("libcuda is of another release than the kernel driver", "compare the versions", "cat /proc/driver/nvidia/version"),
-        ("a bundled cuda-compat library comes before the driver's own", "look for it", "ldconfig -p | grep libcuda.so; echo \"$LD_LIBRARY_PATH\""),
+        (
+            "a bundled cuda-compat library comes before the driver's own",
+            "look for it",
+            'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"',
+        ),
     ),
     804: (
         ("a cuda-compat library is in use on a GPU that may not use it", "take it off the loader's path", "ldconfig -p | grep libcuda.so"),

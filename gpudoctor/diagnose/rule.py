@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 
 import msgspec
 
-from gpudoctor.findings import Problem, Rung, Severity, Subject, SubjectKind
+from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing
 
 T = TypeVar("T")
@@ -69,14 +69,13 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def doc(self) -> str:
+        """The rule's page, in Markdown."""
         return inspect.cleandoc(self.body.__doc__ or "")
 
     @property
     def title(self) -> str:
+        """The page's first line, without the full stop."""
         return self.doc.partition("\n")[0].rstrip(".")
-
-    def subject(self, key: str = "") -> Subject:
-        return Subject(self.about, key)
 
 
 def rule(

@@ -69,6 +69,7 @@ class Level(_Ordered):
 
     @property
     def must_prove(self) -> Rung:
+        """The rung that a check of this level must prove."""
         return _MUST_PROVE[self]
 
 
@@ -243,4 +244,5 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def root_causes(self) -> tuple[Finding, ...]:
+        """The findings that nothing else found explains."""
         return tuple(finding for finding in self.findings if not finding.because_of)

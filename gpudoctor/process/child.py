@@ -125,9 +125,11 @@ class Tail:
         self._kept = b""
 
     def add(self, data: bytes) -> None:
+        """Take more of the stream."""
         self._kept = (self._kept + data)[-self._limit :]
 
     def text(self) -> str:
+        """What is kept, undecodable bytes escaped."""
         return self._kept.decode("utf-8", "backslashreplace")
 
 
@@ -140,6 +142,7 @@ class Lines:
         self._dropping = False
 
     def add(self, data: bytes) -> list[bytes]:
+        """Take more of the answer; the lines that it completes."""
         self._total += len(data)
         if self._total > ANSWER_LIMIT:
             return []

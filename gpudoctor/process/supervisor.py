@@ -28,7 +28,7 @@ class Supervisor:
         self._ended: dict[str, Outcome] = {}
         self._pidfds: dict[int, Child] = {}
 
-    def __enter__(self) -> Supervisor:
+    def __enter__(self) -> Supervisor:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

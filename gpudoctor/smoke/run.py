@@ -31,9 +31,7 @@ def train(
     return tuple(_train(plan, supervisor, environment, progress, clean) for plan in plans)
 
 
-def _train(
-    plan: Plan, supervisor: Supervisor, environment: Mapping[str, str], progress: Progress, clean: Callable[[str], str]
-) -> Smoke:
+def _train(plan: Plan, supervisor: Supervisor, environment: Mapping[str, str], progress: Progress, clean: Callable[[str], str]) -> Smoke:
     if not plan.devices and not plan.on_cpu:
         return Smoke(framework=plan.framework, skipped=plan.skipped)
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)

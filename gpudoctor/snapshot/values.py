@@ -83,7 +83,10 @@ def real(number: float) -> Real:
 
 def readable(text: str) -> str:
     """`text` with undecodable bytes (surrogates, as os.fsdecode makes them) spelt as backslash escapes, so that it can be written anywhere."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return text.encode("utf-8", "backslashreplace").decode()
 
 
 def normalise_address(text: str) -> str | None:

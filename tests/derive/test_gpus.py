@@ -102,7 +102,9 @@ X, M = RungState.NOT_APPLICABLE, RungState.MASKED
         pytest.param(machine(libcuda=ABSENT), [P, P, P, P, F, A, A, A], id="no libcuda"),
         pytest.param(machine(device_nodes=ABSENT), [P, P, P, P, P, A, A, A], id="NVML opened it, whatever /dev looks like"),
         pytest.param(machine(smoke=(smoke(trainings=()),)), [P, P, P, P, P, P, P, N], id="not trained"),
-        pytest.param(machine(smoke=(smoke(kernels=(), trainings=(), skipped=(f"{address(0)}: busy",)),)), [P, P, P, P, P, N, P, N], id="left alone"),
+        pytest.param(
+            machine(smoke=(smoke(kernels=(), trainings=(), skipped=(f"{address(0)}: busy",)),)), [P, P, P, P, P, N, P, N], id="left alone"
+        ),
         pytest.param(without_nvml(machine(), 0), [P, P, P, F, P, A, A, A], id="lost to NVML"),
     ],
 )
@@ -111,9 +113,9 @@ def test_the_ladder_shows_where_a_gpu_got_lost(snapshot: Snapshot, expected: lis
 
 
 def test_a_gpu_bound_by_another_driver() -> None:
-    nobody = machine(0, pci=msgspec.structs.replace(machine(1).pci, devices=(card(0, driver="nouveau"),)))  # type: ignore[type-var]
+    nobody = machine(0, pci=msgspec.structs.replace(machine(1).pci, devices=(card(0, driver="nouveau"),)))
     assert states(nobody)[:2] == [P, F]
-    aside = machine(0, pci=msgspec.structs.replace(machine(1).pci, devices=(card(0, driver="vfio-pci"),)))  # type: ignore[type-var]
+    aside = machine(0, pci=msgspec.structs.replace(machine(1).pci, devices=(card(0, driver="vfio-pci"),)))
     assert states(aside)[:2] == [P, X]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -28,7 +30,7 @@ AGREED = Agreement(steps=10, loss_difference=1e-6, weight_difference=1e-7, loss_
         ({"agreement": Missing(Cause.FAILED, "out of memory")}, Flaw.NOT_COMPARED),
     ],
 )
-def test_a_training_is_judged(changes: dict[str, object], flaw: Flaw | None) -> None:
+def test_a_training_is_judged(changes: dict[str, Any], flaw: Flaw | None) -> None:
     judgement = judge(training(**changes))
     assert (judgement.flaw if judgement else None) is flaw
     assert judgement is None or judgement.detail

@@ -89,9 +89,7 @@ def test_the_only_framework_without_cuda_is_the_root(matrix: Matrix) -> None:
 def test_one_finding_for_a_machine_without_driver(matrix: Matrix) -> None:
     pci = Pci((card(0, driver=ABSENT),))
     nvml = Nvml(init=Status(9, "NVML_ERROR_DRIVER_NOT_LOADED", "Driver Not Loaded"), gpus=Missing(Cause.FAILED, "nvmlInit"))
-    snapshot = machine(
-        0, pci=pci, nvml=nvml, kernel_driver=ABSENT, device_nodes=ABSENT, libcuda=libcuda(0, 100, "CUDA_ERROR_NO_DEVICE")
-    )
+    snapshot = machine(0, pci=pci, nvml=nvml, kernel_driver=ABSENT, device_nodes=ABSENT, libcuda=libcuda(0, 100, "CUDA_ERROR_NO_DEVICE"))
     diagnosis = diagnose(snapshot, matrix, Policy())
     assert [finding.name for finding in diagnosis.root_causes] == ["no-driver"]
     unexplained = [o for o in diagnosis.outcomes if o.kind is OutcomeKind.COULD_NOT_TELL and not o.because_of]

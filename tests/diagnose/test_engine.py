@@ -62,7 +62,7 @@ def about_each_framework(framework: Framework) -> Iterator[Problem]:
 @rule("GD006", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0")
 def predicts(libcuda: Libcuda | Missing) -> Iterator[Problem]:
     """Predicts that CUDA does not start."""
-    yield Problem(message="it will not start")
+    yield Problem(message=f"it will not start, whatever {type(libcuda).__name__} says")
 
 
 @rule("GD007", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0", about=SubjectKind.FRAMEWORK, predicts=False)

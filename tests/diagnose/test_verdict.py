@@ -96,15 +96,15 @@ def test_only_and_skip_choose_rules(matrix: Matrix) -> None:
     only = diagnose(bare(), matrix, Policy(only=("GD1",), skip=("gpu-count-mismatch",)))
     assert {outcome.name for outcome in only.outcomes} == {"no-gpu"}
     skipped = diagnose(bare(), matrix, Policy(skip=("gd101",)))
-    assert {outcome.name for outcome in skipped.outcomes} == {rule.name for rule in RULES if rule.about.value in {"machine", "environment"}} - {
-        "no-gpu"
-    } | {rule.name for rule in RULES if rule.about.value == "framework"}
+    assert {outcome.name for outcome in skipped.outcomes} == {
+        rule.name for rule in RULES if rule.about.value in {"machine", "environment"}
+    } - {"no-gpu"} | {rule.name for rule in RULES if rule.about.value == "framework"}
 
 
 @pytest.mark.parametrize("wishes", [{"only": ("GD999",)}, {"skip": ("GD",)}, {"only": ("GD101",), "skip": ("no-gpu",)}])
 def test_a_choice_that_cannot_be_is_an_error(wishes: dict[str, tuple[str, ...]], matrix: Matrix) -> None:
     with pytest.raises(UsageError, match=r"gpudoctor rules"):
-        diagnose(bare(), matrix, Policy(**wishes))
+        diagnose(bare(), matrix, msgspec.convert(wishes, Policy))
 
 
 def test_what_was_not_skipped_has_an_outcome(matrix: Matrix) -> None:

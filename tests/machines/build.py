@@ -15,7 +15,15 @@ from tests.machines.packages import environment
 from tests.machines.recipes import Recipe
 from tests.seams import environ_with
 
-UNSET = ("CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH", "PYTHONPATH", "GPUDOCTOR_PYTHON", "KUBERNETES_SERVICE_HOST")
+UNSET = (
+    "CUDA_VISIBLE_DEVICES",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "GPUDOCTOR_PYTHON",
+    "KUBERNETES_SERVICE_HOST",
+)
 OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 """Root without the privilege to open every file."""
 
@@ -52,4 +60,6 @@ def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(recipe: Recipe | Edited) -> dict[str, Any]:
-    return {key: getattr(recipe, key) if key == "verdict" else list(getattr(recipe, key)) for key in ("verdict", "roots", "folded", "notes")}
+    return {
+        key: getattr(recipe, key) if key == "verdict" else list(getattr(recipe, key)) for key in ("verdict", "roots", "folded", "notes")
+    }

@@ -72,7 +72,9 @@ def hung_in_training(snapshot: Snapshot) -> Snapshot:
 
 
 EDITED: dict[str, Edited] = {
-    "gpu-trains": Edited(about="the training recorded on a CPU, as if on a GPU", base="healthy-one", change=trained_on_gpu, verdict="ready"),
+    "gpu-trains": Edited(
+        about="the training recorded on a CPU, as if on a GPU", base="healthy-one", change=trained_on_gpu, verdict="ready"
+    ),
     "old-driver-trains-all-the-same": Edited(
         about="a driver below the floor with which a training was seen to learn: the prediction is only a note",
         base="driver-525-below-the-floor",

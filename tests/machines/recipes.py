@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tests.machines.packages import Package, tensorflow, tensorflow_cpu, torch
-from tests.smoke.patches import NOT_A_NUMBER, SEGFAULT, SHUFFLED_LABELS, WRONG_ROW
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree
+from tests.smoke.patches import NOT_A_NUMBER, SEGFAULT, SHUFFLED_LABELS, WRONG_ROW
 
 Library: TypeAlias = Nvml | Cuda
 
@@ -65,12 +65,8 @@ def lost_of_eight() -> Recipe:
     )
 
 
-def not_loaded(code: int, **changes: object) -> Recipe:
-    calls = {"nvmlInit": f"return {code}"}
-    return healthy(
-        libraries=(Nvml(gpus=1, calls=calls), Cuda(gpus=1, calls={"cuInit": "return 100"})),
-        **changes,
-    )
+NOT_LOADED = (Nvml(gpus=1, calls={"nvmlInit": "return 9"}), Cuda(gpus=1, calls={"cuInit": "return 100"}))
+"""The libraries of a driver whose kernel module is not loaded."""
 
 
 def on_cpu(**changes: object) -> Recipe:
@@ -123,16 +119,16 @@ RECIPES: dict[str, Recipe] = {
         verdict="broken",
         roots=("no-driver",),
     ),
-    "driver-not-loaded": not_loaded(
-        9,
+    "driver-not-loaded": healthy(
+        libraries=NOT_LOADED,
         about="the driver's libraries are installed, its module is not loaded",
         tree=Tree(pci=cards(1, None)),
         verdict="broken",
         roots=("no-driver",),
         folded=("cuda-init-fails",),
     ),
-    "nouveau-holds-the-gpu": not_loaded(
-        9,
+    "nouveau-holds-the-gpu": healthy(
+        libraries=NOT_LOADED,
         about="nouveau is bound to the GPU",
         tree=Tree(pci=cards(1, "nouveau"), modules=("nouveau",)),
         verdict="broken",

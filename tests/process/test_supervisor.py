@@ -12,10 +12,10 @@ import pytest
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 
 
-def run(script: str, **options: float) -> Outcome:
+def run(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
     """One child that runs a Python script, in which `answer` writes to the answer descriptor."""
     prelude = "import os, sys, time, signal\nanswer = lambda data: os.write(int(sys.argv[1]), data)\n"
-    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), **options)
+    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), stall=stall, deadline=deadline)
     with Supervisor() as supervisor:
         supervisor.start(spec)
         return supervisor.wait(["child"])["child"]
@@ -30,7 +30,11 @@ def alive(pid: int) -> bool:
 
 
 def gone_soon(pid: int) -> bool:
-    return any(not alive(pid) or time.sleep(0.05) for _ in range(100))
+    for _ in range(100):
+        if not alive(pid):
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_answers_are_kept_apart_from_output() -> None:
@@ -41,7 +45,7 @@ def test_answers_are_kept_apart_from_output() -> None:
 
 
 def test_a_half_written_last_line_is_no_answer() -> None:
-    assert run("answer(b'{\"a\": 1}\\n{\"b\": ')").lines == (b'{"a": 1}',)
+    assert run('answer(b\'{"a": 1}\\n{"b": \')').lines == (b'{"a": 1}',)
 
 
 def test_a_child_without_sign_of_life_is_killed_and_its_last_mark_known() -> None:
@@ -148,9 +152,7 @@ def test_a_child_leaves_no_core_file_and_sees_no_current_directory() -> None:
 
 
 def test_a_child_that_cannot_be_killed_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpudoctor.process import supervisor as module
-
-    monkeypatch.setattr(module, "GRACE", 0.2)
+    monkeypatch.setattr("gpudoctor.process.supervisor.GRACE", 0.2)
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="stuck", argv=("sleep", "60"), stall=0.1))
         child = supervisor._running["stuck"]
@@ -178,7 +180,7 @@ def test_children_are_waited_for_without_pidfd(monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_descriptor_is_leaked() -> None:
     run("pass")
-    before = len(os.listdir("/proc/self/fd"))
+    before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):
         run("pass", stall=5)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

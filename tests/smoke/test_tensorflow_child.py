@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.smoke.child import CHILD, SCRIPT, Run
-from tests.smoke.patches import COMPILED_THE_THIRD_TIME, NOISE, NO_KERNEL_ON_THE_FIRST, TWO_CPUS, WRONG_LOSS, WRONG_ROW
+from tests.smoke.patches import COMPILED_THE_THIRD_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, TWO_CPUS, WRONG_LOSS, WRONG_ROW
 
 Smoke = Callable[..., Run]
 

@@ -139,7 +139,12 @@ def _library_version(nvml: Nvml | Missing) -> str:
 
 @rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def driver_too_old(
-    framework: Framework, effective: EffectiveCuda | Missing, driver: Driver | Missing, hardware: Hardware, site: Site, python: Python | Missing
+    framework: Framework,
+    effective: EffectiveCuda | Missing,
+    driver: Driver | Missing,
+    hardware: Hardware,
+    site: Site,
+    python: Python | Missing,
 ) -> Iterator[Problem]:
     """The driver is older than the CUDA that the framework was built with needs.
 
@@ -212,5 +217,3 @@ def _older_build(framework: Framework, driver: Driver, python: Python | Missing)
     if framework.name == "jax" and isinstance(driver.cuda_served, versions.Version):
         return Fix(title, install_package(python, f"jax[cuda{driver.cuda_served.major}]"), (DOWNLOAD,))
     return Fix(title + ".", needs=(DOWNLOAD,))
-
-

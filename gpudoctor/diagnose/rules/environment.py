@@ -61,7 +61,9 @@ def _cuda_build(framework: Framework, python: Python | Missing, driver: Driver |
     if framework.name == "tensorflow":
         replace = framework.distribution if framework.distribution != "tensorflow" else ""
         verify = "python -c 'import tensorflow as tf; print(tf.config.list_physical_devices(\"GPU\"))'"
-        return Fix("Install TensorFlow with CUDA", install_package(python, f"tensorflow[and-cuda]{pin}", replace=replace), (DOWNLOAD,), verify)
+        return Fix(
+            "Install TensorFlow with CUDA", install_package(python, f"tensorflow[and-cuda]{pin}", replace=replace), (DOWNLOAD,), verify
+        )
     if framework.name == "jax":
         served = driver.cuda_served if isinstance(driver, Driver) else None
         major = served.major if isinstance(served, Version) else 12

@@ -45,7 +45,9 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing) -> Iterat
         severity=Severity.NOTE if policy.allow_cpu else None,
         evidence=(Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),),
         fixes=(
-            Fix("In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power."),
+            Fix(
+                "In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power."
+            ),
             Fix("Train on the CPU instead", "gpudoctor check --allow-cpu"),
         ),
     )
