@@ -16,6 +16,8 @@ from gpudoctor.snapshot import Snapshot, decode, encode
 Content = str | bytes
 EMPTY = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/home/alice"}
 
+SHORT = Patience(hardware_stall=0.6, hardware=20.0, python=0.6)
+
 
 class Options(msgspec.Struct, frozen=True):
     python: str | None = None

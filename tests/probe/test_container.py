@@ -65,6 +65,7 @@ def test_environment_is_evidence_and_kubernetes_comes_before_its_own_runtime(tmp
         {"/proc/self/mountinfo": "99 1 0:52 / /var/lib/kubelet/pods/a/volumes rw - tmpfs tmpfs rw\n"},
         {"/proc/self/mountinfo": "99 1 0:40 / /var/lib/lxcfs rw - fuse.lxcfs lxcfs rw\n"},
         {"/run/systemd/container": "wsl\n"},
+        {"/.dockerenv": "", "/proc/2/comm": "kthreadd\n"},  # a virtual machine made from a container image
         {},
     ],
 )

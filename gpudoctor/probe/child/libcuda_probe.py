@@ -1,0 +1,128 @@
+"""What libcuda.so.1 answers in a process of the target environment: which file, its CUDA, cuInit, the devices. No context is made.
+
+Runs under the target interpreter with -I -S. For Python 3.4 to 3.14, standard library only.
+"""
+
+import sys
+
+sys.path.insert(0, __file__.rpartition("/")[0])
+import gpudoctor_answer as answer
+
+del sys.path[0]
+
+NAME = "libcuda.so.1"
+# CUdevice_attribute of cuda.h
+MAJOR, MINOR = 75, 76
+
+
+def status(cuda, code):
+    """A CUresult by number, name and the driver's words."""
+    import ctypes
+
+    said = []
+    for function in ("cuGetErrorName", "cuGetErrorString"):
+        text = ctypes.c_char_p()
+        try:
+            getattr(cuda, function)(code, ctypes.byref(text))
+        except AttributeError:
+            pass
+        said.append(answer.readable(text.value) if text.value else "")
+    return {"type": "status", "code": code, "name": said[0] or "CUresult %d" % code, "text": said[1]}
+
+
+def failure(cuda, function, code):
+    said = status(cuda, code)
+    return answer.missing("failed", "%s answered %d (%s)" % (function, code, said["name"]))
+
+
+def call(cuda, names, *arguments):
+    """None where the first of the functions that the library has succeeds, else the missing value."""
+    for name in names:
+        function = getattr(cuda, name, None)
+        if function is not None:
+            code = function(*arguments)
+            return failure(cuda, name, code) if code else None
+    return answer.missing("unsupported", "the library has no %s" % names[0])
+
+
+def device(cuda, ordinal):
+    import ctypes
+
+    handle, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    name, address = ctypes.create_string_buffer(256), ctypes.create_string_buffer(64)
+    uuid, total = (ctypes.c_ubyte * 16)(), ctypes.c_size_t()
+
+    def asked(names, value, *arguments):
+        answer.mark("%s %d" % (names[0].partition("_")[0], ordinal))
+        problem = call(cuda, names, *arguments)
+        return problem or value()
+
+    def hexadecimal():
+        digits = "".join("%02x" % byte for byte in uuid)
+        return "GPU-" + "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+    opened = asked(["cuDeviceGet"], lambda: None, ctypes.byref(handle), ordinal)
+    if opened:
+        fields = ("name", "uuid", "address", "compute_capability", "memory_total")
+        answer.say(dict(dict.fromkeys(fields, opened), type="cuda-device", ordinal=ordinal))
+        return
+    for field, names, value, arguments in (
+        ("name", ["cuDeviceGetName"], lambda: answer.readable(name.value), (name, 256, handle)),
+        ("uuid", ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"], hexadecimal, (uuid, handle)),
+        ("address", ["cuDeviceGetPCIBusId"], lambda: answer.readable(address.value), (address, 64, handle)),
+        ("memory_total", ["cuDeviceTotalMem_v2"], lambda: total.value, (ctypes.byref(total), handle)),
+    ):
+        answer.say({"type": "cuda-device", "ordinal": ordinal, field: asked(names, value, *arguments)})
+    capability = asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(major), MAJOR, handle)
+    capability = capability or asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(minor), MINOR, handle)
+    answer.say({"type": "cuda-device", "ordinal": ordinal, "compute_capability": capability or "%d.%d" % (major.value, minor.value)})
+
+
+def library():
+    """The loaded library, or None where the answer is already that there is none."""
+    answer.mark("dlopen " + NAME)
+    try:
+        import ctypes
+
+        return ctypes.CDLL(NAME)
+    except ImportError as error:
+        answer.say({"type": "unable", "reason": "the interpreter has no ctypes (%s)" % error})
+    except OSError as error:
+        answer.say(answer.not_loaded(NAME, str(error)))
+    return None
+
+
+def main():
+    cuda = library()
+    if cuda is None:
+        return
+    import ctypes
+
+    number = ctypes.c_int()
+    answer.say({"type": "libcuda", "library": answer.loaded_file(b"libcuda.so")})
+    answer.mark("cuDriverGetVersion")
+    problem = call(cuda, ["cuDriverGetVersion"], ctypes.byref(number))
+    answer.say({"type": "libcuda", "cuda_served": problem or "%d.%d" % (number.value // 1000, number.value % 1000 // 10)})
+    answer.mark("cuInit")
+    function = getattr(cuda, "cuInit", None)
+    if function is None:
+        answer.say({"type": "libcuda", "init": answer.missing("unsupported", "the library has no cuInit")})
+        return
+    code = function(0)
+    answer.say({"type": "libcuda", "init": status(cuda, code)})
+    if code:
+        answer.say({"type": "libcuda", "devices": failure(cuda, "cuInit", code)})
+        return
+    answer.mark("cuDeviceGetCount")
+    problem = call(cuda, ["cuDeviceGetCount"], ctypes.byref(number))
+    if problem:
+        answer.say({"type": "libcuda", "devices": problem})
+        return
+    answer.say({"type": "count", "count": number.value})
+    for ordinal in range(number.value):
+        device(cuda, ordinal)
+
+
+main()
+answer.say({"type": "done"})
+answer.flush()

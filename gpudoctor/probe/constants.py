@@ -1,0 +1,92 @@
+"""The constants that a Python file assigns at module level, read without running it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Fact, Missing, readable
+
+_UNREADABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+
+
+class Constants:
+    """The constants of one file by name; asking for one gives it or why it is missing."""
+
+    def __init__(self, path: str, inside: str = "") -> None:
+        """Of the file at `path`; `inside` names a dictionary in it that holds them, where there is one of that name."""
+        self._where = readable(path)
+        text = files.read(path)
+        self._values: Mapping[object, object] | Missing = text if isinstance(text, Missing) else self._parse(text)
+        if not isinstance(self._values, Missing):
+            nested = self._values.get(inside)
+            self._values = nested if isinstance(nested, dict) else self._values
+
+    def _parse(self, text: str) -> Mapping[object, object] | Missing:
+        try:
+            return dict(assignments(text))
+        except ValueError as error:
+            return Missing(Cause.FAILED, f"{self._where}: {error}")
+
+    def gives(self, name: str) -> bool | Missing:
+        """Whether the file says anything but None under `name`; missing where it could not be read."""
+        return self._values if isinstance(self._values, Missing) else self._values.get(name) is not None
+
+    def flag(self, name: str) -> bool | Missing:
+        """A truth value."""
+        value = self._get(name)
+        return value if isinstance(value, bool | Missing) else self._unlike(name, value)
+
+    def text(self, *names: str) -> Fact | Missing:
+        """The text under the first of `names` that is there; one that is None or empty is absent."""
+        first = self._get(names[0])
+        for name in names:
+            value = self._get(name)
+            if isinstance(value, str) and value:
+                return Fact(readable(value), self._where)
+        return first if isinstance(first, Missing) else self._unlike(names[0], first)
+
+    def texts(self, name: str) -> tuple[str, ...] | Missing:
+        """A list of texts."""
+        value = self._get(name)
+        if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+            return tuple(readable(one) for one in value)
+        return value if isinstance(value, Missing) else self._unlike(name, value)
+
+    def _get(self, name: str) -> object:
+        if isinstance(self._values, Missing):
+            return self._values
+        value = self._values.get(name)
+        return Missing(Cause.ABSENT, f"{self._where} does not give {name}") if value is None or value == "" else value
+
+    def _unlike(self, name: str, value: object) -> Missing:
+        return Missing(Cause.FAILED, f"{self._where}: {name} is {readable(repr(value)[:80])}")
+
+
+def assignments(source: str) -> Iterator[tuple[str, object]]:
+    """Name and value of each module-level assignment of a plain value; an ordered dictionary's pairs count as a dictionary.
+
+    Raises ValueError where `source` is not Python.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes that a newer Python frowns upon
+            body = ast.parse(source).body
+    except _UNREADABLE as error:
+        raise ValueError(f"it cannot be read as Python ({type(error).__name__})") from None
+    for statement in body:
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            try:
+                value = _plain(statement.value)
+            except _UNREADABLE:
+                continue
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
+
+
+def _plain(expression: ast.expr) -> object:
+    if isinstance(expression, ast.Call) and "OrderedDict" in ast.dump(expression.func) and expression.args:
+        return dict(ast.literal_eval(expression.args[0]))
+    return ast.literal_eval(expression)

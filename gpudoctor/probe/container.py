@@ -1,0 +1,112 @@
+"""Which container, if any, the examined processes run in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Container, Missing
+
+MARKS = (
+    ("apptainer", "/.singularity.d"),
+    ("podman", "/run/.containerenv"),
+    ("docker", "/.dockerenv"),
+)
+"""Files that a runtime leaves in the containers it makes."""
+
+CGROUPS = (
+    ("kubernetes", "kubepods"),
+    ("docker", "/docker/"),
+    ("docker", "/docker-"),
+    ("podman", "libpod"),
+    ("lxc", "/lxc/"),
+    ("lxc", "/lxc.payload"),
+    ("containerd", "cri-containerd"),
+    ("systemd-nspawn", "machine.slice/systemd-nspawn"),
+)
+"""What the path of a container's control group contains; with version 2 and a namespace of its own it says nothing."""
+
+MOUNTS = (
+    ("kubernetes", "/kubelet/pods/"),
+    ("docker", "/docker/"),
+    ("podman", "/containers/storage/"),
+    ("containerd", "/io.containerd."),
+    ("lxc", "lxcfs"),
+)
+"""Where the host keeps what a runtime mounts into its containers."""
+
+INSIDE = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/proc/meminfo")
+"""Where a runtime mounts it; elsewhere the same words mean that this is the host."""
+
+NAMES = {"lxc-libvirt": "lxc", "singularity": "apptainer", "wsl": ""}
+"""What systemd calls a container, where we call it otherwise; WSL 2 is a machine of its own."""
+
+
+def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
+    """The container, with the evidence for it. Kubernetes comes first: what it starts is also a container of another runtime."""
+    found = list(_evidence(root, environ))
+    for runtime, where in found:
+        if runtime == "kubernetes":
+            return Container(runtime=runtime, where=where)
+    if found:
+        return Container(runtime=found[0][0], where=found[0][1])
+    unseen = files.read(files.under(root, "/proc/self/cgroup"))
+    if isinstance(unseen, Missing) and unseen.cause is not Cause.ABSENT:
+        return unseen
+    return Missing(Cause.ABSENT, "no container runtime left a mark in the file system, control groups, mounts or environment")
+
+
+def _evidence(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if "KUBERNETES_SERVICE_HOST" in environ:
+        yield "kubernetes", "environment variable KUBERNETES_SERVICE_HOST"
+    for variable in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
+        if variable in environ:
+            yield "apptainer", f"environment variable {variable}"
+    if not _sees_kernel_threads(root):
+        for runtime, path in MARKS:
+            if os.path.exists(files.under(root, path)):
+                yield runtime, path
+    groups = files.read(files.under(root, "/proc/self/cgroup"))
+    for runtime, pattern in CGROUPS:
+        if isinstance(groups, str) and pattern in groups:
+            yield runtime, f"/proc/self/cgroup ({pattern.strip('/')})"
+    yield from _declared(root)
+    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
+    lines = [line for line in mounts.splitlines() if _mount_point(line) in INSIDE] if isinstance(mounts, str) else []
+    for runtime, pattern in MOUNTS:
+        if any(pattern in line for line in lines):
+            yield runtime, f"/proc/self/mountinfo ({pattern.strip('/')})"
+
+
+def _sees_kernel_threads(root: str) -> bool:
+    """Whether process 2 is the kernel's: then this is no container, and a mark only says that the root file system came out of an image.
+
+    Virtual machines are made from container images so. A container that shares the host's processes shows by its mounts.
+    """
+    name = files.read(files.under(root, "/proc/2/comm"), 64)
+    return isinstance(name, str) and name.strip() == "kthreadd"
+
+
+def _mount_point(line: str) -> str:
+    """The fifth field, as proc_pid_mountinfo(5) has it."""
+    return (line.split(" ", 5) + [""] * 5)[4]
+
+
+def _declared(root: str) -> Iterator[tuple[str, str]]:
+    """The name that the manager hands to the first process, which systemd writes down."""
+    text = files.read(files.under(root, "/run/systemd/container"), 256)
+    if isinstance(text, str) and text.strip():
+        yield from _named(text.strip(), "/run/systemd/container")
+    first = files.read(files.under(root, "/proc/1/environ"))
+    for entry in first.split("\0") if isinstance(first, str) else ():
+        if entry.startswith("container="):
+            yield from _named(entry.partition("=")[2], "/proc/1/environ (container=)")
+
+
+def _named(word: str, where: str) -> Iterator[tuple[str, str]]:
+    name = NAMES.get(word, word)
+    if name == "oci":  # the standard's name for "some runtime"
+        name = "unknown"
+    if name:
+        yield name, where

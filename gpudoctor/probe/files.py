@@ -1,0 +1,71 @@
+"""Reads the small files of /proc, /sys and site-packages without trusting them: bounded, never blocking, and with a reason where it cannot."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from gpudoctor.snapshot import Cause, Missing, readable
+
+LIMIT = 256 << 10
+"""Bytes; what lies beyond is not read."""
+
+_CAUSES = {
+    errno.ENOENT: Cause.ABSENT,
+    errno.ENOTDIR: Cause.ABSENT,
+    errno.EACCES: Cause.DENIED,
+    errno.EPERM: Cause.DENIED,
+}
+
+
+def missing(path: str, error: OSError) -> Missing:
+    """Why `path` could not be read."""
+    return Missing(_CAUSES.get(error.errno or 0, Cause.FAILED), f"{readable(path)}: {error.strerror or error}")
+
+
+def under(root: str, path: str) -> str:
+    """The absolute `path` within the tree `root`."""
+    return root.rstrip("/") + path
+
+
+def read(path: str, limit: int = LIMIT) -> str | Missing:
+    """The text of a file; undecodable bytes are escaped."""
+    try:
+        # a FIFO or a terminal in a file's place must not make us wait
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except OSError as error:
+        return missing(path, error)
+    except ValueError as error:
+        return Missing(Cause.FAILED, f"{readable(path)!r}: {error}")
+    kept = b""
+    try:
+        while len(kept) < limit and (piece := os.read(descriptor, limit - len(kept))):
+            kept += piece
+    except OSError as error:
+        return missing(path, error)
+    finally:
+        os.close(descriptor)
+    return kept.decode("utf-8", "backslashreplace")
+
+
+def names(path: str) -> list[str] | Missing:
+    """What a folder holds, sorted; names as os.fsdecode gives them."""
+    try:
+        return sorted(os.listdir(path))
+    except OSError as error:
+        return missing(path, error)
+    except ValueError as error:
+        return Missing(Cause.FAILED, f"{readable(path)!r}: {error}")
+
+
+def whole_number(text: str | Missing, where: str, base: int = 10) -> int | Missing:
+    """The number that `text`, read from `where`, spells."""
+    if isinstance(text, Missing):
+        return text
+    digits = text.strip().lower().removeprefix("0x") if base == 16 else text.strip()
+    if digits.isascii() and digits.isalnum() and len(digits) < 20:
+        try:
+            return int(digits, base)
+        except ValueError:
+            pass
+    return Missing(Cause.FAILED, f"{readable(where)} holds {text[:40]!r}, no number")

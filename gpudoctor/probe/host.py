@@ -1,0 +1,84 @@
+"""Which operating system this is, on what kind of machine, and as whom it is examined."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import NOT_ASKED, Cause, Host, Missing, Platform
+
+
+def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
+    """The host as the tree `root` shows it; host and user names only where `identify` asks for them."""
+    kernel = _word(root, "/proc/sys/kernel/osrelease", os.uname().release)
+    release = _os_release(root)
+    return Host(
+        platform=_platform(root, kernel),
+        architecture=_word(root, "/proc/sys/kernel/arch", os.uname().machine),  # a file since Linux 6.1
+        kernel=kernel,
+        distribution=_of(release, "ID"),
+        distribution_version=_of(release, "VERSION_ID"),
+        distribution_like=_of(release, "ID_LIKE"),
+        uid=os.geteuid(),
+        gids=tuple(sorted({os.getegid(), *os.getgroups()})),
+        hostname=_word(root, "/proc/sys/kernel/hostname", os.uname().nodename) if identify else NOT_ASKED,
+        username=username(root, environ) if identify else NOT_ASKED,
+    )
+
+
+def _word(root: str, path: str, live: str) -> str | Missing:
+    """The content of a one-word file, or what the running kernel says, where the tree is the running machine's."""
+    text = files.read(files.under(root, path), 4096)
+    if isinstance(text, str) and text.strip():
+        return text.strip()
+    if files.under(root, "/") == "/":
+        return live
+    return text if isinstance(text, Missing) else Missing(Cause.FAILED, f"{path} is empty")
+
+
+def _platform(root: str, kernel: str | Missing) -> Platform:
+    """WSL names itself in the kernel's release; version 1 emulates 4.4.0 and has no kernel of its own, which version 2 calls standard."""
+    release = kernel.lower() if isinstance(kernel, str) else ""
+    if "microsoft" in release:
+        return Platform.WSL2 if "microsoft-standard" in release or "wsl2" in release else Platform.WSL1
+    if os.path.exists(files.under(root, "/dev/dxg")) and os.path.isdir(files.under(root, "/usr/lib/wsl/lib")):
+        return Platform.WSL2  # with a kernel that the user built
+    if os.path.exists(files.under(root, "/etc/nv_tegra_release")):
+        return Platform.JETSON
+    for path in ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model"):
+        model = files.read(files.under(root, path), 4096)
+        if isinstance(model, str) and ("jetson" in model.lower() or "tegra" in model.lower()):
+            return Platform.JETSON
+    return Platform.LINUX
+
+
+def _os_release(root: str) -> dict[str, str] | Missing:
+    """os-release(5) from the first of its two places."""
+    text = files.read(files.under(root, "/etc/os-release"))
+    if isinstance(text, Missing):
+        second = files.read(files.under(root, "/usr/lib/os-release"))
+        if isinstance(second, Missing):
+            return text
+        text = second
+    pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
+
+
+def _of(release: dict[str, str] | Missing, key: str) -> str | Missing:
+    if isinstance(release, Missing):
+        return release
+    return release.get(key) or Missing(Cause.ABSENT, f"os-release does not give {key}")
+
+
+def accounts(root: str, table: str) -> dict[int, str]:
+    """Names by number from /etc/passwd or /etc/group; the C library's own look-up could ask a directory server and wait for it."""
+    text = files.read(files.under(root, f"/etc/{table}"), 1 << 20)
+    rows = [line.split(":") for line in text.splitlines()] if isinstance(text, str) else []
+    return {int(row[2]): row[0] for row in reversed(rows) if len(row) > 3 and row[2].isascii() and row[2].isdecimal() and len(row[2]) < 12}
+
+
+def username(root: str, environ: Mapping[str, str]) -> str | Missing:
+    """The examining user's name."""
+    found = accounts(root, "passwd").get(os.geteuid()) or environ.get("USER") or environ.get("LOGNAME")
+    return found or Missing(Cause.ABSENT, f"neither /etc/passwd nor the environment names user {os.geteuid()}")

@@ -1,0 +1,175 @@
+"""The whole inventory: children are started first and asked last, and what this process can read itself is read while they run."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+
+from gpudoctor.probe.nodes import device_nodes
+from gpudoctor.probe.redact import Redactor
+from gpudoctor.probe.target import Target, target
+from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Libcuda, Missing, Python, Snapshot, readable
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
+ISOLATED = ("-I", "-S")
+MASK = "CUDA_VISIBLE_DEVICES"
+
+
+class Patience(msgspec.Struct, frozen=True):
+    """How long the children may take, in seconds."""
+
+    hardware_stall: float = 30.0
+    """Without a sign of life before a driver call counts as hung; a healthy one may take ten."""
+    hardware: float = 240.0
+    """In all: many GPUs without persistence need long, with a sign of life at each call."""
+    python: float = 10.0
+
+
+class Options(Protocol):
+    """The part of the check's options that the inventory needs."""
+
+    @property
+    def python(self) -> str | None:
+        """The interpreter or environment that the user names."""
+
+    @property
+    def root(self) -> str:
+        """The root of the tree to look at."""
+
+    @property
+    def identify(self) -> bool:
+        """Whether host and user names are kept."""
+
+
+class Inventory:
+    """One look at the machine and the target environment; `begin`, then `finish`.
+
+    `target` is known after `begin` and `interpreter` after `finish`: the path by which to start the target's own interpreter,
+    or None where it is no working one. Both are as the file system has them; in the snapshot paths are redacted.
+    """
+
+    def __init__(
+        self, supervisor: Supervisor, options: Options, environ: Mapping[str, str] | None = None, patience: Patience | None = None
+    ) -> None:
+        """`environ` is the whole environment to examine, and to start the children with; None is our own."""
+        self._supervisor = supervisor
+        self._options = options
+        self._patience = patience or Patience()
+        self._environ = dict(os.environ if environ is None else environ)
+        self._nodes: DeviceNodes | Missing = NOT_ASKED
+        self._remarks: list[str] = []
+        self._spoke: set[str] = set()
+        self.target = Target("", "")
+        self.redactor = Redactor()
+        self.interpreter: str | None = None
+
+    def begin(self) -> None:
+        """Start the children. Raises UsageError where --python names nothing that can be started."""
+        self._nodes = device_nodes(self._options.root)  # before any driver library can create one
+        paths = _own_path()
+        # our own environment may keep the compiled binding, 300 ms of work; nothing is written into the target's
+        keep_clean = ("-B",) if sys.dont_write_bytecode else ()
+        self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=("--path", *paths))
+        self.target = target(self._options.python, self._environ, sys.executable, paths)
+        self._ask_libcuda("", self.target.executable)
+        self._start("python", (self.target.executable,), "python_probe.py")
+
+    def _ask_libcuda(self, suffix: str, executable: str) -> None:
+        """With and without the mask side by side, where there is one."""
+        interpreter = (executable, *ISOLATED, "-B")
+        self._start(f"libcuda{suffix}", interpreter, "libcuda_probe.py")
+        if MASK in self._environ:
+            self._start(f"unmasked{suffix}", interpreter, "libcuda_probe.py", without=MASK)
+
+    def _start(self, name: str, interpreter: tuple[str, ...], script: str, *, more: tuple[str, ...] = (), without: str = "") -> None:
+        environment = {key: value for key, value in self._environ.items() if key != without}
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        argv = (*interpreter, os.path.join(SCRIPTS, script), "--answer-fd", ANSWER, *more)
+        patience = self._patience
+        stall, deadline = (patience.python, patience.python) if name == "python" else (patience.hardware_stall, patience.hardware)
+        spec = Spec(name=name, argv=argv, environment=environment, stall=stall, deadline=deadline)
+        self._supervisor.start(spec, lambda _line: self._spoke.add(name))
+
+    def finish(self) -> Snapshot:
+        """Read what this process can read itself, wait for the children, and put it all together."""
+        from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
+        from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
+        from gpudoctor.probe.host import username  # noqa: PLC0415
+        from gpudoctor.probe.packages import packages  # noqa: PLC0415
+
+        name = username(self._options.root, self._environ)
+        self.redactor = Redactor(self._environ.get("HOME", ""), name if isinstance(name, str) else "", identify=self._options.identify)
+        seen = self._look()
+        python, path = answers.python(self._wait("python"), self.target)
+        if isinstance(python, Missing):
+            environment = msgspec.structs.replace(seen, python=python, packages=python, frameworks=python)
+        else:
+            self.interpreter = self.target.executable
+            installed = packages(path)
+            found = frameworks(path, installed.distributions)
+            environment = msgspec.structs.replace(seen, python=python, packages=installed, frameworks=found)
+        masked, unmasked = self._libcuda(python)
+        whole = msgspec.structs.replace(
+            environment,
+            nvml=answers.nvml(self._wait("nvml")),
+            libcuda=masked,
+            libcuda_unmasked=unmasked,
+            remarks=tuple(self._remarks),
+        )
+        return self.redactor.struct(whole)
+
+    def _look(self) -> Snapshot:
+        """What needs no child."""
+        from gpudoctor.probe.container import container  # noqa: PLC0415
+        from gpudoctor.probe.host import host  # noqa: PLC0415
+        from gpudoctor.probe.kernel_driver import kernel_driver  # noqa: PLC0415
+        from gpudoctor.probe.pci import pci  # noqa: PLC0415
+        from gpudoctor.probe.variables import variables  # noqa: PLC0415
+
+        root, environ = self._options.root, self._environ
+        return Snapshot(
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            host=host(root, environ, identify=self._options.identify),
+            container=container(root, environ),
+            variables=variables(environ, self.redactor),
+            pci=pci(root),
+            kernel_driver=kernel_driver(root),
+            device_nodes=self._nodes,
+        )
+
+    def _libcuda(self, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:
+        """The library's answers with and without the mask; asked by our own interpreter where the target's cannot."""
+        from gpudoctor.probe import answers  # noqa: PLC0415
+
+        # an interpreter that hung in one script and has not begun the other gets no further wait
+        given_up = isinstance(python, Missing) and python.cause is Cause.TIMED_OUT and "libcuda" not in self._spoke
+        outcome = self._wait("libcuda", time.monotonic() if given_up else float("inf"))
+        suffix, reason = "", answers.unable(outcome)
+        if reason and self.target.executable != sys.executable:
+            suffix = "-own"
+            self._remarks.append(f"libcuda was asked under gpudoctor's own interpreter: {readable(self.target.executable)} {reason}")
+            self._ask_libcuda(suffix, sys.executable)
+            outcome = self._wait(f"libcuda{suffix}")
+        if MASK not in self._environ:
+            return answers.libcuda(outcome), NOT_ASKED
+        return answers.libcuda(outcome), answers.libcuda(
+            self._wait(f"unmasked{suffix}", time.monotonic() if given_up and not suffix else float("inf"))
+        )
+
+    def _wait(self, name: str, until: float = float("inf")) -> Outcome:
+        return self._supervisor.wait([name], until).get(name) or Outcome(name=name, end=End.STOPPED)
+
+
+def _own_path() -> tuple[str, ...]:
+    """Our own sys.path without the current directory, which `python -m` puts there."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        here = ""
+    return tuple(path for path in sys.path if os.path.isabs(path) and path != here)

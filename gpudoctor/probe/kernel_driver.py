@@ -1,0 +1,100 @@
+"""The NVIDIA kernel driver: loaded or not, which version and flavour, which GPUs it has bound, and who else claims GPUs."""
+
+from __future__ import annotations
+
+import os
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing, ProcGpu, normalise_address
+
+VERSION = "/proc/driver/nvidia/version"
+GPUS = "/proc/driver/nvidia/gpus"
+MODULES = "/sys/module"
+RELEVANT = (
+    "nvidia",
+    "nvidia_uvm",
+    "nvidia_modeset",
+    "nvidia_drm",
+    "nvidia_peermem",
+    "nvgpu",
+    "nouveau",
+    "nova_core",
+    "vfio_pci",
+    "pci_stub",
+    "xen_pciback",
+    "amdgpu",
+    "i915",
+    "xe",
+    "dxgkrnl",
+)
+"""Modules that drive or claim GPUs."""
+
+
+def kernel_driver(root: str) -> KernelDriver | Missing:
+    """The driver; its version is absent where none is loaded. The section is missing only where neither /proc nor /sys is there."""
+    if not any(os.path.isdir(files.under(root, path)) for path in ("/proc", "/sys")):
+        return Missing(Cause.FAILED, "neither /proc nor /sys is mounted")
+    version, flavour = _announced(files.read(files.under(root, VERSION)))
+    modules = _modules(root)
+    if isinstance(version, Missing):
+        version = _module_version(root, modules, version)
+    return KernelDriver(version=version, flavour=flavour, modules=modules, gpus=_gpus(root))
+
+
+def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
+    """Version and flavour from the driver's own line.
+
+    "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  ..." or "... UNIX Open Kernel Module for x86_64  550.54.15  ..."
+    """
+    if isinstance(text, Missing):
+        return text, text
+    line = text.partition("\n")[0]
+    for word in line.partition("Kernel Module")[2].split():
+        if word[:1].isdecimal() and "." in word and all(part.isascii() and part.isdecimal() for part in word.split(".")):
+            return Fact(word, VERSION), "open" if "Open Kernel Module" in line else "proprietary"
+    unclear = Missing(Cause.FAILED, f"{VERSION} does not say it in a form known here: {line[:120]!r}")
+    return unclear, unclear
+
+
+def _modules(root: str) -> tuple[str, ...] | Missing:
+    loaded = files.names(files.under(root, MODULES))
+    if isinstance(loaded, Missing):
+        return loaded
+    return tuple(name for name in RELEVANT if name in loaded)
+
+
+def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Missing) -> Fact | Missing:
+    """The module's own file, for sandboxes that hide the driver's."""
+    if isinstance(modules, Missing):
+        return announced
+    if "nvidia" in modules:
+        path = f"{MODULES}/nvidia/version"
+        text = files.read(files.under(root, path), 4096)
+        if isinstance(text, str) and text.strip():
+            return Fact(text.strip()[:40], path)
+        reason = text.reason if isinstance(text, Missing) else f"{path} is empty"
+        return Missing(Cause.FAILED, f"the module nvidia is loaded and does not say which version it is ({reason})")
+    if announced.cause is Cause.ABSENT:
+        return Missing(Cause.ABSENT, f"no NVIDIA kernel driver is loaded: neither {VERSION} nor {MODULES}/nvidia exists")
+    return announced
+
+
+def _gpus(root: str) -> tuple[ProcGpu, ...] | Missing:
+    names = files.names(files.under(root, GPUS))
+    if isinstance(names, Missing):
+        return names
+    places = ((normalise_address(name), f"{GPUS}/{name}/information") for name in names)
+    return tuple(_gpu(address, files.read(files.under(root, path)), path) for address, path in places if address is not None)
+
+
+def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
+    if isinstance(text, Missing):
+        return ProcGpu(address=address, minor=text, model=text)
+    rows = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
+    absent = Missing(Cause.ABSENT, f"{path} does not say")
+    minor = rows.get("Device Minor")
+    return ProcGpu(
+        address=address,
+        minor=absent if minor is None else files.whole_number(minor, path),
+        model=rows.get("Model") or absent,
+    )

@@ -1,0 +1,98 @@
+"""The display devices and NVIDIA bridges on the PCI bus, from /sys/bus/pci/devices."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Missing, Pci, PciDevice, normalise_address
+
+FOLDER = "/sys/bus/pci/devices"
+NVIDIA = "10de"
+DISPLAY = "03"
+BRIDGE = "0680"
+WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
+"""Lanes that a link may have; 0 is a link that is down."""
+LOST = (63, 255)
+"""A width read as all ones: the device no longer answers on the bus."""
+
+
+def pci(root: str) -> Pci | Missing:
+    """Devices of any vendor that display or compute, and NVIDIA's switches, by address."""
+    folder = files.under(root, FOLDER)
+    addresses = files.names(folder)
+    if isinstance(addresses, Missing):
+        return addresses
+    devices, unseen = [], None
+    for name in addresses:
+        class_code = _code(f"{folder}/{name}", "class")
+        if isinstance(class_code, Missing):
+            unseen = class_code
+            continue
+        found = _device(folder, name, class_code.rjust(6, "0"))
+        if found is not None:
+            devices.append(found)
+    if unseen is not None and not devices and unseen.cause is not Cause.ABSENT:
+        return unseen
+    return Pci(devices=tuple(devices))
+
+
+def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
+    place = f"{folder}/{name}"
+    vendor, device, address = _code(place, "vendor"), _code(place, "device"), normalise_address(name)
+    if address is None or isinstance(vendor, Missing) or isinstance(device, Missing):
+        return None
+    if not class_code.startswith(DISPLAY) and not (vendor == NVIDIA and class_code.startswith(BRIDGE)):
+        return None
+    return PciDevice(
+        address=address,
+        vendor=vendor,
+        device=device,
+        class_code=class_code,
+        driver=_driver(place),
+        link_width=_width(place, "current_link_width"),
+        link_width_max=_width(place, "max_link_width"),
+        link_speed=_speed(place, "current_link_speed"),
+        link_speed_max=_speed(place, "max_link_speed"),
+    )
+
+
+def _code(place: str, name: str) -> str | Missing:
+    """A number as four or more hexadecimal digits."""
+    path = f"{place}/{name}"
+    number = files.whole_number(files.read(path, 4096), path, base=16)
+    return number if isinstance(number, Missing) else f"{number:04x}"
+
+
+def _driver(place: str) -> str | Missing:
+    try:
+        return os.path.basename(os.readlink(f"{place}/driver"))
+    except FileNotFoundError:
+        return Missing(Cause.ABSENT, "no kernel driver is bound to the device")
+    except OSError as error:
+        return files.missing(f"{place}/driver", error)
+
+
+def _width(place: str, name: str) -> int | Missing:
+    path = f"{place}/{name}"
+    width = files.whole_number(files.read(path, 4096), path)
+    if isinstance(width, Missing) or width in WIDTHS:
+        return width
+    if width in LOST:
+        return Missing(Cause.LOST, f"{name} is {width}, all ones: the device does not answer on the bus")
+    return Missing(Cause.FAILED, f"{name} is {width}, which no link has")
+
+
+def _speed(place: str, name: str) -> float | Missing:
+    """The gigatransfers a second in "16.0 GT/s PCIe"."""
+    text = files.read(f"{place}/{name}", 4096)
+    if isinstance(text, Missing):
+        return text
+    try:
+        speed = float(text.split(" ")[0])
+    except ValueError:
+        speed = math.nan
+    if 0 <= speed < math.inf:
+        return speed
+    return Missing(Cause.UNSUPPORTED, f"{name} is {text.strip()[:40]!r}")

@@ -1,0 +1,108 @@
+"""Which interpreter, hence which environment, is examined, and why that one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.probe.frameworks import has_framework
+from gpudoctor.snapshot import readable
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The interpreter to examine: the path to start it by, as os.fsdecode gives it."""
+
+    executable: str
+    why: str
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the choice depends on."""
+
+    own: str
+    """Our own interpreter."""
+    own_has_framework: bool = False
+    venv: str = ""
+    """VIRTUAL_ENV."""
+    conda: str = ""
+    """CONDA_PREFIX."""
+    path: tuple[str, ...] = ()
+    """The folders of PATH."""
+
+
+def choose(around: Surroundings) -> Target:
+    """The first of five: our own environment if it holds a framework, the active virtual or conda environment, PATH's python, ours."""
+    passed_over = ""
+    if around.own_has_framework:
+        return Target(around.own, "gpudoctor is installed in this environment, beside a framework")
+    for prefix, what in ((around.venv, "active virtual environment"), (around.conda, "active conda environment")):
+        executable = _interpreter_in(prefix) if prefix else None
+        if executable:
+            return Target(executable, f"it is the {what}{passed_over}")
+        if prefix:
+            passed_over += f" (the {what} {readable(prefix)} has no interpreter)"
+    for name in ("python", "python3"):
+        executable = _on_path(name, around.path)
+        if executable:
+            return Target(executable, f"it is the first {name} on PATH and no environment is active{passed_over}")
+    return Target(around.own, f"it is gpudoctor's own, as no other was found{passed_over}")
+
+
+def named(path: str, search: Iterable[str] = ()) -> Target:
+    """The target that the user names: an interpreter, the folder of an environment, or a command in the folders `search`.
+
+    Raises UsageError, in one sentence, where that is nothing one could start.
+    """
+    shown = readable(path)
+    place = os.path.abspath(path) if path else ""
+    if "/" not in path and not os.path.exists(place):
+        place = _on_path(path, search) or place
+    if not os.path.lexists(place):
+        raise UsageError(f"--python {shown}: there is no such file or folder; give an interpreter, or the folder of an environment.")
+    if os.path.isdir(place):
+        executable = _interpreter_in(place)
+        if executable is None:
+            raise UsageError(f"--python {shown}: this folder holds no bin/python; give an interpreter, or the folder of an environment.")
+        return Target(executable, "named with --python")
+    if not _startable(place):
+        raise UsageError(f"--python {shown}: this is not an executable file; give an interpreter, or the folder of an environment.")
+    return Target(place, "named with --python")
+
+
+def target(python: str | None, environ: Mapping[str, str], own: str, own_path: Iterable[str]) -> Target:
+    """The target that `python` names, or else the one that the surroundings suggest; `own_path` is our own sys.path."""
+    path = tuple(environ.get("PATH", os.defpath).split(os.pathsep))
+    if python is not None:
+        return named(python, path)
+    return choose(
+        Surroundings(
+            own=own,
+            own_has_framework=has_framework(folder for folder in own_path if folder.endswith("-packages")),
+            venv=environ.get("VIRTUAL_ENV", ""),
+            conda=environ.get("CONDA_PREFIX", ""),
+            path=path,
+        )
+    )
+
+
+def _startable(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
+def _first(paths: Iterator[str]) -> str | None:
+    return next((path for path in paths if _startable(path)), None)
+
+
+def _interpreter_in(prefix: str) -> str | None:
+    """The interpreter of an environment; not resolved, since the link itself is what makes it a virtual environment's."""
+    if not os.path.isabs(prefix):
+        return None
+    return _first(os.path.join(prefix, "bin", name) for name in ("python", "python3"))
+
+
+def _on_path(name: str, folders: Iterable[str]) -> str | None:
+    """As a shell finds it, but never in the current directory."""
+    return _first(os.path.join(folder, name) for folder in folders if os.path.isabs(folder))
