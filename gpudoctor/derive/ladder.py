@@ -113,6 +113,7 @@ class _Smokes:
         self.trouble = "; ".join(
             f"{smoke.framework}: {stage.name} {stage.state}" for smoke in smokes for stage in smoke.stages if stage.state != "done"
         )
+        self.trouble_before_devices = all(isinstance(smoke.devices, Missing) for smoke in smokes)
         self.skipped = next((reason for smoke in smokes for reason in smoke.skipped if self.key in reason), "")
 
     def step(self, rung: Rung, good: str, bad: str) -> Step:
@@ -130,13 +131,20 @@ class _Smokes:
     def trainings(self) -> list[tuple[str, Training]]:
         return [(smoke.framework, training) for smoke in self.smokes for training in smoke.trainings if training.address == self.key]
 
+    def listing(self) -> list[str]:
+        """The frameworks that list this GPU."""
+        listed = [(smoke.framework, smoke.devices) for smoke in self.smokes if not isinstance(smoke.devices, Missing)]
+        return [framework for framework, devices in listed if any(device.address == self.key for device in devices)]
+
     def steps(self) -> tuple[Step, ...]:
-        kernels, trainings = self.kernels(), self.trainings()
-        seen = [
-            smoke.framework
-            for smoke in self.smokes
-            if not isinstance(smoke.devices, Missing) and any(device.address == self.key for device in smoke.devices)
-        ]
+        kernels, trainings, seen = self.kernels(), self.trainings(), self.listing()
+        if not seen and not self.skipped and not self.trouble_before_devices:
+            blind = f"not listed by {', '.join(smoke.framework for smoke in self.smokes)}"
+            return (
+                Step(Rung.KERNEL_RAN, RungState.NOT_SHOWN, blind),
+                Step(Rung.FRAMEWORK, RungState.FAILED, blind),
+                Step(Rung.TRAINED, RungState.NOT_SHOWN, blind),
+            )
         judged = [(framework, judge(training)) for framework, training in trainings]
         return (
             self.step(

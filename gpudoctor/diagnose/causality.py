@@ -42,6 +42,7 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),
+    *_explains("smoke-ran-on-cpu", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
 )

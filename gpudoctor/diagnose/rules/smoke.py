@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, Hardware, judge, on_device
+from gpudoctor.derive.log import telling_lines
 from gpudoctor.derive.training import kernel_right
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Missing, Smoke, StageState, Training
+from gpudoctor.snapshot import Missing, Python, Smoke, StageState, Training
 
-_READ_LOG = Fix("Read the framework's own log", "gpudoctor check --format json | python -m json.tool | less")
+_READ_LOG = Fix(
+    "Read the framework's own log: the report holds its end as snapshot.smoke[].output", "gpudoctor check --format json -o report.json"
+)
 
 
 @rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware) -> Iterator[Problem]:
+def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
     """The framework computes on the CPU although the machine has a GPU.
 
     ## Why it matters
@@ -42,14 +46,23 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware) -> Iterator[Problem]:
         if blind
         else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
     )
-    yield Problem(message=message, evidence=(Evidence("devices", seen, smoke.framework), *_log(smoke)), fixes=(_READ_LOG,))
+    yield Problem(
+        message=message,
+        evidence=(Evidence("devices", seen, smoke.framework), *_log(smoke)),
+        fixes=(_libraries(smoke, python),) if smoke.framework == "tensorflow" else (_READ_LOG,),
+    )
+
+
+def _libraries(smoke: Smoke, python: Python | Missing) -> Fix:
+    release = f"=={smoke.version}" if isinstance(smoke.version, str) else ""
+    command = install_package(python, f"tensorflow[and-cuda]{release}")
+    return Fix("If the log speaks of libraries, install those that TensorFlow was built with", command, (DOWNLOAD,), "gpudoctor check")
 
 
 def _log(smoke: Smoke) -> tuple[Evidence, ...]:
     if isinstance(smoke.output, Missing):
         return ()
-    lines = [line.strip() for line in smoke.output.splitlines() if line.strip()]
-    return tuple(Evidence("log", line[:300], f"{smoke.framework}'s output") for line in lines[-3:])
+    return tuple(Evidence("log", line, f"{smoke.framework}'s output") for line in telling_lines(smoke.output))
 
 
 def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[tuple[Training, str]]:

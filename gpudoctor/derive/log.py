@@ -1,0 +1,29 @@
+"""The telling lines of a framework's log."""
+
+from __future__ import annotations
+
+import re
+
+_GLOG = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: )?([EFW])(?:\d{4} [\d:.]+ +\d+)? (?:[\w./]+:\d+\] )?(.+)$")
+"""TensorFlow's and JAX's C++ log, both forms: "2025-01-31 10:00:00.123: E file.cc:1] text" and "E0000 00:00:1.2   345 file.cc:1] text"."""
+_SEVERITY = "FEW"
+_NOT_TELLING = (
+    "Note that this is expected",
+    "Unable to register cu",
+    "NUMA node",
+    "rebuild TensorFlow with the appropriate compiler flags",
+)
+"""What these frameworks log on healthy machines too."""
+_LINES = 3
+_LENGTH = 300
+
+
+def telling_lines(output: str) -> tuple[str, ...]:
+    """Up to three lines that say what went wrong, worst first, each once; where none is marked so, the last one."""
+    marked = [match.groups() for line in output.splitlines() if (match := _GLOG.match(line))]
+    told = [(severity, text) for severity, text in marked if not any(noise in text for noise in _NOT_TELLING)]
+    told.sort(key=lambda one: _SEVERITY.index(one[0]))
+    unique = list(dict.fromkeys(text[:_LENGTH] for _, text in told))
+    if unique:
+        return tuple(unique[:_LINES])
+    return tuple(line.strip()[:_LENGTH] for line in output.splitlines() if line.strip())[-1:]
