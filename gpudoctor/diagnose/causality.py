@@ -39,6 +39,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
     *_explains("driver-hung", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
     *_explains("container-no-gpu-access", "no-driver", "device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
+    *_explains("gpu-fell-off-bus", "gpu-count-mismatch", join=Join.GPU),
+    *_explains("gpu-fell-off-bus", "cuda-init-fails", *_SMOKE),
     *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),

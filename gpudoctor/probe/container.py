@@ -63,10 +63,7 @@ def _evidence(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
     for variable in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if variable in environ:
             yield "apptainer", f"environment variable {variable}"
-    if not _sees_kernel_threads(root):
-        for runtime, path in MARKS:
-            if os.path.exists(files.under(root, path)):
-                yield runtime, path
+    yield from _marked(root)
     groups = files.read(files.under(root, "/proc/self/cgroup"))
     for runtime, pattern in CGROUPS:
         if isinstance(groups, str) and pattern in groups:
@@ -79,13 +76,18 @@ def _evidence(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
             yield runtime, f"/proc/self/mountinfo ({pattern.strip('/')})"
 
 
-def _sees_kernel_threads(root: str) -> bool:
-    """Whether process 2 is the kernel's: then this is no container, and a mark only says that the root file system came out of an image.
+def _marked(root: str) -> Iterator[tuple[str, str]]:
+    """The files of MARKS.
 
-    Virtual machines are made from container images so. A container that shares the host's processes shows by its mounts.
+    Where process 2 is the kernel's this is no container: virtual machines too are made from container images, marks and all. A
+    container that shares the host's processes shows by its mounts.
     """
-    name = files.read(files.under(root, "/proc/2/comm"), 64)
-    return isinstance(name, str) and name.strip() == "kthreadd"
+    second = files.read(files.under(root, "/proc/2/comm"), 64)
+    if isinstance(second, str) and second.strip() == "kthreadd":
+        return
+    for runtime, path in MARKS:
+        if os.path.exists(files.under(root, path)):
+            yield runtime, path
 
 
 def _mount_point(line: str) -> str:

@@ -53,15 +53,20 @@ def cards(gpus: int, driver: str | None = "nvidia") -> list[PciCard]:
     return [replace(PciCard.of(one), driver=driver) for one in Nvml(gpus=gpus).cards]
 
 
+def all_but(missing: int) -> list[NvmlGpu]:
+    """Eight cards without one, each still in its own slot."""
+    return [one for index, one in enumerate(Nvml(gpus=8).cards) if index != missing]
+
+
 def lost_of_eight() -> Recipe:
     lost = {"nvmlDeviceGetHandleByIndex.3": "return 15"}
-    seven = [one for index, one in enumerate(Nvml(gpus=8).cards) if index != 3]
     return healthy(
         8,
         about="eight A100, the fourth of which NVML cannot open: GPU is lost",
-        libraries=(Nvml(gpus=8, calls=lost), Cuda(gpus=seven)),
+        libraries=(Nvml(gpus=8, calls=lost), Cuda(gpus=all_but(3))),
         verdict="broken",
-        roots=("gpu-count-mismatch",),
+        roots=("gpu-fell-off-bus",),
+        folded=("gpu-count-mismatch",),
     )
 
 
@@ -99,6 +104,13 @@ RECIPES: dict[str, Recipe] = {
         notes=("no-gpu",),
     ),
     "eight-one-lost": lost_of_eight(),
+    "eight-one-unlisted": healthy(
+        8,
+        about="eight A100 on the PCI bus, NVML lists seven",
+        libraries=(Nvml(gpus=all_but(5)), Cuda(gpus=all_but(5))),
+        verdict="broken",
+        roots=("gpu-count-mismatch",),
+    ),
     "container-two-of-eight": healthy(
         2,
         about="a container that was given two of the host's eight GPUs: its /sys shows all eight",

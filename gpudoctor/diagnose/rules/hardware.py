@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Gpu, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, PciDevice, Status
 
 _VENDORS = {"1002": "AMD", "8086": "Intel", "1a03": "ASPEED", "1234": "QEMU", "15ad": "VMware", "1af4": "virtio", "1b36": "Red Hat"}
@@ -101,6 +101,45 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
         )
         if not site.container
         else (Fix("Restart the container; if the GPU stays away, look for it on the host.", verify="nvidia-smi -L"),),
+    )
+
+
+@rule("GD103", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
+def gpu_fell_off_bus(gpu: Gpu) -> Iterator[Problem]:
+    """A GPU no longer answers on the PCI bus.
+
+    ## Why it matters
+    The driver had this GPU and lost it: reads from it return nothing but ones (Xid 79, "GPU has fallen off the bus"). It is gone for
+    every program until the machine is power-cycled, and what ran on it is lost.
+
+    ## What to do
+    Power the machine off and on; a warm reboot is often not enough. If it happens again the cause is power, riser, slot, heat or
+    the card: move the card to another slot, then replace it.
+
+    ## References
+    - https://docs.nvidia.com/deploy/xid-errors/
+    """
+    if not isinstance(gpu.nvml, NvmlGpu):
+        not_applicable("NVML does not list it")
+    address = gpu.nvml.address
+    if isinstance(address, str):
+        return
+    if address.cause is not Cause.LOST:
+        need(address, Rung.NVML)
+        return
+    link = gpu.pci.link_width if isinstance(gpu.pci, PciDevice) else gpu.pci
+    silent = isinstance(link, Missing) and link.cause is Cause.LOST
+    yield Problem(
+        message=f"{gpu.label} was lost while the driver had it: {address.reason}.",
+        confidence=Confidence.CERTAIN if silent else Confidence.LIKELY,
+        evidence=(
+            Evidence("NVML", address.reason, "libnvidia-ml.so.1"),
+            Evidence("PCI link", link.reason if isinstance(link, Missing) else f"x{link}", f"/sys/bus/pci/devices/{gpu.key}"),
+        ),
+        fixes=(
+            Fix("Save what the kernel says of it", f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'", ("root",)),
+            Fix("Power the machine off and on; if it happens again, check power, riser and slot, or replace the card.", needs=("root", "reboot")),
+        ),
     )
 
 
