@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, serves
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder, proved_to
@@ -79,6 +79,16 @@ class Facts:
     def effective_cuda(self, framework: Framework) -> EffectiveCuda | Missing:
         """The CUDA that a framework would run with; absent for a build without."""
         return effective_cuda(framework, self.snapshot.python, self.matrix)
+
+    def another_can_train(self, framework: Framework) -> bool:
+        """Whether another framework's build fits the driver, so that the environment is not lost with this one."""
+        return any(self._fits(other) for other in self.frameworks if other.name != framework.name)
+
+    def _fits(self, framework: Framework) -> bool:
+        effective = self.effective_cuda(framework)
+        return (
+            isinstance(effective, EffectiveCuda) and isinstance(self.driver, Driver) and serves(self.driver, effective, self.site) is True
+        )
 
     @cached_property
     def cpu_framework(self) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.site import Site
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python
 from gpudoctor.versions import Version
@@ -94,3 +96,22 @@ def effective_cuda(framework: Framework, python: Python | Missing, matrix: Matri
         floor_where=floor_where,
         disagreement="; ".join(filter(None, (disagreement, cudnn_clash))),
     )
+
+
+MINOR_COMPATIBILITY_SINCE = 11
+"""CUDA's first major release with minor-version compatibility, by its Compatibility guide."""
+
+
+def serves(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missing:
+    """Whether the driver is new enough for the CUDA of a build; missing where the driver that it takes is not known.
+
+    Linux drivers are held against the release's floor. A Windows driver behind WSL counts differently; there the CUDA that it serves
+    must be of the same major release, or no older than the build's where CUDA had no minor-version compatibility.
+    """
+    if not site.on_wsl:
+        return effective.floor if isinstance(effective.floor, Missing) else driver.version >= effective.floor
+    if isinstance(driver.cuda_served, Missing):
+        return driver.cuda_served
+    if effective.version.major < MINOR_COMPATIBILITY_SINCE:
+        return driver.cuda_served >= effective.version
+    return driver.cuda_served.major >= effective.version.major

@@ -8,7 +8,7 @@ from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
-from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, Platform, Smoke, Snapshot, Training
+from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, Training
 
 _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
@@ -173,7 +173,8 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
         tuple(
             LadderRow(
                 gpu.subject,
-                gpu.label,
+                gpu.nvml.index if isinstance(gpu.nvml, NvmlGpu) else None,
+                gpu.name if isinstance(gpu.name, str) else "",
                 (
                     _slot(gpu, site),
                     _kernel_driver(gpu, site),

@@ -23,14 +23,15 @@ _INSTALL_DRIVER = {
 _DRIVER_ELSEWHERE = "https://www.nvidia.com/drivers has the installer, and your distribution most likely a package."
 
 
-def install_driver(site: Site, wanted: str = "the NVIDIA driver") -> Fix:
-    """How to install or renew the driver here; inside a container it is the host's to do."""
+def install_driver(site: Site, wanted: str = "the NVIDIA driver", *, newer: bool = False) -> Fix:
+    """How to install the driver here, or a `newer` one; inside a container it is the host's to do."""
     if site.container:
         return Fix(f"Install {wanted} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT))
     if site.on_wsl:
         return Fix(f"Install {wanted} in Windows, never in WSL: {_DRIVER_ELSEWHERE}", needs=(DOWNLOAD,), verify=VERIFY_DRIVER)
     command = next((_INSTALL_DRIVER[name] for name in site.distribution if name in _INSTALL_DRIVER), "")
-    title = f"Install {wanted}, then reboot" if command else f"Install {wanted}: {_DRIVER_ELSEWHERE}"
+    offered = "; make sure first that your package source offers one" if newer else ""
+    title = f"Install {wanted}, then reboot{offered}" if command else f"Install {wanted}: {_DRIVER_ELSEWHERE}"
     return Fix(title, command, (ROOT, DOWNLOAD, REBOOT), VERIFY_DRIVER)
 
 

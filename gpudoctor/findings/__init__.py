@@ -201,7 +201,10 @@ class LadderRow(msgspec.Struct, frozen=True):
     """The rungs of one GPU, lowest first."""
 
     subject: Subject
-    label: str
+    index: int | None
+    """NVML's, which nvidia-smi shows; None where NVML does not list it."""
+    model: str
+    """The product's name; empty where no layer knows it."""
     steps: tuple[Step, ...]
 
 

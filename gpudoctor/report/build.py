@@ -149,4 +149,4 @@ def _finding(finding: findings.Finding) -> model.Finding:
 
 def _row(row: findings.LadderRow) -> model.LadderRow:
     steps = tuple(model.Step(step.rung.value, step.state.value, step.detail) for step in row.steps)
-    return model.LadderRow(_subject(row.subject), row.label, steps)
+    return model.LadderRow(_subject(row.subject), row.index, row.model, steps)

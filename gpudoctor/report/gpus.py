@@ -3,49 +3,30 @@
 # ruff: noqa: RUF001, RUF002 -- a dash joins neighbours, a cross counts
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-
-import msgspec
 
 from gpudoctor.findings import RungState
 from gpudoctor.report.model import LadderRow, Report, Step, Subject
 from gpudoctor.report.page import Page
 from gpudoctor.report.words import RUNGS, STATES, ranges
 
-_LABEL = re.compile(r"GPU(?: (\d+))?(?: (.+?))?(?: at (\S+))?")
 _PROVEN, _IDLE = RungState.PROVEN.value, {RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
 _GAP = 2
 
 
-class Name(msgspec.Struct, frozen=True):
-    """The parts of a ladder row's label: "GPU 0 NVIDIA H100 80GB HBM3 at 0000:3b:00.0"."""
-
-    number: int | None
-    model: str
-    key: str
-
-
-def name(row: LadderRow) -> Name:
-    """What to call a GPU."""
-    parts = _LABEL.fullmatch(row.label)
-    number, model = (parts[1], parts[2]) if parts else (None, row.label)
-    return Name(int(number) if number else None, model or "", row.subject.key)
-
-
-def called(names: Iterable[Name]) -> str:
+def called(rows: Iterable[LadderRow]) -> str:
     """Several GPUs in few words: GPU 0–3, GPU 0000:3b:00.0."""
-    names = list(names)
-    numbered = ranges(item.number for item in names if item.number is not None)
-    unnumbered = [item.key for item in names if item.number is None]
+    rows = list(rows)
+    numbered = ranges(row.index for row in rows if row.index is not None)
+    unnumbered = [row.subject.key for row in rows if row.index is None]
     return "GPU " + ", ".join([numbered] * bool(numbered) + unnumbered)
 
 
 def subjects(report: Report, about: Iterable[Subject]) -> str:
     """Subjects in few words, GPUs by number where the ladder knows it; the machine is not worth a word."""
-    names = {row.subject.key: name(row) for row in report.ladder}
+    known = {row.subject.key: row for row in report.ladder}
     about = list(about)
-    gpus = [names.get(subject.key, Name(None, "", subject.key)) for subject in about if subject.kind == "gpu"]
+    gpus = [known.get(subject.key, LadderRow(subject, None, "", ())) for subject in about if subject.kind == "gpu"]
     frameworks = [subject.key for subject in about if subject.kind == "framework"]
     return ", ".join([called(gpus)] * bool(gpus) + frameworks)
 
@@ -74,13 +55,13 @@ def _groups(rows: tuple[LadderRow, ...]) -> list[list[LadderRow]]:
     groups: dict[tuple[object, ...], list[LadderRow]] = {}
     for row in rows:
         trouble = _trouble(row)
-        alike = (name(row).number is None, *(step.state for step in row.steps), trouble.detail if trouble else "")
+        alike = (row.index is None, *(step.state for step in row.steps), trouble.detail if trouble else "")
         groups.setdefault(alike, []).append(row)
     return list(groups.values())
 
 
 def _models(rows: tuple[LadderRow, ...]) -> str:
-    names = [name(row).model for row in rows if name(row).model]
+    names = [row.model for row in rows if row.model]
     return ", ".join(f"{names.count(model)} × {model}" for model in dict.fromkeys(names))
 
 
@@ -91,7 +72,7 @@ def draw(page: Page, report: Report) -> None:
     models = _models(report.ladder)
     page.heading("How far each GPU got" + (f": {models}" if models else ""))
     groups = _groups(report.ladder)
-    labels = [called(name(row) for row in group) for group in groups]
+    labels = [called(group) for group in groups]
     rungs = [step.rung for step in report.ladder[0].steps]
     widths = [len(RUNGS.get(rung, rung)) + _GAP for rung in rungs]
     first = max(len(page.text(label)) for label in labels) + _GAP

@@ -138,7 +138,8 @@ class LadderRow(msgspec.Struct, frozen=True):
     """The rungs of one GPU, lowest first."""
 
     subject: Subject
-    label: str
+    index: Annotated[int | None, msgspec.Meta(description="NVML's index, which nvidia-smi shows; null where NVML does not list it.")]
+    model: Annotated[str, _text("The product's name; empty where it is not known.")]
     steps: tuple[Step, ...]
 
 

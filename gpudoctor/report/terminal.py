@@ -41,6 +41,9 @@ def _answer(report: Report) -> str:
         return proved.text + (f"; nothing was trained (--level {report.policy.level})" if untrained else "")
     if report.verdict == Verdict.BROKEN and proved.gpus and proved.rung == Rung.TRAINED:
         return f"{proved.text}, but not all is well"
+    if report.verdict == Verdict.BROKEN and report.causes and all(cause.subject.kind == "gpu" for cause in report.causes) and proved.gpus:
+        lost = len({cause.subject.key for cause in report.causes})
+        return f"{lost} of {counted(proved.of, 'GPU')} cannot be used"
     return mark.word if mark else ""
 
 

@@ -25,7 +25,7 @@ def test_json_is_one_valid_document_and_nothing_else() -> None:
     assert report["verdict"] in ANSWERS[ended.returncode]
     assert report["policy"]["level"] == "look"
     assert report["command"] == "check"
-    assert report["examined"]["python"].endswith("python")
+    assert Path(report["examined"]["python"]).name.startswith("python")
 
 
 def test_oneline_is_one_short_line() -> None:

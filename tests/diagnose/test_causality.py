@@ -3,7 +3,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 from gpudoctor.diagnose import RULES, diagnose
-from gpudoctor.diagnose.causality import CAUSALITY, Join
+from gpudoctor.diagnose.causes import CAUSALITY, Join
 from gpudoctor.findings import OutcomeKind, Policy, Severity, Subject, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Pci, Status

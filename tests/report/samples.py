@@ -52,7 +52,7 @@ def row(number: int, *states: RungState, detail: str = "", model: str = "NVIDIA 
         Step(rung, state, detail if place == len(states) - 1 else f"rung {place}")
         for place, (rung, state) in enumerate(zip(Rung, padded, strict=True))
     )
-    return LadderRow(gpu(number), f"GPU {number} {model} at {address(number)}", steps)
+    return LadderRow(gpu(number), number, model, steps)
 
 
 def finding(code: str, name: str, title: str, message: str, **more: object) -> Finding:

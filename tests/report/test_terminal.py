@@ -91,7 +91,7 @@ def test_alike_gpus_share_a_row_and_the_lost_one_has_its_own() -> None:
 
 def test_a_gpu_without_number_goes_by_its_address() -> None:
     report = build(samples.looked)
-    row = msgspec.structs.replace(report.ladder[0], label="GPU at 0000:3b:00.0", subject=Subject("gpu", "0000:3b:00.0"))
+    row = msgspec.structs.replace(report.ladder[0], index=None, model="", subject=Subject("gpu", "0000:3b:00.0"))
     assert "GPU 0000:3b:00.0 reached libcuda" in terminal.render(_unready(report, (row,)), Look(width=40))
 
 

@@ -111,10 +111,11 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing) -> Iterator[Pr
 
 @rule("GD206", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
 def cuda_init_fails(libcuda: Libcuda | Missing, hardware: Hardware, site: Site) -> Iterator[Problem]:
-    """CUDA does not initialise, and nothing else that was seen says why.
+    """CUDA does not initialise.
 
     ## Why it matters
-    Every CUDA program begins with cuInit. Its error codes are few and each has several causes, so the code alone is no diagnosis.
+    Every CUDA program begins with cuInit. Its error codes are few and each has several causes, so the code alone is no diagnosis:
+    where nothing else that was seen explains it, only candidates can be named.
 
     ## What to do
     Go through the candidates in their order; each names the one observation that tells.
@@ -175,10 +176,14 @@ def container_no_gpu_access(
             Evidence("libcuda", "found" if isinstance(libcuda, Libcuda) else libcuda.reason, "the loader"),
             *_asked_for(snapshot),
         ),
-        fixes=(_START.get(site.container, _START["docker"]),),
+        fixes=(_COMPUTE if has_nodes else _START.get(site.container, _START["docker"]),),
     )
 
 
+_COMPUTE = Fix(
+    "Start it with the driver's compute libraries: NVIDIA_DRIVER_CAPABILITIES must be unset or hold compute",
+    "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE nvidia-smi",
+)
 _START = {
     "docker": Fix("Start it with the GPU", "docker run --rm --gpus all IMAGE nvidia-smi", verify="nvidia-smi -L"),
     "podman": Fix("Start it with the GPU", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi", verify="nvidia-smi -L"),
@@ -201,3 +206,6 @@ def _asked_for(snapshot: Snapshot) -> tuple[Evidence, ...]:
     names = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
     values = snapshot.variables.values
     return tuple(Evidence(name, values[name] or "empty", "environment") for name in names if name in values)
+
+
+RULES = (device_permission_denied, driver_hung, cuda_init_fails, container_no_gpu_access)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, EffectiveCuda, Hardware, Site
+from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
+from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -105,7 +106,7 @@ def driver_library_mismatch(
     restart = Fix("Restart the container so that it is given the host's current libraries; if that does not help, reboot the host.")
     reboot = Fix("Reboot, which loads the installed release's module", "sudo reboot", (ROOT, REBOOT), VERIFY_DRIVER)
     reload = Fix(
-        "Or, without a reboot and with no process using the GPU, reload the modules",
+        "Without a reboot, and with no process using the GPU, reload the modules",
         "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
         (ROOT,),
         VERIFY_DRIVER,
@@ -140,6 +141,7 @@ def _library_version(nvml: Nvml | Missing) -> str:
 @rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def driver_too_old(
     framework: Framework,
+    facts: Facts,
     effective: EffectiveCuda | Missing,
     driver: Driver | Missing,
     hardware: Hardware,
@@ -152,6 +154,8 @@ def driver_too_old(
     A framework brings its own CUDA runtime, and every CUDA release needs a driver of some age. With an older one the runtime
     refuses to start (error 35, "CUDA driver version is insufficient for CUDA runtime version") and the framework uses the CPU.
     Since CUDA 11 one driver floor serves all minor releases of a major one; before, each release had its own.
+
+    It is an error where no other framework of the environment could use the GPU, else a warning.
 
     The "CUDA Version" that nvidia-smi prints is the newest CUDA the driver serves. No toolkit has to be installed for it.
 
@@ -172,12 +176,13 @@ def driver_too_old(
             not_applicable("there is neither a GPU nor a driver")
         need(driver, Rung.KERNEL_DRIVER)
         return
-    short, floor, floor_where = _too_old(effective, driver, site)
-    if not short:
+    if need(serves(driver, effective, site), Rung.KERNEL_DRIVER):
         return
+    floor, floor_where = _needed(effective, driver, site)
     served = f", which serves CUDA {driver.cuda_served.short}" if isinstance(driver.cuda_served, versions.Version) else ""
     version = framework.version.value if isinstance(framework.version, Fact) else ""
     yield Problem(
+        severity=Severity.WARNING if facts.another_can_train(framework) else None,
         message=f"{framework.name} {version} is built with CUDA {effective.version.short}, which needs {floor}; "
         f"this machine has {driver.version}{served}.",
         evidence=(
@@ -185,35 +190,26 @@ def driver_too_old(
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, floor_where),
         ),
-        fixes=(install_driver(site, floor), _older_build(framework, driver, python)),
+        fixes=(install_driver(site, floor, newer=True), _older_build(framework, driver, python)),
     )
 
 
-def _too_old(effective: EffectiveCuda, driver: Driver, site: Site) -> tuple[bool, str, str]:
-    """Whether the driver is too old, what is needed, and who says so.
-
-    Linux drivers are held against the release's floor. A Windows driver behind WSL counts differently; there the CUDA that it
-    serves must be of the same major release, or newer than the build's where CUDA had no minor-version compatibility (before 11).
-    """
-    if not site.on_wsl:
-        floor = need(effective.floor)
-        return driver.version < floor, f"a driver of at least {floor}", effective.floor_where
-    served = need(driver.cuda_served, Rung.LIBCUDA)
-    wanted = effective.version
-    enough = served.major >= wanted.major if wanted.major >= _MINOR_COMPATIBILITY_SINCE else served >= wanted
-    return not enough, f"a Windows driver that serves CUDA {wanted.major}", driver.cuda_where
-
-
-_MINOR_COMPATIBILITY_SINCE = 11
-"""CUDA's first major release with minor-version compatibility, by its Compatibility guide."""
+def _needed(effective: EffectiveCuda, driver: Driver, site: Site) -> tuple[str, str]:
+    """The driver that it takes, and who says so."""
+    if site.on_wsl:
+        return f"a Windows driver that serves CUDA {effective.version.major}", driver.cuda_where
+    return f"a driver of at least {effective.floor}", effective.floor_where
 
 
 def _older_build(framework: Framework, driver: Driver, python: Python | Missing) -> Fix:
     served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "the driver's CUDA"
-    title = f"Or install a {framework.name} that was built for CUDA {served} or older"
+    title = f"Install a {framework.name} that was built for CUDA {served} or older"
     if framework.name == "torch":
         executable = python.executable if isinstance(python, Python) else "python"
         return Fix(title, f"uv pip install --python {executable} --reinstall torch --torch-backend=auto", (DOWNLOAD,))
     if framework.name == "jax" and isinstance(driver.cuda_served, versions.Version):
         return Fix(title, install_package(python, f"jax[cuda{driver.cuda_served.major}]"), (DOWNLOAD,))
     return Fix(title + ".", needs=(DOWNLOAD,))
+
+
+RULES = (no_driver, driver_library_mismatch, driver_too_old)

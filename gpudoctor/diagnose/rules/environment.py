@@ -40,11 +40,10 @@ def cpu_only_build(
     if effective.cause is not Cause.ABSENT:
         need(effective)
     version = framework.version.value if isinstance(framework.version, Fact) else ""
-    others = [one for one in facts.frameworks if one.name != framework.name and isinstance(facts.effective_cuda(one), EffectiveCuda)]
     rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
     yield Problem(
         message=f"{framework.distribution} {version} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU.",
-        severity=Severity.WARNING if others else None,
+        severity=Severity.WARNING if facts.another_can_train(framework) else None,
         evidence=(Evidence("build", effective.reason, _where(framework)),),
         fixes=(_cuda_build(framework, python, facts.driver),),
     )
@@ -98,7 +97,7 @@ def framework_missing(snapshot: Snapshot, policy: Policy, python: Python | Missi
         evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
         fixes=(
             Fix("Examine the environment that you train with", "gpudoctor check --python PATH"),
-            Fix("Or install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,)),
+            Fix("Install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,)),
         ),
     )
 
@@ -141,4 +140,7 @@ def cuda_visible_devices_masked(visibility: Visibility, site: Site) -> Iterator[
 def _unmask(site: Site) -> Fix:
     if site.scheduler:
         return Fix(f"{site.scheduler} sets this variable: ask it for a GPU (in Slurm --gres=gpu:1) and do not unset it.")
-    return Fix(f"Unset it, here and where your shell or service sets it: grep -rs {VARIABLE} ~/.profile ~/.bashrc", f"unset {VARIABLE}")
+    return Fix("Unset it, here and in the profile or service file that sets it", f"unset {VARIABLE}")
+
+
+RULES = (cpu_only_build, framework_missing, cuda_visible_devices_masked)

@@ -138,7 +138,10 @@ def gpu_fell_off_bus(gpu: Gpu) -> Iterator[Problem]:
         ),
         fixes=(
             Fix("Save what the kernel says of it", f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'", ("root",)),
-            Fix("Power the machine off and on; if it happens again, check power, riser and slot, or replace the card.", needs=("root", "reboot")),
+            Fix(
+                "Power the machine off and on; if it happens again, check power, riser and slot, or replace the card.",
+                needs=("root", "reboot"),
+            ),
         ),
     )
 
@@ -147,3 +150,6 @@ def _bound(gpu: Gpu) -> str:
     if not isinstance(gpu.pci, PciDevice):
         return f"not known ({gpu.pci.reason})"
     return gpu.pci.driver if isinstance(gpu.pci.driver, str) else f"none ({gpu.pci.driver.reason})"
+
+
+RULES = (no_gpu, gpu_count_mismatch, gpu_fell_off_bus)

@@ -167,3 +167,6 @@ def smoke_hung(smoke: Smoke) -> Iterator[Problem]:
     - https://docs.nvidia.com/deploy/xid-errors/
     """
     yield from _ended(smoke, {StageState.HUNG})
+
+
+RULES = (smoke_ran_on_cpu, smoke_wrong_result, smoke_did_not_learn, smoke_crashed, smoke_hung)

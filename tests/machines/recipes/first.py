@@ -1,91 +1,11 @@
-"""How each recorded machine is built, and the diagnosis that it must give: for every rule one on which it fires and one near it on which it must not."""
+"""The machines of the first rules: one on which each fires and one near it on which it must not."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
-
-from tests.machines.packages import Package, tensorflow, tensorflow_cpu, torch
-from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree
+from tests.machines.packages import tensorflow_cpu, torch
+from tests.machines.recipes.base import INTEL, NOT_LOADED, TF, Recipe, all_but, cards, healthy, lost_of_eight, on_cpu
+from tests.seams import Cuda, Nvml, NvmlGpu, Tree
 from tests.smoke.patches import NOT_A_NUMBER, SEGFAULT, SHUFFLED_LABELS, WRONG_ROW
-
-Library: TypeAlias = Nvml | Cuda
-
-INTEL = PciCard(address="0000:00:02.0", vendor=0x8086, device=0x9A49, pci_class=0x030000, driver="i915", link_gen=None, link_width=None)
-TF = tensorflow("2.18.0", "12.5.1", "9")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """A machine. `roots` are the root causes in order, `folded` what must appear beneath one, `notes` what is only worth knowing."""
-
-    about: str
-    tree: Tree
-    libraries: Sequence[Library] = ()
-    packages: tuple[Package, ...] = (TF,)
-    environment: Mapping[str, str] = field(default_factory=dict)
-    arguments: Sequence[str] = ("--level", "look")
-    obeys_permissions: bool = False
-    trains: bool = False
-    """Examine the environment of the tests, which holds a real TensorFlow."""
-    patch: str = ""
-    """Executed before the smoke training, to break its framework."""
-    verdict: str
-    roots: Sequence[str] = ()
-    folded: Sequence[str] = ()
-    notes: Sequence[str] = ()
-
-
-def healthy(gpus: int = 1, **changes: object) -> Recipe:
-    """A server with A100s, driver 550 and TensorFlow, in order as far as can be seen without running a kernel."""
-    nvml = Nvml(gpus=gpus)
-    whole = Recipe(
-        about=f"{gpus} A100, driver 550.163.01, TensorFlow 2.18.0: all in order",
-        tree=Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver="550.163.01"),
-        libraries=(nvml, Cuda(gpus=nvml.gpus)),
-        verdict="ready",
-    )
-    return replace(whole, **changes)  # type: ignore[arg-type]
-
-
-def cards(gpus: int, driver: str | None = "nvidia") -> list[PciCard]:
-    return [replace(PciCard.of(one), driver=driver) for one in Nvml(gpus=gpus).cards]
-
-
-def all_but(missing: int) -> list[NvmlGpu]:
-    """Eight cards without one, each still in its own slot."""
-    return [one for index, one in enumerate(Nvml(gpus=8).cards) if index != missing]
-
-
-def lost_of_eight() -> Recipe:
-    lost = {"nvmlDeviceGetHandleByIndex.3": "return 15"}
-    return healthy(
-        8,
-        about="eight A100, the fourth of which NVML cannot open: GPU is lost",
-        libraries=(Nvml(gpus=8, calls=lost), Cuda(gpus=all_but(3))),
-        verdict="broken",
-        roots=("gpu-fell-off-bus",),
-        folded=("gpu-count-mismatch",),
-    )
-
-
-NOT_LOADED = (Nvml(gpus=1, calls={"nvmlInit": "return 9"}), Cuda(gpus=1, calls={"cuInit": "return 100"}))
-"""The libraries of a driver whose kernel module is not loaded."""
-
-
-def on_cpu(**changes: object) -> Recipe:
-    """A laptop without NVIDIA hardware whose TensorFlow is really trained with."""
-    whole = Recipe(
-        about="",
-        tree=Tree(pci=[INTEL]),
-        arguments=("--level", "train", "--allow-cpu"),
-        trains=True,
-        notes=("no-gpu",),
-        verdict="ready",
-    )
-    return replace(whole, **changes)  # type: ignore[arg-type]
-
 
 RECIPES: dict[str, Recipe] = {
     "healthy-one": healthy(),
@@ -177,7 +97,7 @@ RECIPES: dict[str, Recipe] = {
     "two-frameworks-one-too-new": healthy(
         about="TensorFlow with CUDA 12.5 fits driver 550, PyTorch with CUDA 13.0 does not",
         packages=(TF, torch("2.9.1+cu130", "13.0")),
-        verdict="broken",
+        verdict="degraded",
         roots=("driver-too-old",),
     ),
     "nodes-not-for-everybody": healthy(

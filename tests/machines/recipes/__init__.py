@@ -1,0 +1,11 @@
+"""How each recorded machine is built, and the diagnosis that it must give."""
+
+from __future__ import annotations
+
+from tests.machines.recipes import first
+from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
+
+__all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
+
+_TABLES = (first.RECIPES,)
+RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}
