@@ -15,10 +15,9 @@ from gpudoctor.matrix.table import Row, Table
 
 
 def open_matrix(directory: str | None = None) -> Matrix:
-    """The shipped tables, or those in `directory`. A table is read when it is first asked for.
+    """The shipped tables, each read when it is first asked for; or those in `directory`, which are all read and checked at once.
 
-    Raises UsageError where the folder is not there, and when reading: UsageError where a table cannot be read, TableError where
-    one is wrong.
+    Raises UsageError where the folder is not there or a table cannot be read, TableError where a row is wrong.
     """
     folder = _shipped() if directory is None else directory
     if not os.path.isdir(folder):
@@ -27,7 +26,18 @@ def open_matrix(directory: str | None = None) -> Matrix:
     def read(table: Table[Row]) -> tuple[Row, ...]:
         return read_table(folder, table)
 
-    return Matrix(read)
+    matrix = Matrix(read)
+    if directory is not None:
+        _vouch(matrix, directory)
+    return matrix
+
+
+def _vouch(matrix: Matrix, directory: str) -> None:
+    """Refuse tables that somebody handed us where they do not hold together."""
+    from gpudoctor.matrix.check import problems  # noqa: PLC0415 -- the shipped tables were checked when they were made
+
+    for problem in problems(matrix):
+        raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")
 
 
 def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:

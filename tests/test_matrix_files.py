@@ -40,8 +40,11 @@ def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> Non
 
 
 def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None:
-    (tmp_path / "drivers.csv").write_bytes(HEADER + b"999,77.0,,,x,\n")
-    driver = open_matrix(str(tmp_path)).driver(versions.Version(999))
+    newer = shutil.copytree(COMPAT, tmp_path / "newer")
+    known = (newer / "drivers.csv").read_bytes()
+    source = known.splitlines()[-1].split(b",")[4]
+    (newer / "drivers.csv").write_bytes(known + b"999,77.0,,," + source + b",\n")
+    driver = open_matrix(str(newer)).driver(versions.Version(999))
     assert driver is not None
     assert str(driver.cuda_served) == "77.0"
 
@@ -52,8 +55,18 @@ def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    lacking = shutil.copytree(COMPAT, tmp_path / "lacking")
+    (lacking / "drivers.csv").unlink()
     with pytest.raises(UsageError, match=r"drivers\.csv cannot be read: No such file or directory"):
-        open_matrix(str(tmp_path)).driver(versions.Version(550))
+        open_matrix(str(lacking))
+
+
+def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> None:
+    loose = shutil.copytree(COMPAT, tmp_path / "loose")
+    known = (loose / "drivers.csv").read_bytes()
+    (loose / "drivers.csv").write_bytes(known + b"999,77.0,,,nobody,\n")
+    with pytest.raises(UsageError, match=r"do not hold together: drivers\.csv names the source nobody"):
+        open_matrix(str(loose))
 
 
 @pytest.mark.parametrize(
