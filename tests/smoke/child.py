@@ -46,11 +46,16 @@ def refuse(token: str) -> None:
 
 
 def load(name: str) -> ModuleType:
+    """The child's module of that name, without a __pycache__ beside it, as the child itself leaves none."""
     spec = importlib.util.spec_from_file_location(name, CHILD / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
     return module
 
 

@@ -1,0 +1,15 @@
+# shellcheck shell=sh disable=SC2154 # the sourcing script sets root and me
+# The environment of the tests and linters, .venv; sourced after environment.sh.
+
+fill() {
+    say "setting up ${1##*/} (once, and when pyproject.toml changes)"
+    # dependency groups came with pip 25.1
+    have_uv || install "$1" --upgrade 'pip>=25.1' || die "pip could not be brought up to date: see the message above."
+    (cd "$root" && install "$1" --editable . --group test --group lint) ||
+        die "what the tests need could not be installed: see the message above; with network and package index in reach, run this again."
+}
+
+development_environment() {
+    environment=$root/.venv
+    make_ready "$environment" test+lint fill
+}
