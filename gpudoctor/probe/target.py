@@ -44,8 +44,9 @@ def choose(around: Surroundings) -> Target:
             return Target(executable, f"it is the {what}{passed_over}")
         if prefix:
             passed_over += f" (the {what} {readable(prefix)} has no interpreter)"
+    others = [folder for folder in around.path if folder != os.path.dirname(around.own)]  # uvx puts ours first on PATH
     for name in ("python", "python3"):
-        executable = _on_path(name, around.path)
+        executable = _on_path(name, others)
         if executable:
             return Target(executable, f"it is the first {name} on PATH and no environment is active{passed_over}")
     return Target(around.own, f"it is gpudoctor's own, as no other was found{passed_over}")

@@ -61,6 +61,11 @@ def test_python3_where_path_has_no_python(tmp_path: Path) -> None:
     assert choose(Surroundings(own="/own", path=(str(tmp_path),))).executable == executable
 
 
+def test_our_own_folder_at_the_head_of_path_is_not_the_users_choice(tmp_path: Path) -> None:
+    own, theirs = interpreter(tmp_path / "own"), interpreter(tmp_path / "theirs")
+    assert choose(Surroundings(own=own, path=(str(tmp_path / "own"), str(tmp_path / "theirs")))).executable == theirs
+
+
 def test_nothing_is_taken_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interpreter(tmp_path)
     interpreter(tmp_path / "bin")
