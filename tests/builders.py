@@ -10,6 +10,7 @@ from gpudoctor.snapshot import (
     Agreement,
     Cause,
     Container,
+    CudaContext,
     CudaDevice,
     DeviceNodes,
     Fact,
@@ -96,6 +97,12 @@ def bare(**changes: Any) -> Snapshot:
         "libcuda": ABSENT,
     }
     return machine(0, **{**nothing, **changes})
+
+
+def touched(gpus: int, **changes: Any) -> tuple[CudaContext, ...]:
+    """Our own kernel as it ran on `gpus` GPUs; `changes` are those of the last one."""
+    right = [CudaContext(number, address=address(number), kernel_right=True, elements=8192, wrong=0) for number in range(gpus)]
+    return (*right[:-1], msgspec.structs.replace(right[-1], **changes))
 
 
 def in_docker() -> Container:

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.probe.target import Target
 from gpudoctor.process import End, Outcome
-from gpudoctor.snapshot import Cause, CudaDevice, Hang, Libcuda, Missing, Nvml, NvmlGpu, Python, normalise_address, readable
+from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml, NvmlGpu, Python, normalise_address, readable
 
 MOST_DEVICES = 1024
 """More than any machine has: a count beyond is garbage."""
@@ -149,6 +149,39 @@ def libcuda(outcome: Outcome) -> Libcuda | Missing:
     """What a libcuda child answered, likewise."""
     section: Libcuda | Missing = _section(outcome, _LIBCUDA)
     return section
+
+
+def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
+    """What a context child showed of the device that it was given; what it had said before a hang or crash stays."""
+    calls: list[dict[str, Any]] = []
+    known: dict[str, Any] = {}
+    done = False
+    problem: dict[str, Any] | Missing | None = None
+    for piece in _objects(outcome):
+        kind = piece.pop("type", None)
+        if kind == "cuda-call":
+            calls.append({**piece, "type": kind})
+        elif kind == "cuda-context":
+            known.update(piece)
+        elif kind == "missing":
+            problem = {**piece, "type": kind}
+        elif kind == "unable":
+            problem = Missing(Cause.FAILED, f"the context probe: {piece.get('reason')}")
+        done = done or kind == "done"
+    cut = None if done and not outcome.trouble else gap(outcome, "the context probe")
+    rest = cut or Missing(Cause.FAILED, "the context probe did not come to it")
+    stopped = problem or known.pop("refused", None) or rest
+    known = {
+        "kernel_right": stopped,
+        **known,
+        "ordinal": ordinal,
+        "address": address,
+        "skipped": "",
+        "calls": calls,
+        "hang": _hang(outcome, cut),
+    }
+    whole = _whole(known, CudaContext, rest)
+    return CudaContext(ordinal=ordinal, address=address, kernel_right=whole) if isinstance(whole, Missing) else whole
 
 
 def _silent(outcome: Outcome) -> bool:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
 from gpudoctor.probe import files
+from gpudoctor.probe.driver_files import mounted
 from gpudoctor.snapshot import Cause, Container, Missing
 
 MARKS = (
     ("apptainer", "/.singularity.d"),
     ("podman", "/run/.containerenv"),
     ("docker", "/.dockerenv"),
+    ("kubernetes", "/run/secrets/kubernetes.io"),
+    ("kubernetes", "/var/run/secrets/kubernetes.io"),
+    ("lxc", "/dev/lxd/sock"),
+    ("lxc", "/dev/incus/sock"),
 )
 """Files that a runtime leaves in the containers it makes."""
 
@@ -19,6 +27,7 @@ CGROUPS = (
     ("kubernetes", "kubepods"),
     ("docker", "/docker/"),
     ("docker", "/docker-"),
+    ("docker", "/ecs/"),
     ("podman", "libpod"),
     ("lxc", "/lxc/"),
     ("lxc", "/lxc.payload"),
@@ -43,21 +52,41 @@ NAMES = {"lxc-libvirt": "lxc", "singularity": "apptainer", "wsl": ""}
 """What systemd calls a container, where we call it otherwise; WSL 2 is a machine of its own."""
 
 
+CONTROL = "/dev/nvidiactl"
+
+
 def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
-    """The container, with the evidence for it. Kubernetes comes first: what it starts is also a container of another runtime."""
-    found = list(_evidence(root, environ))
-    for runtime, where in found:
-        if runtime == "kubernetes":
-            return Container(runtime=runtime, where=where)
+    """The container, with the evidence for it and what its runtime put into it.
+
+    Kubernetes comes first: what it starts is also a container of another runtime.
+    """
+    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
+    found = list(_evidence(root, environ, mounts))
+    found.sort(key=lambda mark: mark[0] != "kubernetes")
     if found:
-        return Container(runtime=found[0][0], where=found[0][1])
+        bare = Container(runtime=found[0][0], where=found[0][1])
+        return msgspec.structs.replace(bare, driver_files=mounted(mounts), control=_control(root))
     unseen = files.read(files.under(root, "/proc/self/cgroup"))
     if isinstance(unseen, Missing) and unseen.cause is not Cause.ABSENT:
         return unseen
     return Missing(Cause.ABSENT, "no container runtime left a mark in the file system, control groups, mounts or environment")
 
 
-def _evidence(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _control(root: str) -> str | Missing:
+    """What opening the driver's control device gives; control groups refuse it with EPERM, which its permission bits do not show.
+
+    It opens no GPU. Where the kernel module is not loaded the kernel would look for one, so it is not tried there.
+    """
+    if not os.path.exists(files.under(root, "/proc/driver/nvidia/version")):
+        return Missing(Cause.UNSUPPORTED, "not tried: the NVIDIA kernel driver is not loaded")
+    try:
+        os.close(os.open(files.under(root, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY))
+    except OSError as error:
+        return files.missing(CONTROL, error) if error.errno == errno.ENOENT else errno.errorcode.get(error.errno or 0, str(error.errno))
+    return "opened"
+
+
+def _evidence(root: str, environ: Mapping[str, str], mounts: str | Missing) -> Iterator[tuple[str, str]]:
     if "KUBERNETES_SERVICE_HOST" in environ:
         yield "kubernetes", "environment variable KUBERNETES_SERVICE_HOST"
     for variable in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
@@ -69,7 +98,6 @@ def _evidence(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]
         if isinstance(groups, str) and pattern in groups:
             yield runtime, f"/proc/self/cgroup ({pattern.strip('/')})"
     yield from _declared(root)
-    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
     lines = [line for line in mounts.splitlines() if _mount_point(line) in INSIDE] if isinstance(mounts, str) else []
     for runtime, pattern in MOUNTS:
         if any(pattern in line for line in lines):
@@ -97,9 +125,10 @@ def _mount_point(line: str) -> str:
 
 def _declared(root: str) -> Iterator[tuple[str, str]]:
     """The name that the manager hands to the first process, which systemd writes down."""
-    text = files.read(files.under(root, "/run/systemd/container"), 256)
-    if isinstance(text, str) and text.strip():
-        yield from _named(text.strip(), "/run/systemd/container")
+    for path in ("/run/systemd/container", "/run/host/container-manager"):
+        text = files.read(files.under(root, path), 256)
+        if isinstance(text, str) and text.strip():
+            yield from _named(text.strip(), path)
     first = files.read(files.under(root, "/proc/1/environ"))
     for entry in first.split("\0") if isinstance(first, str) else ():
         if entry.startswith("container="):

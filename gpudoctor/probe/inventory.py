@@ -51,7 +51,8 @@ class Inventory:
     """One look at the machine and the target environment; `begin`, then `finish`.
 
     `target` is known after `begin` and `interpreter` after `finish`: the path by which to start the target's own interpreter,
-    or None where it is no working one. Both are as the file system has them; in the snapshot paths are redacted.
+    or None where it is no working one; `libcuda_interpreter` is the one that could ask libcuda, which may be our own.
+    All are as the file system has them; in the snapshot paths are redacted.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Inventory:
         self.target = Target("", "")
         self.redactor = Redactor()
         self.interpreter: str | None = None
+        self.libcuda_interpreter = sys.executable
 
     def begin(self) -> None:
         """Start the children. Raises UsageError where --python names nothing that can be started."""
@@ -127,13 +129,16 @@ class Inventory:
     def _look(self) -> Snapshot:
         """What needs no child."""
         from gpudoctor.probe.container import container  # noqa: PLC0415
+        from gpudoctor.probe.cuda_files import cuda_files  # noqa: PLC0415
         from gpudoctor.probe.host import host  # noqa: PLC0415
         from gpudoctor.probe.kernel_driver import kernel_driver  # noqa: PLC0415
         from gpudoctor.probe.pci import pci  # noqa: PLC0415
+        from gpudoctor.probe.surroundings import with_surroundings  # noqa: PLC0415
+        from gpudoctor.probe.toolkits import compilers, toolkits  # noqa: PLC0415
         from gpudoctor.probe.variables import variables  # noqa: PLC0415
 
         root, environ = self._options.root, self._environ
-        return Snapshot(
+        seen = Snapshot(
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             host=host(root, environ, identify=self._options.identify),
             container=container(root, environ),
@@ -141,7 +146,11 @@ class Inventory:
             pci=pci(root),
             kernel_driver=kernel_driver(root),
             device_nodes=self._nodes,
+            toolkits=toolkits(root, environ),
+            compilers=compilers(root, environ),
         )
+        seen = msgspec.structs.replace(seen, cuda_files=cuda_files(root, environ, seen.kernel_driver))
+        return with_surroundings(seen, root, environ)
 
     def _libcuda(self, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:
         """The library's answers with and without the mask; asked by our own interpreter where the target's cannot."""
@@ -156,6 +165,8 @@ class Inventory:
             self._remarks.append(f"libcuda was asked under gpudoctor's own interpreter: {readable(self.target.executable)} {reason}")
             self._ask_libcuda(suffix, sys.executable)
             outcome = self._wait(f"libcuda{suffix}")
+        else:
+            self.libcuda_interpreter = self.target.executable
         if MASK not in self._environ:
             return answers.libcuda(outcome), NOT_ASKED
         return answers.libcuda(outcome), answers.libcuda(

@@ -55,6 +55,6 @@ def _node(root: str, path: str, groups: dict[int, str]) -> Node:
         group=groups.get(status.st_gid) or Missing(Cause.ABSENT, f"/etc/group does not name group {status.st_gid}"),
         major=os.major(status.st_rdev) if is_device else plain,
         minor=os.minor(status.st_rdev) if is_device else plain,
-        # the kernel's own judgement: access lists and capabilities count; control groups do not, and only opening would tell
+        # the kernel's own judgement, in which access lists, capabilities and device control groups count
         accessible=os.access(place, os.R_OK | os.W_OK, effective_ids=True),
     )

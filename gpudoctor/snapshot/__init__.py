@@ -5,31 +5,100 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.snapshot.driver import CudaDevice, GpuProcess, Hang, Libcuda, Nvml, NvmlGpu, RemappedRows, Status
+from gpudoctor.snapshot.contexts import CudaCall, CudaContext, CudaFile, CudaFiles
+from gpudoctor.snapshot.driver import (
+    CudaDevice,
+    Fabric,
+    GpuPair,
+    GpuProcess,
+    Hang,
+    Libcuda,
+    Licence,
+    MigInstance,
+    NvLink,
+    Nvml,
+    NvmlGpu,
+    RemappedRows,
+    RetiredPages,
+    Sram,
+    Status,
+)
 from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python
-from gpudoctor.snapshot.machine import Container, DeviceNodes, Host, KernelDriver, Node, Pci, PciDevice, Platform, ProcGpu, Variables
+from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, KernelModules, ModuleFile, StuckProcess
+from gpudoctor.snapshot.machine import (
+    DeviceNodes,
+    Host,
+    KernelDriver,
+    KernelLog,
+    Major,
+    Node,
+    Pci,
+    PciDevice,
+    Platform,
+    ProcGpu,
+    Variables,
+    XidEvent,
+)
 from gpudoctor.snapshot.smoke import Agreement, Kernel, Smoke, SmokeDevice, Stage, StageState, Training
+from gpudoctor.snapshot.surroundings import (
+    Allocation,
+    CdiSpec,
+    Container,
+    ContainerTools,
+    DriverFile,
+    Limits,
+    LoaderCache,
+    Mps,
+    SharedMemory,
+    Wsl,
+)
+from gpudoctor.snapshot.toolkits import Compiler, Toolkit
 from gpudoctor.snapshot.values import NOT_ASKED, Cause, Fact, Missing, Observed, OpenEnum, Real, normalise_address, readable, real
 
 __all__ = [
     "NOT_ASKED",
     "VERSION",
     "Agreement",
+    "Allocation",
+    "Amd",
+    "Blocked",
     "Cause",
+    "CdiSpec",
+    "Compiler",
     "Container",
+    "ContainerTools",
+    "CudaCall",
+    "CudaContext",
     "CudaDevice",
+    "CudaFile",
+    "CudaFiles",
     "DeviceNodes",
     "Distribution",
+    "DkmsModule",
+    "DriverFile",
+    "Fabric",
+    "FabricManager",
     "Fact",
     "Framework",
+    "GpuPair",
     "GpuProcess",
     "Hang",
     "Host",
     "Kernel",
     "KernelDriver",
+    "KernelLog",
+    "KernelModules",
     "Libcuda",
+    "Licence",
+    "Limits",
+    "LoaderCache",
+    "Major",
+    "MigInstance",
     "Missing",
+    "ModuleFile",
+    "Mps",
     "Node",
+    "NvLink",
     "Nvml",
     "NvmlGpu",
     "Observed",
@@ -42,14 +111,21 @@ __all__ = [
     "Python",
     "Real",
     "RemappedRows",
+    "RetiredPages",
+    "SharedMemory",
     "Smoke",
     "SmokeDevice",
     "Snapshot",
+    "Sram",
     "Stage",
     "StageState",
     "Status",
+    "StuckProcess",
+    "Toolkit",
     "Training",
     "Variables",
+    "Wsl",
+    "XidEvent",
     "decode",
     "encode",
     "normalise_address",
@@ -71,17 +147,37 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """live, text or supposed."""
     host: Host | Missing = NOT_ASKED
     container: Container | Missing = NOT_ASKED
+    container_tools: ContainerTools | Missing = NOT_ASKED
+    loader_cache: LoaderCache | Missing = NOT_ASKED
+    limits: Limits | Missing = NOT_ASKED
+    allocation: Allocation | Missing = NOT_ASKED
+    mps: Mps | Missing = NOT_ASKED
+    wsl: Wsl | Missing = NOT_ASKED
     variables: Variables | Missing = NOT_ASKED
     pci: Pci | Missing = NOT_ASKED
     kernel_driver: KernelDriver | Missing = NOT_ASKED
+    kernel_modules: KernelModules | Missing = NOT_ASKED
+    kernel_log: KernelLog | Missing = NOT_ASKED
     device_nodes: DeviceNodes | Missing = NOT_ASKED
+    fabric_manager: FabricManager | Missing = NOT_ASKED
+    stuck: tuple[StuckProcess, ...] | Missing = NOT_ASKED
+    """Looked for only where a driver call did not return."""
+    amd: tuple[Amd, ...] | Missing = NOT_ASKED
+    """Absent: the ROCm kernel driver (amdkfd) is not there."""
     nvml: Nvml | Missing = NOT_ASKED
     libcuda: Libcuda | Missing = NOT_ASKED
     libcuda_unmasked: Libcuda | Missing = NOT_ASKED
     """The same library asked again without CUDA_VISIBLE_DEVICES, where that was set."""
+    cuda_files: CudaFiles | Missing = NOT_ASKED
+    contexts: tuple[CudaContext, ...] | Missing = NOT_ASKED
+    """A kernel of ours on each device that CUDA shows; from level touch on."""
     python: Python | Missing = NOT_ASKED
     packages: Packages | Missing = NOT_ASKED
     frameworks: tuple[Framework, ...] | Missing = NOT_ASKED
+    toolkits: tuple[Toolkit, ...] | Missing = NOT_ASKED
+    """Empty: we looked, there is none."""
+    compilers: tuple[Compiler, ...] | Missing = NOT_ASKED
+    """The host compilers that nvcc would call."""
     smoke: tuple[Smoke, ...] | Missing = NOT_ASKED
     remarks: tuple[str, ...] = ()
     """What the reader or the probes noticed about the observation itself, such as a newer minor version."""

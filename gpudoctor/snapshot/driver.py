@@ -11,6 +11,72 @@ class GpuProcess(Observed, frozen=True):
     pid: int
     memory: int | Missing = NOT_ASKED
     """Bytes of device memory."""
+    name: str | Missing = NOT_ASKED
+    """The program without its folder, of compute processes only; another container's are not named."""
+
+
+class MigInstance(Observed, frozen=True):
+    """One MIG compute instance of a GPU, which CUDA programs see as a device. Memory is in bytes."""
+
+    place: int
+    """Index among the GPU's possible instances."""
+    uuid: str | Missing = NOT_ASKED
+    name: str | Missing = NOT_ASKED
+    memory_total: int | Missing = NOT_ASKED
+    memory_free: int | Missing = NOT_ASKED
+    memory_used: int | Missing = NOT_ASKED
+    gpu_instance: int | Missing = NOT_ASKED
+    compute_instance: int | Missing = NOT_ASKED
+    compute_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
+
+
+class Sram(Observed, frozen=True):
+    """Errors of on-chip memory (nvmlDeviceGetSramEccErrorStatus)."""
+
+    uncorrected_total: int
+    """Parity and double-bit errors over the GPU's life."""
+    threshold_exceeded: bool
+    """NVIDIA's own limit for them is passed."""
+
+
+class RetiredPages(Observed, frozen=True):
+    """Pages of device memory that are no longer used, on GPUs before Ampere, which cannot remap rows."""
+
+    single_bit: int
+    """For repeated single-bit errors."""
+    double_bit: int
+    pending: bool
+    """Some are to be retired when the driver is loaded next."""
+
+
+class NvLink(Observed, frozen=True):
+    """One NVLink of a GPU and its error counters since the driver was loaded; only a link that is up has some."""
+
+    link: int
+    active: bool | Missing = NOT_ASKED
+    replays: int | Missing = NOT_ASKED
+    recoveries: int | Missing = NOT_ASKED
+    crc_errors: int | Missing = NOT_ASKED
+
+
+class Fabric(Observed, frozen=True):
+    """A GPU's place in an NVSwitch fabric (nvmlDeviceGetGpuFabricInfo, from branch 525 on)."""
+
+    state: str
+    """not-supported, not-started, in-progress or completed."""
+    status: int
+    """nvmlReturn of the registration; means something once the state is completed."""
+    clique: int
+    health: int | Missing = NOT_ASKED
+    """NVML_GPU_FABRIC_HEALTH_MASK bits: two for reduced bandwidth (1: yes), and so on."""
+
+
+class Licence(Observed, frozen=True):
+    """A vGPU software product that needs a licence (nvmlDeviceGetGridLicensableFeatures)."""
+
+    product: str
+    enabled: bool
+    licensed: bool
 
 
 class RemappedRows(Observed, frozen=True):
@@ -23,7 +89,7 @@ class RemappedRows(Observed, frozen=True):
 
 
 class NvmlGpu(Observed, frozen=True):
-    """One GPU as NVML knows it. Memory is in bytes, temperature in degrees Celsius, power in milliwatts."""
+    """One GPU as NVML knows it. Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks in MHz."""
 
     index: int
     address: str | Missing = NOT_ASKED
@@ -38,22 +104,64 @@ class NvmlGpu(Observed, frozen=True):
     memory_used: int | Missing = NOT_ASKED
     mig_enabled: bool | Missing = NOT_ASKED
     mig_pending: bool | Missing = NOT_ASKED
+    mig_instances: tuple[MigInstance, ...] | Missing = NOT_ASKED
+    """None where MIG is off."""
     ecc_enabled: bool | Missing = NOT_ASKED
+    ecc_pending: bool | Missing = NOT_ASKED
+    """Whether ECC will be on after the next reset."""
+    ecc_corrected: int | Missing = NOT_ASKED
     ecc_uncorrected: int | Missing = NOT_ASKED
-    """Uncorrected errors since the driver was loaded."""
+    """Uncorrected errors since the driver was loaded; `ecc_corrected` likewise."""
+    ecc_corrected_total: int | Missing = NOT_ASKED
+    ecc_uncorrected_total: int | Missing = NOT_ASKED
+    """Uncorrected errors over the GPU's life; `ecc_corrected_total` likewise."""
+    sram: Sram | Missing = NOT_ASKED
+    retired_pages: RetiredPages | Missing = NOT_ASKED
     remapped_rows: RemappedRows | Missing = NOT_ASKED
+    inforom_checksum: int | Missing = NOT_ASKED
+    """Of the configuration in the infoROM; a corrupt one answers 14 instead."""
+    recovery_action: str | Missing = NOT_ASKED
+    """none, reset, reboot, drain-p2p, drain-and-reset, recover-imex-domain, bus-reset or system-reboot (nvmlDeviceGpuRecoveryAction)."""
+    alarms: tuple[Status, ...] | Missing = NOT_ASKED
+    """Answers to any call that tell of the GPU itself: 8 insufficient power, 11 interrupt trouble, 14 corrupt infoROM, 16 reset required."""
     compute_mode: str | Missing = NOT_ASKED
     """default, exclusive-thread, prohibited or exclusive-process."""
     persistence: bool | Missing = NOT_ASKED
+    virtualization: str | Missing = NOT_ASKED
+    """none, passthrough, vgpu, host-vgpu or host-vsga."""
+    licences: tuple[Licence, ...] | Missing = NOT_ASKED
+    """Of a virtual GPU; none for a real one."""
     link_generation: int | Missing = NOT_ASKED
     link_generation_max: int | Missing = NOT_ASKED
     link_width: int | Missing = NOT_ASKED
     link_width_max: int | Missing = NOT_ASKED
+    pcie_replays: int | Missing = NOT_ASKED
+    """Transfers that the PCIe link had to repeat, since the driver was loaded."""
+    pcie_replays_later: int | Missing = NOT_ASKED
+    """The same counter some milliseconds later, after all GPUs were asked."""
     clocks_event_reasons: int | Missing = NOT_ASKED
     """nvmlClocksEventReason bits."""
+    performance_state: int | Missing = NOT_ASKED
+    """0 is the fastest, 15 the slowest."""
+    utilization: int | Missing = NOT_ASKED
+    """Percent of the last sample period in which a kernel ran."""
+    clock_sm: int | Missing = NOT_ASKED
+    clock_sm_max: int | Missing = NOT_ASKED
+    clock_memory: int | Missing = NOT_ASKED
+    clock_memory_max: int | Missing = NOT_ASKED
     temperature: int | Missing = NOT_ASKED
+    temperature_slowdown: int | Missing = NOT_ASKED
+    """Where the hardware slows its clocks."""
+    temperature_shutdown: int | Missing = NOT_ASKED
     power: int | Missing = NOT_ASKED
     power_limit: int | Missing = NOT_ASKED
+    """The one that is enforced."""
+    power_limit_default: int | Missing = NOT_ASKED
+    power_limit_min: int | Missing = NOT_ASKED
+    power_limit_max: int | Missing = NOT_ASKED
+    nvlinks: tuple[NvLink, ...] | Missing = NOT_ASKED
+    """Unsupported: this GPU has none."""
+    fabric: Fabric | Missing = NOT_ASKED
     compute_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
     graphics_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
 
@@ -77,6 +185,17 @@ class Hang(Observed, frozen=True):
     """The process could not be killed: it sits in the kernel, state D."""
 
 
+class GpuPair(Observed, frozen=True):
+    """Two GPUs by NVML index and how they are joined."""
+
+    one: int
+    other: int
+    ancestor: str | Missing = NOT_ASKED
+    """What a transfer over PCIe passes at most: internal, single-switch, multiple-switches, host-bridge, numa-node or system."""
+    p2p: str | Missing = NOT_ASKED
+    """Whether one may read the other's memory: ok, or why not (nvmlGpuP2PStatus)."""
+
+
 class Nvml(Observed, frozen=True):
     """The NVIDIA Management Library of the driver. The section is absent where the loader found no libnvidia-ml.so.1."""
 
@@ -89,6 +208,12 @@ class Nvml(Observed, frozen=True):
     cuda_served: str | Missing = NOT_ASKED
     """The newest CUDA that this driver serves: a ceiling, not an installed toolkit."""
     gpus: tuple[NvmlGpu, ...] | Missing = NOT_ASKED
+    pairs: tuple[GpuPair, ...] | Missing = NOT_ASKED
+    """Each two GPUs that could be opened."""
+    confidential: bool | Missing = NOT_ASKED
+    """Confidential computing is on."""
+    confidential_ready: bool | Missing = NOT_ASKED
+    """Its GPUs accept work; without confidential computing the answer means nothing."""
     hang: Hang | Missing = NOT_ASKED
     """The call that did not return; absent: every call did."""
 

@@ -1,4 +1,4 @@
-"""What was observed of the machine below CUDA: host, PCI bus, kernel driver, device nodes, container, environment variables."""
+"""What was observed of the machine below CUDA: host, PCI bus, kernel driver, device nodes, environment variables."""
 
 from __future__ import annotations
 
@@ -35,14 +35,6 @@ class Host(Observed, frozen=True):
     username: str | Missing = NOT_ASKED
 
 
-class Container(Observed, frozen=True):
-    """The container that the examined processes run in."""
-
-    runtime: str
-    """docker, podman, kubernetes, containerd, lxc, apptainer, systemd-nspawn, or "unknown"."""
-    where: str
-
-
 class PciDevice(Observed, frozen=True):
     """One display, 3D or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
 
@@ -60,6 +52,13 @@ class PciDevice(Observed, frozen=True):
     link_speed: float | Missing = NOT_ASKED
     """GT/s now; an idle link is slow on purpose."""
     link_speed_max: float | Missing = NOT_ASKED
+    power_state: str | Missing = NOT_ASKED
+    """D0 is awake; of NVIDIA's only."""
+    runtime_status: str | Missing = NOT_ASKED
+    """active, suspended or error; of NVIDIA's only."""
+    aer_fatal: int | Missing = NOT_ASKED
+    """Fatal PCIe errors since the boot; of NVIDIA's only."""
+    aer_nonfatal: int | Missing = NOT_ASKED
 
 
 class Pci(Observed, frozen=True):
@@ -74,6 +73,17 @@ class ProcGpu(Observed, frozen=True):
     address: str
     minor: int | Missing = NOT_ASKED
     model: str | Missing = NOT_ASKED
+    firmware: str | Missing = NOT_ASKED
+    """The version of the GPU's own firmware (GSP), where it runs one."""
+    excluded: bool | Missing = NOT_ASKED
+    """Set aside by the module parameter NVreg_ExcludedGpus."""
+
+
+class Major(Observed, frozen=True):
+    """A character device of /proc/devices: the number under which the kernel knows a driver's nodes."""
+
+    name: str
+    major: int
 
 
 class KernelDriver(Observed, frozen=True):
@@ -85,6 +95,8 @@ class KernelDriver(Observed, frozen=True):
     modules: tuple[str, ...] | Missing = NOT_ASKED
     """The loaded kernel modules that drive or claim GPUs: nvidia, nvidia_uvm, nouveau, vfio_pci."""
     gpus: tuple[ProcGpu, ...] | Missing = NOT_ASKED
+    majors: tuple[Major, ...] | Missing = NOT_ASKED
+    """Those of nvidia*; nvidia-uvm's is given out anew at each boot."""
 
 
 class Node(Observed, frozen=True):
@@ -100,7 +112,7 @@ class Node(Observed, frozen=True):
     major: int | Missing = NOT_ASKED
     minor: int | Missing = NOT_ASKED
     accessible: bool | Missing = NOT_ASKED
-    """Whether the examining user may read and write it, by its permission bits."""
+    """Whether the examining user may read and write it, as the kernel judges: permission bits, access lists, device control groups."""
 
 
 class DeviceNodes(Observed, frozen=True):
@@ -113,3 +125,31 @@ class Variables(Observed, frozen=True):
     """Environment variables on the allow-list that were set, by name."""
 
     values: dict[str, str]
+
+
+class XidEvent(Observed, frozen=True):
+    """One error that the NVIDIA driver wrote into the kernel's log: an Xid of a GPU, or an SXid of an NVSwitch."""
+
+    code: int
+    """By NVIDIA's catalogue; the matrix holds it as table xid."""
+    address: str | Missing
+    """Normalised PCI address of the GPU, or of the NVSwitch."""
+    text: str
+    """What follows the code."""
+    switch: bool = False
+    """An SXid, whose codes are a catalogue of their own."""
+    age: float | Missing = NOT_ASKED
+    """Seconds between the line and the look."""
+
+
+class KernelLog(Observed, frozen=True):
+    """What the kernel's log holds about GPUs since the boot, as far back as it reaches. Denied: only root may read it here."""
+
+    where: str
+    """/dev/kmsg, or the journal."""
+    events: tuple[XidEvent, ...] = ()
+    """In the order of the log; of many equal ones the first and the last few."""
+    lines: tuple[str, ...] = ()
+    """Other lines that tell of a GPU, its driver or its slot (NVRM, nouveau, module signatures, AER, hung tasks), oldest first."""
+    cut: bool = False
+    """It was too long to be read whole, or too much of it is about GPUs to be kept."""

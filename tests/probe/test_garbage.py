@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,9 @@ from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.packages import packages, parse
 from gpudoctor.probe.pci import pci
 from gpudoctor.probe.redact import Redactor
+from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.variables import variables
+from gpudoctor.probe.wsl import wsl
 from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode, normalise_address
 from tests.probe.places import plant
 
@@ -37,6 +40,15 @@ PLACES = (
     "/proc/driver/nvidia/version",
     "/proc/driver/nvidia/gpus/0000:07:00.0/information",
     "/sys/module/nvidia/version",
+    "/etc/ld.so.cache",
+    "/etc/docker/daemon.json",
+    "/etc/cdi/nvidia.yaml",
+    "/etc/ld.so.conf.d/ld.wsl.conf",
+    "/proc/self/limits",
+    "/proc/meminfo",
+    "/run/host/container-manager",
+    "/var/lib/dpkg/status",
+    "/var/gpus",
     "/dev/nvidia0",
     *(f"{PCI}/{name}" for name in ("vendor", "device", "class", "current_link_width", "max_link_speed")),
 )
@@ -44,6 +56,8 @@ NEAR = st.sampled_from(
     [
         b"0x10de\n", b"0x030200\n", b"16\n", b"16.0 GT/s PCIe\n", b"nan", b"1e999", b"-5", b"0x-5", b"9" * 400, "٣".encode(), b"\0", b"a\xffb",
         b"NVRM version: NVIDIA UNIX x86_64 Kernel Module  \xff.1  ", b"Device Minor: x\nModel:\n", b"ID=\nVERSION_ID", b":" * 40, b"x:x:9:\n" * 9,
+        b"glibc-ld.so.cache1.1\0/\xff/libcuda.so.1\0", b"[" * 9000, b'{"runtimes": 1}', b"kind: \xff", b"Max open files  x", b"MemTotal:",
+        b"Package: libcuda1\nStatus: install ok installed\n\n", b"1 2 3:4 / /usr/lib/libcuda.so. - \n",
     ]
 )  # fmt: skip
 CONTENT = st.one_of(st.binary(max_size=200), NEAR)
@@ -54,7 +68,15 @@ CONTENT = st.one_of(st.binary(max_size=200), NEAR)
 def test_any_content_of_any_file(contents: dict[str, bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = plant(
-            Path(folder), {"/proc/x": b"", f"{PCI}/vendor": b"0x10de", f"{PCI}/device": b"0x1", f"{PCI}/class": b"0x030000", **contents}
+            Path(folder),
+            {
+                "/proc/x": b"",
+                "/usr/bin/podman": b"",
+                f"{PCI}/vendor": b"0x10de",
+                f"{PCI}/device": b"0x1",
+                f"{PCI}/class": b"0x030000",
+                **contents,
+            },
         )
         snapshot = Snapshot(
             created="",
@@ -64,6 +86,8 @@ def test_any_content_of_any_file(contents: dict[str, bytes]) -> None:
             kernel_driver=kernel_driver(root),
             device_nodes=device_nodes(root),
         )
+        snapshot = with_surroundings(snapshot, root, {"PBS_JOBID": "1", "PBS_GPUFILE": "/var/gpus"})
+        snapshot = msgspec.structs.replace(snapshot, wsl=wsl(root))
     assert decode(encode(snapshot)) == snapshot
     redacted = Redactor("/home/alice", "alice").struct(snapshot)
     assert decode(encode(redacted)) == redacted

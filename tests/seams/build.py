@@ -67,7 +67,7 @@ def _compiler() -> str:
 def shared_library(source: str, soname: str, without: Sequence[str] = ()) -> Path:
     """The compiled `source` (a file beside this module) with that soname, lacking the functions `without`, as older drivers do."""
     includes = ["-I", str(nvml_header().parent)] if source == "nvml.c" else []
-    inputs = [HERE / source, HERE / "scenario.h", *([nvml_header()] if includes else [])]
+    inputs = [HERE / source, *sorted(HERE.glob("*.h")), *([nvml_header()] if includes else [])]
     hidden = f"{{ local: {'; '.join(without)}; }};" if without else ""
     key = hashlib.sha256(b"\0".join([*(path.read_bytes() for path in inputs), hidden.encode(), " ".join(FLAGS).encode()])).hexdigest()[:20]
     with locked("build") as cache:

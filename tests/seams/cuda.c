@@ -1,13 +1,15 @@
-/* A libcuda.so.1 that plays the scenario named by FAKE_CUDA: it counts and describes GPUs as the driver does, and refuses to make contexts.
+/* A libcuda.so.1 that plays the scenario named by FAKE_CUDA: it counts and describes GPUs as the driver does, makes contexts and
+ * gives memory, and computes what one kernel of gpudoctor's own would; any other module is refused.
  *
  * The signatures are those of cuda.h, which no small package carries; the types are written out here. */
 #include "scenario.h" /* first: it asks for the GNU extensions */
 #include <ctype.h>
 #include <dlfcn.h>
+#include <stdint.h>
 
 typedef int CUresult, CUdevice;
 typedef struct { unsigned char bytes[16]; } CUuuid;
-enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_SUPPORTED = 801 };
+enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
 enum { MOST_GPUS = 64, MOST_ATTRIBUTES = 200 };
 
 struct gpu { char prefix[16]; };
@@ -199,6 +201,7 @@ static const struct { CUresult code; const char *name, *words; } errors[] = {
     { 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination" },
     { 804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE", "forward compatibility was attempted on non supported HW" },
     { 805, "CUDA_ERROR_MPS_CONNECTION_FAILED", "MPS client failed to connect to the MPS control daemon or the MPS server" },
+    { 806, "CUDA_ERROR_MPS_RPC_FAILURE", "MPS client and server lost their connection" },
     { 807, "CUDA_ERROR_MPS_SERVER_NOT_READY", "MPS server is not ready to accept new MPS client requests" },
     { 999, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
@@ -225,11 +228,172 @@ static CUresult refuse(const char *function)
     return code ? code : NOT_SUPPORTED;
 }
 
-CUresult cuCtxCreate_v2(void **context, unsigned int flags, CUdevice device) { (void)context, (void)flags, (void)device; return refuse(__func__); }
-CUresult cuDevicePrimaryCtxRetain(void **context, CUdevice device) { (void)context, (void)device; return refuse(__func__); }
-CUresult cuModuleLoadData(void **module, const void *image) { (void)module, (void)image; return refuse(__func__); }
-CUresult cuCtxGetCurrent(void **context) { *context = NULL; return initialised ? played(__func__) : NOT_INITIALIZED; }
-CUresult cuCtxGetDevice(CUdevice *device) { (void)device; return initialised ? INVALID_CONTEXT : NOT_INITIALIZED; }
+enum { CONTEXT_MEMORY = 400 << 20, MOST_BLOCKS = 64 };
+static struct context { CUdevice device; int uses; struct { void *place; size_t bytes; } blocks[MOST_BLOCKS]; } contexts[MOST_GPUS], *current;
+
+static CUresult retain(const char *function, struct context **context, CUdevice device)
+{
+    CUresult code = enter(function, device);
+    if (code) return code;
+    contexts[device].device = device;
+    contexts[device].uses++;
+    *context = &contexts[device];
+    return SUCCESS;
+}
+
+static CUresult inside(const char *function)
+{
+    if (!initialised) return NOT_INITIALIZED;
+    return current ? enter(function, current->device) : INVALID_CONTEXT;
+}
+
+#define INSIDE do { CUresult code_ = inside(__func__); if (code_) return code_; } while (0)
+
+CUresult cuDevicePrimaryCtxRetain(struct context **context, CUdevice device) { return retain(__func__, context, device); }
+CUresult cuCtxSetCurrent(struct context *context)
+{
+    if (!initialised) return NOT_INITIALIZED;
+    CUresult code = enter(__func__, context ? context->device : 0);
+    if (!code) current = context;
+    return code;
+}
+CUresult cuCtxCreate_v2(struct context **context, unsigned int flags, CUdevice device)
+{
+    CUresult code = retain(__func__, context, device);
+    (void)flags;
+    if (!code) current = *context;
+    return code;
+}
+
+static CUresult release(const char *function, CUdevice device)
+{
+    CUresult code = enter(function, device);
+    if (code) return code;
+    if (!contexts[device].uses) return INVALID_CONTEXT;
+    if (!--contexts[device].uses && current == &contexts[device]) current = NULL;
+    return SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) { return release(__func__, device); }
+CUresult cuCtxDestroy_v2(struct context *context) { return context ? release(__func__, context->device) : INVALID_CONTEXT; }
+CUresult cuCtxSynchronize(void) { INSIDE; return SUCCESS; }
+
+static size_t free_memory(void)
+{
+    const char *prefix = visible[current->device]->prefix;
+    size_t total = number_of(prefix, "memory_total", 0);
+    size_t used = number_of(prefix, "memory_used", 0) + number_of(prefix, "memory_reserved", 0) + CONTEXT_MEMORY;
+    for (int i = 0; i < MOST_BLOCKS; i++) used += current->blocks[i].bytes;
+    return used < total ? total - used : 0;
+}
+
+CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    INSIDE;
+    *free_bytes = free_memory();
+    *total = number_of(visible[current->device]->prefix, "memory_total", 0);
+    return SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    INSIDE;
+    if (bytes > free_memory()) return OUT_OF_MEMORY;
+    for (int i = 0; i < MOST_BLOCKS; i++)
+        if (!current->blocks[i].place) {
+            current->blocks[i].place = malloc(bytes);
+            current->blocks[i].bytes = bytes;
+            *address = (uint64_t)(uintptr_t)current->blocks[i].place;
+            return SUCCESS;
+        }
+    return OUT_OF_MEMORY;
+}
+
+/* how many bytes lie from an address to the end of its allocation */
+static size_t room(uint64_t address)
+{
+    for (int i = 0; i < MOST_BLOCKS; i++) {
+        uint64_t begin = (uint64_t)(uintptr_t)current->blocks[i].place;
+        if (begin && address >= begin && address < begin + current->blocks[i].bytes) return begin + current->blocks[i].bytes - address;
+    }
+    return 0;
+}
+
+CUresult cuMemFree_v2(uint64_t address)
+{
+    INSIDE;
+    for (int i = 0; i < MOST_BLOCKS; i++)
+        if (address && (uint64_t)(uintptr_t)current->blocks[i].place == address) {
+            free(current->blocks[i].place);
+            current->blocks[i].place = NULL;
+            current->blocks[i].bytes = 0;
+            return SUCCESS;
+        }
+    return INVALID_VALUE;
+}
+
+CUresult cuMemsetD32_v2(uint64_t address, unsigned int value, size_t count)
+{
+    INSIDE;
+    if (room(address) < count * 4) return INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) ((uint32_t *)(uintptr_t)address)[i] = value;
+    return SUCCESS;
+}
+
+CUresult cuMemcpyDtoH_v2(void *out, uint64_t address, size_t bytes)
+{
+    INSIDE;
+    if (room(address) < bytes) return INVALID_VALUE;
+    memcpy(out, (void *)(uintptr_t)address, bytes);
+    return SUCCESS;
+}
+
+/* gpudoctor_mix of gpudoctor/probe/child/gpudoctor_kernel.py, and no other kernel */
+#define KERNEL "gpudoctor_mix"
+
+CUresult cuModuleLoadData(const char **module, const void *image)
+{
+    INSIDE;
+    if (!strstr(image, ".entry " KERNEL "(")) return NOT_SUPPORTED;
+    *module = KERNEL;
+    return SUCCESS;
+}
+
+CUresult cuModuleUnload(const char *module) { INSIDE; return module ? SUCCESS : INVALID_VALUE; }
+
+CUresult cuModuleGetFunction(const char **function, const char *module, const char *name)
+{
+    INSIDE;
+    if (!module || strcmp(module, name)) return NOT_FOUND;
+    *function = module;
+    return SUCCESS;
+}
+
+/* "wrong_element" of a GPU's scenario is the element in which one bit of its result is wrong */
+CUresult cuLaunchKernel(const char *function, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by, unsigned int bz,
+                        unsigned int shared, void *stream, void **parameters, void **extra)
+{
+    INSIDE;
+    (void)shared, (void)stream;
+    if (!function || extra || gy != 1 || gz != 1 || by != 1 || bz != 1) return INVALID_VALUE;
+    uint32_t *results = (uint32_t *)(uintptr_t)*(uint64_t *)parameters[0], count = *(uint32_t *)parameters[1], seed = *(uint32_t *)parameters[2];
+    if (room((uint64_t)(uintptr_t)results) < (size_t)count * 4) return ILLEGAL_ADDRESS;
+    uint32_t wrong = (uint32_t)number_of(visible[current->device]->prefix, "wrong_element", UINT32_MAX);
+    for (uint32_t i = 0; i < gx * bx && i < count; i++) {
+        uint32_t value = seed + i;
+        for (uint32_t left = 4; left; left--) value = (value ^ value >> 15) * 0x9E3779B1u + left;
+        results[i] = value ^ (i == wrong ? 1u << 7 : 0);
+    }
+    return SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(struct context **context) { *context = current; return initialised ? played(__func__) : NOT_INITIALIZED; }
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    INSIDE;
+    *device = current->device;
+    return SUCCESS;
+}
 
 /* cudart fetches undocumented tables here and calls into them unchecked: only an error is safe */
 CUresult cuGetExportTable(const void **table, const CUuuid *id) { (void)id; *table = NULL; return refuse(__func__); }

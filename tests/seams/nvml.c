@@ -206,11 +206,14 @@ NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, "clocks_ev
 NUMBER(nvmlDeviceGetSupportedClocksEventReasons, unsigned long long, "clocks_event_reasons_supported")
 NUMBER(nvmlDeviceGetSupportedClocksThrottleReasons, unsigned long long, "clocks_event_reasons_supported")
 NUMBER(nvmlDeviceGetRetiredPagesPendingStatus, nvmlEnableState_t, "retired_pages_pending")
+NUMBER(nvmlDeviceGetInforomConfigurationChecksum, unsigned int, "inforom_checksum")
+NUMBER(nvmlDeviceGetVirtualizationMode, nvmlGpuVirtualizationMode_t, "virtualization")
 NUMBER(nvmlDeviceGetGpuInstanceId, unsigned int, "gpu_instance")
 NUMBER(nvmlDeviceGetComputeInstanceId, unsigned int, "compute_instance")
 NUMBER(nvmlDeviceGetMaxMigDeviceCount, unsigned int, "mig_most")
 PAIR(nvmlDeviceGetCudaComputeCapability, int, "cc_major", "cc_minor")
 PAIR(nvmlDeviceGetMigMode, unsigned int, "mig_current", "mig_pending")
+PAIR(nvmlDeviceGetPowerManagementLimitConstraints, unsigned int, "power_limit_min", "power_limit_max")
 PAIR(nvmlDeviceGetEccMode, nvmlEnableState_t, "ecc_current", "ecc_pending")
 
 /* ---- facts with arguments or structs ---- */
@@ -236,6 +239,13 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
 {
     if (sensor != NVML_TEMPERATURE_GPU) return NVML_ERROR_INVALID_ARGUMENT;
     return put_number(__func__, device, "temperature", out, sizeof *out);
+}
+
+nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, nvmlTemperatureThresholds_t which, unsigned int *out)
+{
+    static const char *const keys[] = { "temperature_shutdown", "temperature_slowdown" };
+    if (which > NVML_TEMPERATURE_THRESHOLD_SLOWDOWN) return NVML_ERROR_NOT_SUPPORTED;
+    return put_number(__func__, device, keys[which], out, sizeof *out);
 }
 
 static nvmlReturn_t clock_rate(const char *function, nvmlDevice_t device, const char *prefix, nvmlClockType_t type, unsigned int *out)
@@ -321,29 +331,7 @@ static nvmlReturn_t processes(const char *function, nvmlDevice_t device, const c
 PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, "compute_processes")
 PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v3, "graphics_processes")
 PROCESSES(nvmlDeviceGetMPSComputeRunningProcesses_v3, "mps_processes")
+PROCESSES(nvmlDeviceGetComputeRunningProcesses_v2, "compute_processes")
+PROCESSES(nvmlDeviceGetGraphicsRunningProcesses_v2, "graphics_processes")
 
-/* ---- MIG instances ---- */
-
-nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *out)
-{
-    ENTER_DEVICE(out);
-    *out = device->mig > 0;
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *out)
-{
-    ENTER_DEVICE(out);
-    if (device->mig || index >= MOST_MIG) return NVML_ERROR_INVALID_ARGUMENT;
-    if (!text_of(devices[device->gpu][1 + index].prefix, "uuid")) return NVML_ERROR_NOT_FOUND;
-    *out = &devices[device->gpu][1 + index];
-    return NVML_SUCCESS;
-}
-
-nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t device, nvmlDevice_t *out)
-{
-    ENTER_DEVICE(out);
-    if (!device->mig) return NVML_ERROR_INVALID_ARGUMENT;
-    *out = &devices[device->gpu][0];
-    return NVML_SUCCESS;
-}
+#include "nvml_counters.h"

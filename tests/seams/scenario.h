@@ -21,7 +21,7 @@
 
 struct line { char *key, *value; int met; };
 static struct line *lines;
-static size_t line_count;
+static size_t line_count, rule_count;
 
 static struct line *find(const char *format, ...)
 {
@@ -65,6 +65,7 @@ static void load_scenario(const char *variable)
         *equals = 0;
         lines = realloc(lines, (line_count + 1) * sizeof *lines);
         lines[line_count++] = (struct line){ strdup(text), strdup(equals + 1), 0 };
+        rule_count += !strncmp(text, "call.", 5);
     }
     free(text);
     fclose(file);
@@ -84,6 +85,7 @@ static int act(const char *function, int gpu)
     char name[96];
     struct line *line;
     char words[160], *rest, *word;
+    if (!rule_count) return HEALTHY;
     snprintf(name, sizeof name, "%s", function);
     char *suffix = strrchr(name, '_');
     if (suffix && suffix[1] == 'v') *suffix = 0;

@@ -42,7 +42,8 @@ class NvmlGpu:
     """One card; the defaults are a healthy, idle A100. None means that the card does not have it (NVML_ERROR_NOT_SUPPORTED).
 
     Memory is in bytes, power in milliwatts, temperature in degrees Celsius, clocks in MHz; a process is (pid, bytes | None for not known).
-    `address`, `uuid` and `minor` follow from the index where they are None. `facts` are further lines of the scenario, by the names in nvml.c.
+    `address`, `uuid` and `minor` follow from the index where they are None. Two values of clocks and links are now and at most; `nvlinks` has a
+    letter a link (1 up, 0 down); `pcie_replays` "5+" grows by one a look. `facts` are further lines of the scenario, by the names in nvml.c.
     """
 
     name: str | None = "NVIDIA A100-SXM4-80GB"
@@ -69,6 +70,21 @@ class NvmlGpu:
     temperature: int | None = 33
     power_usage: int | None = 61_000
     power_limit: int | None = 400_000
+    power_limit_default: int | None = 400_000
+    power_limits: tuple[int, int] | None = (100_000, 400_000)
+    temperature_slowdown: int | None = 89
+    temperature_shutdown: int | None = 92
+    pstate: int | None = 0
+    clock_sm: tuple[int, int] | None = (210, 1410)
+    clock_memory: tuple[int, int] | None = (1593, 1593)
+    sram: tuple[int, int] | None = (0, 0)
+    retired_pages: tuple[int, int, int] | None = None
+    pcie_replays: int | str | None = 0
+    recovery_action: int | None = 0
+    inforom_checksum: int | None = 0x5F3759DF
+    virtualization: int | None = 0
+    nvlinks: str | None = "1" * 12
+    fabric: tuple[int, int] | None = (0, 0)
     utilization: tuple[int, int] | None = (0, 0)
     compute_processes: Processes | None = ()
     graphics_processes: Processes | None = ()
@@ -83,6 +99,12 @@ class NvmlGpu:
         "remapped": ("remapped_corrected", "remapped_uncorrected", "remapped_pending", "remapped_failed"),
         "pcie_gen": ("pcie_gen", "pcie_gen_max"),
         "pcie_width": ("pcie_width", "pcie_width_max"),
+        "power_limits": ("power_limit_min", "power_limit_max"),
+        "clock_sm": ("clock_sm", "clock_max_sm"),
+        "clock_memory": ("clock_memory", "clock_max_memory"),
+        "sram": ("sram_uncorrected", "sram_threshold"),
+        "retired_pages": ("retired_single", "retired_double", "retired_pages_pending"),
+        "fabric": ("fabric_state", "fabric_status"),
         "utilization": ("utilization_gpu", "utilization_memory"),
         "ecc_corrected": ("ecc_corrected", "ecc_corrected_total"),
         "ecc_uncorrected": ("ecc_uncorrected", "ecc_uncorrected_total"),
@@ -133,7 +155,7 @@ class _Library:
         if len(self.cards) > MOST_GPUS:
             msg = f"at most {MOST_GPUS} GPUs"
             raise ValueError(msg)
-        source = (HERE / self.SOURCE).read_text()
+        source = "".join(path.read_text() for path in HERE.glob(f"{Path(self.SOURCE).stem}*.[ch]"))
         for call, act in self.calls.items():
             function = call.partition(".")[0]
             if function != "*" and not re.search(rf"\b{function}(_v\d)?\b", source):
@@ -169,10 +191,14 @@ class _Library:
 
 @dataclass(frozen=True, kw_only=True)
 class Nvml(_Library):
-    """Our libnvidia-ml.so.1; `cuda` is the CUDA that the driver serves ("" for no libcuda), `processes` their names by pid."""
+    """Our libnvidia-ml.so.1; `cuda` is the CUDA that the driver serves ("" for no libcuda), `processes` their names by pid.
+
+    `facts` are further lines of the scenario about the whole system: confidential, confidential_ready, ancestor, p2p.
+    """
 
     driver: str = "550.163.01"
     processes: Mapping[int, str] = field(default_factory=dict)
+    facts: Facts = field(default_factory=dict)
 
     SOURCE: ClassVar[str] = "nvml.c"
     SONAME: ClassVar[str] = "libnvidia-ml.so.1"
@@ -182,12 +208,16 @@ class Nvml(_Library):
         yield f"driver_version={self.driver}"
         yield f"nvml_version={self.cuda.partition('.')[0] or 12}.{self.driver}"
         yield from (f"process.{pid}={name}" for pid, name in self.processes.items())
+        yield from (f"{key}={value}" for key, value in self.facts.items())
         yield from super().lines()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cuda(_Library):
-    """Our libcuda.so.1; `gpus` may be those of an Nvml, and honours CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER. Contexts are refused."""
+    """Our libcuda.so.1; `gpus` may be those of an Nvml, and honours CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
+
+    It makes contexts and runs gpudoctor's own kernel; a card whose facts hold wrong_element gets that element wrong.
+    """
 
     SOURCE: ClassVar[str] = "cuda.c"
     SONAME: ClassVar[str] = "libcuda.so.1"
@@ -200,6 +230,11 @@ class Cuda(_Library):
             major, minor = card.compute_capability or (0, 0)
             # CUdevice_attribute in cuda.h: threads a block, warp, multiprocessors, compute mode, ECC, PCI bus, slot and domain, compute capability
             attributes = {1: 1024, 10: 32, 16: card.multiprocessors, 20: card.compute_mode or 0, 32: (card.ecc or (0,))[0]}
+            attributes |= {
+                36: (card.clock_memory or (0, 0))[1] * 1000,
+                37: 5120,
+                41: 1,
+            }  # memory clock in kHz, bus width, unified addressing
             for number, value in {**attributes, 33: bus, 34: slot, 50: domain, 75: major, 76: minor}.items():
                 yield f"gpu.{index}.attribute.{number}={value}"
 

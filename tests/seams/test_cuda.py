@@ -112,10 +112,28 @@ def test_hang_and_crash(fake_cuda: CudaEnviron, act: str) -> None:
             subprocess.run(command, env=environment, timeout=1, check=False)
 
 
-def test_refuses_contexts(fake_cuda: CudaEnviron) -> None:
-    code = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); p = ctypes.c_void_p(); print(c.cuCtxCreate_v2(ctypes.byref(p), 0, 0)); c.cuInit(0); print("
-    code += "c.cuCtxCreate_v2(ctypes.byref(p), 0, 0), c.cuGetExportTable(ctypes.byref(p), b'x' * 16), c.cuGetProcAddress(b'cuDeviceGetUuid', ctypes.byref(p), 12000, 0))"
-    assert run(code, fake_cuda()) == "3\n801 801 0\n"
+WORK = """
+import ctypes
+cuda, context, module, function, memory = ctypes.CDLL("libcuda.so.1"), *(ctypes.c_void_p() for _ in range(4))
+by, free, total = ctypes.byref, ctypes.c_size_t(), ctypes.c_size_t()
+print(cuda.cuMemGetInfo_v2(by(free), by(total)), cuda.cuInit(0), cuda.cuMemGetInfo_v2(by(free), by(total)))
+print(cuda.cuDevicePrimaryCtxRetain(by(context), 0), cuda.cuCtxSetCurrent(context), cuda.cuMemGetInfo_v2(by(free), by(total)), total.value - free.value >> 20)
+print(cuda.cuMemAlloc_v2(by(memory), ctypes.c_size_t(1 << 50)), cuda.cuMemAlloc_v2(by(memory), ctypes.c_size_t(4096)))
+print(cuda.cuMemsetD32_v2(memory, 7, ctypes.c_size_t(1025)), cuda.cuMemsetD32_v2(memory, 7, ctypes.c_size_t(1024)))
+print(cuda.cuModuleLoadData(by(module), b".entry another("), cuda.cuModuleLoadData(by(module), b".entry gpudoctor_mix("))
+print(cuda.cuModuleGetFunction(by(function), module, b"another"), cuda.cuMemFree_v2(memory), cuda.cuMemFree_v2(memory))
+print(cuda.cuDevicePrimaryCtxRelease_v2(0), cuda.cuDevicePrimaryCtxRelease_v2(0), cuda.cuCtxSynchronize())
+"""
+
+
+def test_a_context_and_its_memory(fake_cuda: CudaEnviron) -> None:
+    assert run(WORK, fake_cuda(gpus=[NvmlGpu(memory_used=1 << 30)])) == "3 0 201\n0 0 0 2040\n2 0\n1 0\n801 0\n500 0 1\n0 201 201\n"
+
+
+def test_refuses_what_cudart_would_do(fake_cuda: CudaEnviron) -> None:
+    code = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); p = ctypes.c_void_p(); print(c.cuGetExportTable(ctypes.byref(p), b'x' * 16)); c.cuInit(0); print("
+    code += "c.cuGetExportTable(ctypes.byref(p), b'x' * 16), c.cuGetProcAddress(b'cuDeviceGetUuid', ctypes.byref(p), 12000, 0))"
+    assert run(code, fake_cuda()) == "3\n801 0\n"
 
 
 @pytest.mark.debian

@@ -7,32 +7,12 @@ import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
+from gpudoctor_libcuda import failure, library, status
 
 del sys.path[0]
 
-NAME = "libcuda.so.1"
 # CUdevice_attribute of cuda.h
 MAJOR, MINOR = 75, 76
-
-
-def status(cuda, code):
-    """A CUresult by number, name and the driver's words."""
-    import ctypes
-
-    said = []
-    for function in ("cuGetErrorName", "cuGetErrorString"):
-        text = ctypes.c_char_p()
-        try:
-            getattr(cuda, function)(code, ctypes.byref(text))
-        except AttributeError:
-            pass
-        said.append(answer.readable(text.value) if text.value else "")
-    return {"type": "status", "code": code, "name": said[0] or "CUresult %d" % code, "text": said[1]}
-
-
-def failure(cuda, function, code):
-    said = status(cuda, code)
-    return answer.missing("failed", "%s answered %d (%s)" % (function, code, said["name"]))
 
 
 def call(cuda, names, *arguments):
@@ -78,20 +58,6 @@ def device(cuda, ordinal):
     answer.say({"type": "cuda-device", "ordinal": ordinal, "compute_capability": capability or "%d.%d" % (major.value, minor.value)})
 
 
-def library():
-    """The loaded library, or None where the answer is already that there is none."""
-    answer.mark("dlopen " + NAME)
-    try:
-        import ctypes
-
-        return ctypes.CDLL(NAME)
-    except ImportError as error:
-        answer.say({"type": "unable", "reason": "the interpreter has no ctypes (%s)" % error})
-    except OSError as error:
-        answer.say(answer.not_loaded(NAME, str(error)))
-    return None
-
-
 def main():
     cuda = library()
     if cuda is None:
@@ -125,4 +91,4 @@ def main():
 
 main()
 answer.say({"type": "done"})
-answer.flush()
+answer.leave()

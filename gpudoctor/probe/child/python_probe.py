@@ -59,4 +59,4 @@ def facts():
 
 
 answer.say(facts())
-answer.flush()
+answer.leave()

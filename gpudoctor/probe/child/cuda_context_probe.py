@@ -1,0 +1,149 @@
+"""Runs a small kernel of our own on one CUDA device and checks it: makes a context, takes memory, computes, gives everything back.
+
+Runs under the target interpreter with -I -S; --device names the CUDA ordinal. For Python 3.4 to 3.14, standard library only.
+A mark stands before each call and its answer behind it, so that a hang or a crash has a name.
+"""
+
+import sys
+import time
+
+sys.path.insert(0, __file__.rpartition("/")[0])
+import gpudoctor_answer as answer
+import gpudoctor_kernel as kernel
+import gpudoctor_libcuda as libcuda
+
+del sys.path[0]
+
+ELEMENTS, BLOCK = 8192, 128
+MEMORY = 16 << 20  # several of the pages in which a driver hands out memory; the kernel needs the beginning
+NEVER = 0xA5A5A5A5  # in memory before the kernel runs, so that an earlier run's results are not taken for its own
+
+# CUdevice_attribute of cuda.h
+NUMBERS = (("multiprocessors", 16), ("memory_clock", 36), ("memory_bus_width", 37))
+FLAGS = (("integrated", 18), ("ecc_enabled", 32), ("unified_addressing", 41))
+COMPUTE_MODE, BUS, SLOT, DOMAIN, MAJOR, MINOR = 20, 33, 34, 50, 75, 76
+COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
+
+
+class Refused(Exception):  # noqa: N818 -- an answer, not an error
+    """A call failed; the argument is the missing value that says so."""
+
+
+class Driver(object):
+    """The library; calling this calls a function by its name in the documentation, and raises Refused where that fails."""
+
+    def __init__(self, cuda, ordinal):
+        self.cuda = cuda
+        self.ordinal = ordinal
+
+    def __call__(self, name, *arguments, **names):
+        answer.mark("%s %d" % (name, self.ordinal))
+        function = getattr(self.cuda, names.get("symbol", name), None)
+        if function is None:
+            raise Refused(answer.missing("unsupported", "the library has no %s" % name))
+        began = time.time()
+        code = function(*arguments)
+        took = max(0, int((time.time() - began) * 1000))
+        answer.say({"type": "cuda-call", "call": name, "status": libcuda.status(self.cuda, code), "milliseconds": took})
+        if code:
+            raise Refused(libcuda.failure(self.cuda, name, code))
+
+    def attribute(self, number, device):
+        import ctypes
+
+        value = ctypes.c_int()
+        answer.mark("cuDeviceGetAttribute %d" % self.ordinal)
+        code = self.cuda.cuDeviceGetAttribute(ctypes.byref(value), number, device)
+        return libcuda.failure(self.cuda, "cuDeviceGetAttribute", code) if code else value.value
+
+
+def tell(**facts):
+    answer.say(dict(facts, type="cuda-context"))
+
+
+def describe(driver, device):
+    """The device's attributes; one that fails costs its own field."""
+
+    def made(numbers, convert):
+        values = [driver.attribute(number, device) for number in numbers]
+        return next((value for value in values if isinstance(value, dict)), None) or convert(*values)
+
+    tell(**{field: made((number,), int) for field, number in NUMBERS})
+    tell(**{field: made((number,), bool) for field, number in FLAGS})
+    tell(
+        compute_mode=made((COMPUTE_MODE,), lambda mode: COMPUTE_MODES.get(mode, "mode %d" % mode)),
+        compute_capability=made((MAJOR, MINOR), lambda major, minor: "%d.%d" % (major, minor)),
+        pci_address=made((DOMAIN, BUS, SLOT), lambda domain, bus, slot: "%04x:%02x:%02x.0" % (domain, bus, slot)),
+    )
+
+
+def memory(driver, field):
+    import ctypes
+
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    driver("cuMemGetInfo", ctypes.byref(free), ctypes.byref(total), symbol="cuMemGetInfo_v2")
+    tell(memory_total=total.value, **{field: free.value})
+
+
+def check(results, seed):
+    """Compare every element; what fails after this does not undo it."""
+    wrong = [index for index in range(ELEMENTS) if results[index] != kernel.mix(seed + index)]
+    first = answer.missing("absent", "every element is right")
+    if wrong:
+        first = "element %d is 0x%08x and should be 0x%08x" % (wrong[0], results[wrong[0]], kernel.mix(seed + wrong[0]))
+    tell(elements=ELEMENTS, wrong=len(wrong), first_wrong=first, kernel_right=not wrong)
+
+
+def compute(driver, seed):
+    """Run the kernel in the current context."""
+    import ctypes
+
+    by = ctypes.byref
+    module, function, results = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint64()
+    driver("cuModuleLoadData", by(module), ctypes.c_char_p(kernel.PTX))
+    driver("cuModuleGetFunction", by(function), module, ctypes.c_char_p(kernel.NAME))
+    driver("cuMemAlloc", by(results), ctypes.c_size_t(MEMORY), symbol="cuMemAlloc_v2")
+    tell(memory_allocated=MEMORY)
+    memory(driver, "memory_free_meanwhile")
+    driver("cuMemsetD32", results, ctypes.c_uint(NEVER), ctypes.c_size_t(MEMORY // 4), symbol="cuMemsetD32_v2")
+    values = (results, ctypes.c_uint(ELEMENTS), ctypes.c_uint(seed))
+    pointers = (ctypes.c_void_p * 3)(*[ctypes.cast(by(value), ctypes.c_void_p) for value in values])
+    driver("cuLaunchKernel", function, ELEMENTS // BLOCK, 1, 1, BLOCK, 1, 1, 0, None, pointers, None)
+    driver("cuCtxSynchronize")
+    back = (ctypes.c_uint32 * ELEMENTS)()
+    driver("cuMemcpyDtoH", back, results, ctypes.c_size_t(ctypes.sizeof(back)), symbol="cuMemcpyDtoH_v2")
+    check(back, seed)
+    driver("cuMemFree", results, symbol="cuMemFree_v2")
+    driver("cuModuleUnload", module)
+
+
+def run(driver, seed):
+    import ctypes
+
+    device, context = ctypes.c_int(), ctypes.c_void_p()
+    driver("cuInit", 0)
+    driver("cuDeviceGet", ctypes.byref(device), driver.ordinal)
+    describe(driver, device)
+    driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)  # the context that frameworks use
+    driver("cuCtxSetCurrent", context)
+    memory(driver, "memory_free")
+    compute(driver, seed)
+    memory(driver, "memory_free_after")
+    release = "cuDevicePrimaryCtxRelease"
+    driver(release, device, symbol=release + "_v2" if hasattr(driver.cuda, release + "_v2") else release)
+
+
+def main():
+    cuda = libcuda.library()
+    if cuda is None:
+        return
+    driver = Driver(cuda, int(sys.argv[sys.argv.index("--device") + 1]))
+    try:
+        run(driver, int(time.time()) & kernel.MASK)
+    except Refused as refusal:
+        tell(refused=refusal.args[0])
+
+
+main()
+answer.say({"type": "done"})
+answer.leave()

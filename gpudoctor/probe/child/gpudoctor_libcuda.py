@@ -1,0 +1,40 @@
+"""What the scripts that ask libcuda share: loading it, and a CUresult by number, name and the driver's words. For Python 3.4 to 3.14."""
+
+import gpudoctor_answer as answer
+
+NAME = "libcuda.so.1"
+
+
+def library():
+    """The loaded library, or None where the answer is already that there is none."""
+    answer.mark("dlopen " + NAME)
+    try:
+        import ctypes
+
+        return ctypes.CDLL(NAME)
+    except ImportError as error:
+        answer.say({"type": "unable", "reason": "the interpreter has no ctypes (%s)" % error})
+    except OSError as error:
+        answer.say(answer.not_loaded(NAME, str(error)))
+    return None
+
+
+def status(cuda, code):
+    """A CUresult by number, name and the driver's words."""
+    import ctypes
+
+    said = []
+    for function in ("cuGetErrorName", "cuGetErrorString"):
+        text = ctypes.c_char_p()
+        try:
+            getattr(cuda, function)(code, ctypes.byref(text))
+        except AttributeError:
+            pass
+        said.append(answer.readable(text.value) if text.value else "")
+    return {"type": "status", "code": code, "name": said[0] or "CUresult %d" % code, "text": said[1]}
+
+
+def failure(cuda, function, code):
+    """A failed call as a missing value."""
+    said = status(cuda, code)
+    return answer.missing("failed", "%s answered %d (%s)" % (function, code, said["name"]))

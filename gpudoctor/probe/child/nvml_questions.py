@@ -1,0 +1,150 @@
+"""What the NVML probe asks of each GPU, by which function, and how it reads the answers."""
+
+import gpudoctor_answer as answer
+
+# nvml.h: nvmlComputeMode_t, nvmlGpuVirtualizationMode_t, NVML_GPU_FABRIC_STATE_*, nvmlDeviceGpuRecoveryAction_t,
+# nvmlGpuTopologyLevel_t, nvmlGpuP2PStatus_t
+COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
+VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
+FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
+RECOVERY_ACTIONS = {
+    0: "none", 1: "reset", 2: "reboot", 3: "drain-p2p", 4: "drain-and-reset", 5: "recover-imex-domain", 6: "bus-reset", 7: "system-reboot",
+}  # fmt: skip
+ANCESTORS = {0: "internal", 10: "single-switch", 20: "multiple-switches", 30: "host-bridge", 40: "numa-node", 50: "system"}
+P2P = {0: "ok", 1: "chipset-not-supported", 2: "gpu-not-supported", 3: "topology-not-supported", 4: "disabled", 5: "not-supported"}
+GPU_CORE, SHUTDOWN, SLOWDOWN, SM, MEMORY = 0, 0, 1, 1, 2
+MEMORY_2 = 0x2000028  # nvmlMemory_v2, which counts what the driver reserves apart, as nvidia-smi does
+
+
+class Into:
+    """Stands for a struct of the binding's that the function fills."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+def word(words):
+    """Reads a number as its word; one that is newer than this table keeps its number."""
+    return lambda value: (words.get(value, "code %d" % value),)
+
+
+def text(value):
+    return (answer.readable(value),)
+
+
+def number(value):
+    return (int(value),)
+
+
+def truth(value):
+    return (bool(value),)
+
+
+def both(value):
+    return bool(value[0]), bool(value[1])
+
+
+def memory(value):
+    return value.total, value.free, value.used
+
+
+def processes(value):
+    unknown = answer.missing("unsupported", "the driver does not say how much memory this process uses")
+    return (
+        [{"type": "gpu-process", "pid": one.pid, "memory": unknown if one.usedGpuMemory is None else one.usedGpuMemory} for one in value],
+    )
+
+
+def remapped(value):
+    correctable, uncorrectable, pending, failed = value
+    rows = {"correctable": correctable, "uncorrectable": uncorrectable, "pending": bool(pending), "failed": bool(failed)}
+    return (dict(rows, type="remapped-rows"),)
+
+
+def sram(value):
+    uncorrected = value.aggregateUncParity + value.aggregateUncSecDed
+    return ({"type": "sram", "uncorrected_total": uncorrected, "threshold_exceeded": bool(value.bThresholdExceeded)},)
+
+
+def fabric(value):
+    (state,) = word(FABRIC_STATES)(value.state)
+    health = getattr(value, "healthMask", answer.missing("unsupported", "this driver's fabric state has no health"))
+    return ({"type": "fabric", "state": state, "status": value.status, "clique": value.cliqueId, "health": health},)
+
+
+def licences(value):
+    wanted = value.gridLicensableFeatures[: value.licensableFeaturesCount] if value.isGridLicenseSupported else ()
+    return (
+        [
+            {
+                "type": "licence",
+                "product": answer.readable(one.productName),
+                "enabled": bool(one.featureEnabled),
+                "licensed": bool(one.featureState),
+            }
+            for one in wanted
+        ],
+    )
+
+
+# fields, functions of which the first that the driver has is asked (with what beside the GPU), and how to read the answer.
+# Processes come first, so that nothing that we start later is counted.
+QUESTIONS = (
+    (("compute_processes",), (("nvmlDeviceGetComputeRunningProcesses_v3",), ("nvmlDeviceGetComputeRunningProcesses_v2",)), processes),
+    (("graphics_processes",), (("nvmlDeviceGetGraphicsRunningProcesses_v3",), ("nvmlDeviceGetGraphicsRunningProcesses_v2",)), processes),
+    (("address",), (("nvmlDeviceGetPciInfo_v3",), ("nvmlDeviceGetPciInfo",)), lambda value: text(value.busId)),
+    (("uuid",), (("nvmlDeviceGetUUID",),), text),
+    (("name",), (("nvmlDeviceGetName",),), text),
+    (("minor",), (("nvmlDeviceGetMinorNumber",),), number),
+    (("compute_capability",), (("nvmlDeviceGetCudaComputeCapability",),), lambda value: ("%d.%d" % tuple(value),)),
+    (("memory_total", "memory_free", "memory_used"), (("nvmlDeviceGetMemoryInfo", MEMORY_2), ("nvmlDeviceGetMemoryInfo",)), memory),
+    (("mig_enabled", "mig_pending"), (("nvmlDeviceGetMigMode",),), both),
+    (("ecc_enabled", "ecc_pending"), (("nvmlDeviceGetEccMode",),), both),
+    (("sram",), (("nvmlDeviceGetSramEccErrorStatus", Into("c_nvmlEccSramErrorStatus_v1_t")),), sram),
+    (("remapped_rows",), (("nvmlDeviceGetRemappedRows",),), remapped),
+    (("inforom_checksum",), (("nvmlDeviceGetInforomConfigurationChecksum",),), number),
+    (("compute_mode",), (("nvmlDeviceGetComputeMode",),), word(COMPUTE_MODES)),
+    (("persistence",), (("nvmlDeviceGetPersistenceMode",),), truth),
+    (("virtualization",), (("nvmlDeviceGetVirtualizationMode",),), word(VIRTUALIZATION)),
+    (("link_generation",), (("nvmlDeviceGetCurrPcieLinkGeneration",),), number),
+    (("link_generation_max",), (("nvmlDeviceGetMaxPcieLinkGeneration",),), number),
+    (("link_width",), (("nvmlDeviceGetCurrPcieLinkWidth",),), number),
+    (("link_width_max",), (("nvmlDeviceGetMaxPcieLinkWidth",),), number),
+    (
+        ("clocks_event_reasons",),
+        (("nvmlDeviceGetCurrentClocksEventReasons",), ("nvmlDeviceGetCurrentClocksThrottleReasons",)),  # renamed in 535
+        number,
+    ),
+    (("performance_state",), (("nvmlDeviceGetPerformanceState",),), number),
+    (("utilization",), (("nvmlDeviceGetUtilizationRates",),), lambda value: number(value.gpu)),
+    (("clock_sm",), (("nvmlDeviceGetClockInfo", SM),), number),
+    (("clock_sm_max",), (("nvmlDeviceGetMaxClockInfo", SM),), number),
+    (("clock_memory",), (("nvmlDeviceGetClockInfo", MEMORY),), number),
+    (("clock_memory_max",), (("nvmlDeviceGetMaxClockInfo", MEMORY),), number),
+    (("temperature",), (("nvmlDeviceGetTemperature", GPU_CORE),), number),
+    (("temperature_slowdown",), (("nvmlDeviceGetTemperatureThreshold", SLOWDOWN),), number),
+    (("temperature_shutdown",), (("nvmlDeviceGetTemperatureThreshold", SHUTDOWN),), number),
+    (("power",), (("nvmlDeviceGetPowerUsage",),), number),
+    (("power_limit",), (("nvmlDeviceGetEnforcedPowerLimit",),), number),
+    (("power_limit_default",), (("nvmlDeviceGetPowerManagementDefaultLimit",),), number),
+    (("power_limit_min", "power_limit_max"), (("nvmlDeviceGetPowerManagementLimitConstraints",),), tuple),
+    (
+        ("fabric",),
+        (
+            ("nvmlDeviceGetGpuFabricInfoV", Into("c_nvmlGpuFabricInfoV_t")),
+            ("nvmlDeviceGetGpuFabricInfo", Into("c_nvmlGpuFabricInfo_t")),
+        ),
+        fabric,
+    ),
+)
+# asked of a virtual GPU only
+LICENCES = (("nvmlDeviceGetGridLicensableFeatures_v4",),)
+# asked of each MIG instance
+MIG_QUESTIONS = (
+    (("uuid",), (("nvmlDeviceGetUUID",),), text),
+    (("name",), (("nvmlDeviceGetName",),), text),
+    (("memory_total", "memory_free", "memory_used"), (("nvmlDeviceGetMemoryInfo", MEMORY_2), ("nvmlDeviceGetMemoryInfo",)), memory),
+    (("gpu_instance",), (("nvmlDeviceGetGpuInstanceId",),), number),
+    (("compute_instance",), (("nvmlDeviceGetComputeInstanceId",),), number),
+    (("compute_processes",), (("nvmlDeviceGetComputeRunningProcesses_v3",), ("nvmlDeviceGetComputeRunningProcesses_v2",)), processes),
+)

@@ -1,0 +1,100 @@
+"""The files of the CUDA driver's library on disk: where drivers, toolkits and images put them, and where the loader is told to look."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, CudaFile, CudaFiles, Fact, KernelDriver, Missing, readable
+
+USUAL = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/lib/i386-linux-gnu",
+    "/usr/lib32",
+    "/usr/lib/wsl/lib",
+    "/usr/lib/aarch64-linux-gnu/tegra",
+    "/usr/lib/aarch64-linux-gnu/nvidia",
+    "/usr/local/nvidia/lib64",  # where images of NVIDIA's and Google's GKE expect the host's driver
+    "/usr/local/nvidia/lib",
+    "/run/opengl-driver/lib",  # NixOS
+    "/usr/local/cuda/compat",
+    "/usr/local/cuda/lib64/stubs",
+)
+"""Beside the folders that the loader is told of."""
+PTX_COMPILER = "libnvidia-ptxjitcompiler.so.1"
+MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+"""e_machine of elf.h."""
+HEADER = 20
+"""Bytes of an ELF file up to the end of e_machine."""
+
+
+def cuda_files(root: str, environ: Mapping[str, str], kernel_driver: KernelDriver | Missing) -> CudaFiles:
+    """The files below `root`; of a loaded driver also the library that lacks its usual link."""
+    told = tuple(dict.fromkeys([*_listed(environ), *_configured(root)]))
+    version = kernel_driver.version if isinstance(kernel_driver, KernelDriver) else kernel_driver
+    names = ("libcuda.so.1", "libcuda.so", *((f"libcuda.so.{version.value}",) if isinstance(version, Fact) else ()))
+    folders = tuple(dict.fromkeys((*told, *USUAL)))
+    return CudaFiles(
+        libcuda=tuple(_first(root, folders, names)),
+        ptx_compiler=tuple(_first(root, folders, (PTX_COMPILER,))),
+        loader_folders=tuple(readable(folder) for folder in told),
+    )
+
+
+def _listed(environ: Mapping[str, str]) -> Iterator[str]:
+    for folder in environ.get("LD_LIBRARY_PATH", "").split(":"):
+        if os.path.isabs(folder):
+            yield os.path.normpath(folder)
+
+
+def _configured(root: str) -> Iterator[str]:
+    """The folders in /etc/ld.so.conf and what it includes, mostly every file of ld.so.conf.d."""
+    parts = files.names(files.under(root, "/etc/ld.so.conf.d"))
+    names = [] if isinstance(parts, Missing) else [f"/etc/ld.so.conf.d/{name}" for name in parts if name.endswith(".conf")]
+    for path in (*names, "/etc/ld.so.conf"):
+        text = files.read(files.under(root, path))
+        for line in () if isinstance(text, Missing) else text.splitlines():
+            folder = line.partition("#")[0].strip()
+            if os.path.isabs(folder):
+                yield os.path.normpath(folder)
+
+
+def _first(root: str, folders: tuple[str, ...], names: tuple[str, ...]) -> Iterator[CudaFile]:
+    """In each folder the first of `names` that is there."""
+    for folder in folders:
+        found = (file for name in names if (file := _file(root, os.path.join(folder, name))) is not None)
+        yield from list(found)[:1]
+
+
+def _file(root: str, path: str) -> CudaFile | None:
+    place = files.under(root, path)
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        reason = files.missing(path, error)
+        return CudaFile(readable(path), real=reason, bits=reason, machine=reason)
+    try:
+        head = os.read(descriptor, HEADER) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+    except OSError:
+        head = b""
+    finally:
+        os.close(descriptor)
+    bits, machine = _elf(head, path)
+    top = os.path.realpath(root).rstrip("/")
+    return CudaFile(readable(path), real=readable(os.path.realpath(place).removeprefix(top)), bits=bits, machine=machine)
+
+
+def _elf(head: bytes, path: str) -> tuple[int | Missing, str | Missing]:
+    """Class and machine of an ELF header."""
+    if len(head) < HEADER or head[:4] != b"\x7fELF" or head[4] not in {1, 2}:
+        none = Missing(Cause.ABSENT, f"{readable(path)} does not begin as an ELF file does")
+        return none, none
+    number = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
+    return 32 * head[4], MACHINES.get(number, f"machine {number}")

@@ -1,0 +1,51 @@
+"""Where the two libraries lie through which programs reach the driver: mounted by a runtime, on disk, in the loader's cache."""
+
+from __future__ import annotations
+
+import os
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, DriverFile, LoaderCache, Missing, readable
+
+SONAMES = ("libcuda.so.1", "libnvidia-ml.so.1")
+STEMS = ("libcuda.so", "libnvidia-ml.so")
+CACHE = "/etc/ld.so.cache"
+MAGICS = ("glibc-ld.so.cache", "ld.so-1.7.0")
+"""How the file begins: since glibc 2.32 in the new form alone, before that with the old one in front."""
+
+
+def release(name: str) -> str | Missing:
+    """The driver release that a file's name ends with: libcuda.so.550.163.01."""
+    tail = os.path.basename(name).partition(".so.")[2]
+    if "." in tail and tail.replace(".", "").isdecimal():
+        return tail
+    return Missing(Cause.ABSENT, f"the name {readable(os.path.basename(name))} ends with no driver release")
+
+
+def mounted(mounts: str | Missing) -> tuple[DriverFile, ...] | Missing:
+    """The libraries that are mount points of their own in the text of /proc/self/mountinfo (proc_pid_mountinfo(5))."""
+    if isinstance(mounts, Missing):
+        return mounts
+    found = []
+    for line in mounts.splitlines():
+        fields = line.split(" ", 5)
+        if len(fields) > 5 and os.path.basename(fields[4]).startswith(STEMS):
+            own = release(fields[4])
+            found.append(DriverFile(fields[4], own if isinstance(own, str) else release(fields[3])))
+    return tuple(found)
+
+
+def cached(root: str) -> LoaderCache | Missing:
+    """What the loader's cache says of them. Its strings are whole paths that end with the name asked for."""
+    text = files.read(files.under(root, CACHE), 8 << 20)
+    if isinstance(text, Missing):
+        return text
+    if not text.startswith(MAGICS):
+        return Missing(Cause.FAILED, f"{CACHE} is not in a form that we know")
+    paths: dict[str, None] = {}
+    for name in SONAMES:
+        at = text.find(f"/{name}\0")
+        while at >= 0:
+            paths[text[text.rfind("\0", 0, at) + 1 : at] + f"/{name}"] = None
+            at = text.find(f"/{name}\0", at + 1)
+    return LoaderCache(tuple(paths))

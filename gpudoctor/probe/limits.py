@@ -1,0 +1,42 @@
+"""What the examined process may use: locked memory, open files, shared memory."""
+
+from __future__ import annotations
+
+import os
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Limits, Missing, SharedMemory
+from gpudoctor.snapshot.surroundings import Limit
+
+PATH = "/proc/self/limits"
+SHARED = "/dev/shm"  # noqa: S108 -- looked at, not written to
+
+
+def limits(root: str) -> Limits:
+    """The section; each field for itself."""
+    text = files.read(files.under(root, PATH), 8192)
+    return Limits(_soft(text, "Max locked memory"), _soft(text, "Max open files"), _shared_memory(root))
+
+
+def _soft(text: str | Missing, name: str) -> Limit | Missing:
+    """The first figure after the name, as proc_pid_limits(5) has it."""
+    if isinstance(text, Missing):
+        return text
+    words = next((line[len(name) :].split() for line in text.splitlines() if line.startswith(name)), [])
+    if words[:1] == ["unlimited"]:
+        return "unlimited"
+    return files.whole_number(words[0], PATH) if words else Missing(Cause.ABSENT, f"{PATH} has no line {name}")
+
+
+def _shared_memory(root: str) -> SharedMemory | Missing:
+    try:
+        status = os.statvfs(files.under(root, SHARED))
+    except OSError as error:
+        return files.missing(SHARED, error)
+    kind: str | Missing = Missing(Cause.ABSENT, f"{SHARED} is no mount of its own")
+    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
+    for line in mounts.splitlines() if isinstance(mounts, str) else ():
+        fields = line.split(" ")
+        if len(fields) > 5 and fields[4] == SHARED and "-" in fields[5:-1]:
+            kind = fields[fields.index("-", 5) + 1]
+    return SharedMemory(status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize, kind)

@@ -1,0 +1,88 @@
+"""The job that we run in, what its scheduler allotted to it, and the folder of the CUDA Multi-Process Service."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Allocation, Cause, Missing, Mps, readable
+
+JOBS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
+SLURM = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
+"""The ids of the step's, or the job's, GPUs on this node; Slurm sets neither where there are none."""
+NO_FILES = "NoDevFiles"
+"""What older Slurm sets CUDA_VISIBLE_DEVICES to in a job without GPU."""
+CONSTRAINED = ("/slurm", "/job_", "pbs_jobs", "pbspro", "/lsf/", "kubepods")
+"""What the control group of a job is called."""
+PIPES = "CUDA_MPS_PIPE_DIRECTORY"
+DEFAULT_PIPES = "/tmp/nvidia-mps"  # noqa: S108 -- looked at, not written to
+
+
+def allocation(root: str, environ: Mapping[str, str]) -> Allocation | Missing:
+    """The section; absent outside a job."""
+    job = next(((variable, name) for variable, name in JOBS if environ.get(variable)), None)
+    if job is None:
+        return Missing(Cause.ABSENT, f"none of {', '.join(variable for variable, _ in JOBS)} is set")
+    gpus, where = _ALLOTTED[job[1]](root, environ)
+    groups = files.read(files.under(root, "/proc/self/cgroup"))
+    constrained = groups if isinstance(groups, Missing) else any(word in groups for word in CONSTRAINED)
+    return Allocation(job[1], f"environment variable {job[0]}", gpus, where, constrained)
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(readable(part.strip()) for part in text.split(",") if part.strip())
+
+
+Allotted = tuple[tuple[str, ...] | Missing, str]
+
+
+def _slurm(_root: str, environ: Mapping[str, str]) -> Allotted:
+    for variable in SLURM:
+        if environ.get(variable):
+            return _list(environ[variable]), variable
+    count = environ.get("SLURM_GPUS_ON_NODE", "")
+    if count.isascii() and count.isdecimal() and len(count) < 4:
+        return tuple(str(number) for number in range(int(count))), "SLURM_GPUS_ON_NODE"
+    if environ.get("CUDA_VISIBLE_DEVICES") == NO_FILES:
+        return (), f"CUDA_VISIBLE_DEVICES={NO_FILES}"
+    asked = next((name for name in ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK") if environ.get(name)), "")
+    if asked:  # in the shell of salloc no step runs yet that could be given what the job has
+        return Missing(Cause.NOT_STATED, f"{asked}={readable(environ[asked])} says what was asked for, not what was given"), asked
+    return (), f"neither {' nor '.join(SLURM)} is set"
+
+
+def _pbs(root: str, environ: Mapping[str, str]) -> Allotted:
+    """Torque and some sites write a file with one line a GPU; others only set CUDA_VISIBLE_DEVICES."""
+    path = environ.get("PBS_GPUFILE", "")
+    text = files.read(files.under(root, path), 65536) if path.startswith("/") else Missing(Cause.ABSENT, "")
+    if isinstance(text, str):
+        return tuple(line.strip() for line in text.splitlines() if line.strip()), "PBS_GPUFILE"
+    return _masked(root, environ)
+
+
+def _masked(_root: str, environ: Mapping[str, str]) -> Allotted:
+    value = environ.get("CUDA_VISIBLE_DEVICES")
+    if value is None:
+        return Missing(Cause.NOT_STATED, "this scheduler says what it allotted only in CUDA_VISIBLE_DEVICES, which is not set"), ""
+    return () if value == NO_FILES else _list(value), "CUDA_VISIBLE_DEVICES"
+
+
+def _kubernetes(_root: str, environ: Mapping[str, str]) -> Allotted:
+    """The device plugin names the GPUs; "all" and "void" are what images and the Container Device Interface set."""
+    value = environ.get("NVIDIA_VISIBLE_DEVICES", "")
+    if value in {"", "all", "none", "void"}:
+        return Missing(Cause.NOT_STATED, f"NVIDIA_VISIBLE_DEVICES={value or '(not set)'} names no GPU"), "NVIDIA_VISIBLE_DEVICES"
+    return _list(value), "NVIDIA_VISIBLE_DEVICES"
+
+
+_ALLOTTED = {"Slurm": _slurm, "PBS": _pbs, "LSF": _masked, "Kubernetes": _kubernetes}
+
+
+def mps(root: str, environ: Mapping[str, str]) -> Mps | Missing:
+    """The folder with the pipes of the MPS control daemon; absent where there is none."""
+    named = environ.get(PIPES, "")
+    path = named if named.startswith("/") else DEFAULT_PIPES
+    if not os.path.isdir(files.under(root, path)):
+        return Missing(Cause.ABSENT, f"{readable(path)} is no folder")
+    return Mps(readable(path), PIPES if path == named else "default", os.path.exists(files.under(root, f"{path}/control")))

@@ -1,0 +1,34 @@
+"""Everything around the examined processes that is not hardware, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpudoctor.probe.container_tools import container_tools
+from gpudoctor.probe.driver_files import cached
+from gpudoctor.probe.limits import limits
+from gpudoctor.probe.scheduler import allocation, mps
+from gpudoctor.snapshot import Cause, Host, Missing, Platform, Snapshot, Wsl
+
+
+def with_surroundings(seen: Snapshot, root: str, environ: Mapping[str, str]) -> Snapshot:
+    """`seen`, whose host is known, with the sections on loader cache, limits, scheduler, MPS, WSL and container tools."""
+    return msgspec.structs.replace(
+        seen,
+        container_tools=container_tools(root),
+        loader_cache=cached(root),
+        limits=limits(root),
+        allocation=allocation(root, environ),
+        mps=mps(root, environ),
+        wsl=_wsl(root, seen.host),
+    )
+
+
+def _wsl(root: str, host: Host | Missing) -> Wsl | Missing:
+    if isinstance(host, Missing) or host.platform != Platform.WSL2:
+        return Missing(Cause.ABSENT, "this is not WSL 2")
+    from gpudoctor.probe.wsl import wsl  # noqa: PLC0415 -- most machines are none
+
+    return wsl(root)

@@ -1,0 +1,187 @@
+"""What NVML is asked beyond the first facts: health, limits, links, MIG instances, topology; what old drivers lack costs one field."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from gpudoctor.snapshot import Cause, Fabric, Licence, Missing, Nvml, NvmlGpu, RetiredPages, Sram
+from tests.probe.places import Options, look
+from tests.seams import Mig
+from tests.seams import Nvml as Library
+from tests.seams import NvmlGpu as Card
+
+Shims = Callable[..., dict[str, str]]
+NAMED = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetFieldValues")
+
+
+@pytest.fixture
+def ask(shim_environment: Shims) -> Callable[..., Nvml]:
+    def asked(library: Library) -> Nvml:
+        nvml = look(Options(python=sys.executable), shim_environment(library))[0].nvml
+        assert isinstance(nvml, Nvml), nvml
+        return nvml
+
+    return asked
+
+
+@pytest.fixture
+def card(ask: Callable[..., Nvml]) -> Callable[..., NvmlGpu]:
+    def asked(one: Card, **changes: object) -> NvmlGpu:
+        nvml = ask(Library(gpus=[one], **changes))  # type: ignore[arg-type]
+        assert isinstance(nvml.gpus, tuple)
+        return nvml.gpus[0]
+
+    return asked
+
+
+Ask = Callable[..., Nvml]
+AskCard = Callable[..., NvmlGpu]
+
+
+def test_health_counters(card: AskCard) -> None:
+    gpu = card(
+        Card(ecc_corrected=7, ecc_uncorrected=2, ecc=(1, 0), retired_pages=(3, 1, 1), sram=(5, 1), pcie_replays="9+", recovery_action=4)
+    )
+    assert (gpu.ecc_corrected, gpu.ecc_uncorrected, gpu.ecc_corrected_total, gpu.ecc_uncorrected_total) == (7, 2, 7, 2)
+    assert (gpu.ecc_enabled, gpu.ecc_pending) == (True, False)
+    assert gpu.retired_pages == RetiredPages(single_bit=3, double_bit=1, pending=True)
+    assert gpu.sram == Sram(uncorrected_total=5, threshold_exceeded=True)
+    assert (gpu.pcie_replays, gpu.pcie_replays_later) == (9, 10)
+    assert (gpu.recovery_action, gpu.alarms) == ("drain-and-reset", ())
+
+
+def test_limits_and_clocks(card: AskCard) -> None:
+    gpu = card(Card(power_limit=300_000, utilization=(93, 40), pstate=2))
+    assert (gpu.power_limit, gpu.power_limit_default, gpu.power_limit_min, gpu.power_limit_max) == (300_000, 400_000, 100_000, 400_000)
+    assert (gpu.temperature, gpu.temperature_slowdown, gpu.temperature_shutdown) == (33, 89, 92)
+    assert (gpu.clock_sm, gpu.clock_sm_max, gpu.clock_memory, gpu.clock_memory_max) == (210, 1410, 1593, 1593)
+    assert (gpu.utilization, gpu.performance_state) == (93, 2)
+
+
+@pytest.mark.parametrize(
+    ("code", "call"), [(8, "nvmlDeviceGetPowerUsage"), (14, "nvmlDeviceGetInforomConfigurationChecksum"), (16, "nvmlDeviceGetName")]
+)
+def test_an_answer_that_tells_of_the_gpu_is_kept_by_its_number(ask: Ask, code: int, call: str) -> None:
+    nvml = ask(Library(gpus=2, calls={f"{call}.1": f"return {code}"}))
+    assert isinstance(nvml.gpus, tuple)
+    healthy, ill = (gpu.alarms for gpu in nvml.gpus)
+    assert healthy == ()
+    assert isinstance(ill, tuple)
+    assert [(alarm.code, alarm.text.partition(":")[0]) for alarm in ill] == [(code, call)]
+
+
+def test_a_gpu_that_cannot_be_opened_says_why(card: AskCard) -> None:
+    gpu = card(Card(), calls={"nvmlDeviceGetHandleByIndex": "return 8"})
+    assert isinstance(gpu.address, Missing)
+    assert isinstance(gpu.nvlinks, Missing)
+    assert gpu.nvlinks == gpu.address
+    assert isinstance(gpu.alarms, tuple)
+    assert [(alarm.code, alarm.name) for alarm in gpu.alarms] == [(8, "NVML_ERROR_INSUFFICIENT_POWER")]
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_links_and_their_errors(card: AskCard, old: bool) -> None:
+    facts = {"nvlink.2.crc_errors": 40, "nvlink.2.replays": 3} | ({"nvlink_old": 1} if old else {})
+    links = card(Card(nvlinks="1011", facts=facts)).nvlinks
+    assert isinstance(links, tuple)
+    assert [link.active for link in links] == [True, False, True, True]
+    assert (links[2].crc_errors, links[2].replays, links[2].recoveries, links[0].crc_errors) == (40, 3, 0, 0)
+    assert isinstance(links[1].replays, Missing)
+
+
+def test_link_errors_that_neither_way_tells(card: AskCard) -> None:
+    links = card(Card(nvlinks="11", facts={"nvlink_old": 1}), calls={"nvmlDeviceGetNvLinkErrorCounter": "return 3"}).nvlinks
+    assert isinstance(links, tuple)
+    assert {one.cause for link in links for one in (link.replays, link.crc_errors) if isinstance(one, Missing)} == {Cause.UNSUPPORTED}
+    assert [link.active for link in links] == [True, True]
+
+
+def test_a_gpu_without_links(card: AskCard) -> None:
+    links = card(Card(nvlinks=None)).nvlinks
+    assert isinstance(links, Missing)
+    assert links.cause is Cause.UNSUPPORTED
+
+
+@pytest.mark.parametrize("lacking", [(), ("nvmlDeviceGetGpuFabricInfoV",)])
+def test_fabric(card: AskCard, lacking: tuple[str, ...]) -> None:
+    found = card(Card(fabric=(3, 0), facts={"fabric_clique": 7, "fabric_health": 2}), without=lacking).fabric
+    assert isinstance(found, Fabric)
+    assert (found.state, found.status, found.clique) == ("completed", 0, 7)
+    assert isinstance(found.health, Missing) if lacking else found.health == 2
+
+
+def test_mig_instances_are_children_of_their_gpu(card: AskCard) -> None:
+    instances = [Mig(uuid="MIG-a"), Mig(uuid="MIG-b", gpu_instance=9, memory_total=5 << 30)]
+    found = card(Card(mig=(1, 1), mig_instances=instances)).mig_instances
+    assert isinstance(found, tuple)
+    assert [(one.place, one.uuid, one.gpu_instance) for one in found] == [(0, "MIG-a", 7), (1, "MIG-b", 9)]
+    assert found[1].memory_total == 5 << 30
+    assert card(Card(mig=(1, 1))).mig_instances == ()
+    assert card(Card()).mig_instances == ()
+
+
+def test_mig_instances_that_may_not_be_seen(card: AskCard) -> None:
+    found = card(
+        Card(mig=(1, 1), mig_instances=[Mig(uuid="MIG-a")]), calls={"nvmlDeviceGetMigDeviceHandleByIndex": "return 4"}
+    ).mig_instances
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.DENIED
+
+
+def test_licences_of_a_virtual_gpu(card: AskCard) -> None:
+    product: dict[str, int | str] = {"licence_product": "NVIDIA Virtual Compute Server", "licence_state": 0}
+    gpu = card(Card(virtualization=2, facts=product))
+    assert (gpu.virtualization, gpu.licences) == ("vgpu", (Licence("NVIDIA Virtual Compute Server", enabled=True, licensed=False),))
+    assert card(Card(facts=product)).licences == ()
+
+
+def test_confidential_computing(ask: Ask) -> None:
+    on = ask(Library(facts={"confidential": 1}))
+    assert (on.confidential, on.confidential_ready) == (True, False)
+    lacking = ask(Library(without=("nvmlSystemGetConfComputeState",)))
+    assert isinstance(lacking.confidential, Missing)
+    assert lacking.confidential.cause is Cause.UNSUPPORTED
+
+
+def test_each_two_gpus(ask: Ask) -> None:
+    pairs = ask(Library(gpus=3, facts={"ancestor": 10, "p2p": 1}, calls={"nvmlDeviceGetTopologyCommonAncestor.1": "return 3"})).pairs
+    assert isinstance(pairs, tuple)
+    assert [(pair.one, pair.other, pair.p2p) for pair in pairs] == [(a, b, "chipset-not-supported") for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert [pair.ancestor if isinstance(pair.ancestor, str) else pair.ancestor.cause for pair in pairs] == [
+        "single-switch",
+        "single-switch",
+        Cause.UNSUPPORTED,
+    ]
+
+
+def test_a_process_is_named_without_its_folder(ask: Ask) -> None:
+    nvml = ask(
+        Library(gpus=[Card(compute_processes=((41, 1), (42, 1)))], processes={41: "/home/ada/venv/bin/python train.py --key /data/secret"})
+    )
+    assert isinstance(nvml.gpus, tuple)
+    (gpu,) = nvml.gpus
+    assert isinstance(gpu.compute_processes, tuple)
+    assert gpu.compute_processes[0].name == "python"
+    assert isinstance(gpu.compute_processes[1].name, Missing)
+
+
+def test_an_old_driver_costs_the_fields_that_it_lacks(card: AskCard) -> None:
+    gpu = card(Card(), without=NAMED)
+    lost = {name for name in gpu.__struct_fields__ if isinstance(getattr(gpu, name), Missing)}
+    counted = {"ecc_corrected", "ecc_uncorrected", "ecc_corrected_total", "ecc_uncorrected_total", "pcie_replays", "pcie_replays_later"}
+    assert lost == {*counted, "recovery_action", "retired_pages", "nvlinks"}
+    assert {getattr(gpu, name).cause for name in lost} == {Cause.UNSUPPORTED}
+
+
+def test_one_field_that_fails_costs_one(card: AskCard) -> None:
+    gpu = card(Card(facts={"field_fails": "5:999"}))
+    assert isinstance(gpu.ecc_corrected_total, Missing)
+    assert "answered 999" in gpu.ecc_corrected_total.reason
+    assert (gpu.ecc_corrected, gpu.ecc_uncorrected_total) == (0, 0)
+
+
+def test_a_word_that_is_newer_than_we(card: AskCard) -> None:
+    assert card(Card(recovery_action=42)).recovery_action == "code 42"

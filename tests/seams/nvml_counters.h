@@ -1,0 +1,185 @@
+/* The second half of nvml.c: counters, NVLink, fabric, licences, confidential computing, topology, MIG. */
+
+nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device, nvmlEccSramErrorStatus_t *out)
+{
+    ENTER_DEVICE(out);
+    if (out->version != nvmlEccSramErrorStatus_v1) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    NEED("sram_uncorrected");
+    unsigned version = out->version;
+    memset(out, 0, sizeof *out);
+    out->version = version;
+    out->aggregateUncSecDed = GET("sram_uncorrected");
+    out->bThresholdExceeded = (unsigned)GET("sram_threshold");
+    return NVML_SUCCESS;
+}
+
+/* "nvlinks" has a letter a link: 1 up, 0 down */
+static nvmlReturn_t link_of(const char *function, nvmlDevice_t device, unsigned link, const void *out, char *state)
+{
+    if (users && !device) return NVML_ERROR_INVALID_ARGUMENT;
+    nvmlReturn_t code = enter(function, device, out);
+    if (code) return code;
+    const char *links = text_of(device->prefix, "nvlinks");
+    if (!links) return NVML_ERROR_NOT_SUPPORTED;
+    if (link >= strlen(links)) return NVML_ERROR_INVALID_ARGUMENT;
+    *state = links[link];
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *out)
+{
+    char state = 0;
+    nvmlReturn_t code = link_of(__func__, device, link, out, &state);
+    if (!code) *out = state == '1' ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return code;
+}
+
+static unsigned long long link_errors(nvmlDevice_t device, const char *counter, unsigned link)
+{
+    char key[48];
+    snprintf(key, sizeof key, "nvlink.%u.%s", link, counter);
+    return GET(key);
+}
+
+static const char *const LINK_COUNTERS[] = { "replays", "recoveries", "crc_errors" };
+
+nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned int link, nvmlNvLinkErrorCounter_t counter, unsigned long long *out)
+{
+    char state = 0;
+    nvmlReturn_t code = link_of(__func__, device, link, out, &state);
+    if (code || counter > NVML_NVLINK_ERROR_DL_CRC_FLIT) return code ? code : NVML_ERROR_INVALID_ARGUMENT;
+    *out = link_errors(device, LINK_COUNTERS[counter], link);
+    return NVML_SUCCESS;
+}
+
+/* "field_fails=ID:CODE" makes one field fail; a counter "K+" grows by one a look */
+static nvmlReturn_t read_field(nvmlDevice_t device, nvmlFieldValue_t *one)
+{
+    static const struct { unsigned field; const char *key; } keys[] = {
+        { NVML_FI_DEV_ECC_SBE_VOL_TOTAL, "ecc_corrected" }, { NVML_FI_DEV_ECC_DBE_VOL_TOTAL, "ecc_uncorrected" },
+        { NVML_FI_DEV_ECC_SBE_AGG_TOTAL, "ecc_corrected_total" }, { NVML_FI_DEV_ECC_DBE_AGG_TOTAL, "ecc_uncorrected_total" },
+        { NVML_FI_DEV_RETIRED_SBE, "retired_single" }, { NVML_FI_DEV_RETIRED_DBE, "retired_double" },
+        { NVML_FI_DEV_RETIRED_PENDING, "retired_pages_pending" }, { NVML_FI_DEV_PCIE_REPLAY_COUNTER, "pcie_replays" },
+        { NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, "recovery_action" } };
+    unsigned field, code;
+    const char *failing = text_of(device->prefix, "field_fails");
+    if (failing && sscanf(failing, "%u:%u", &field, &code) == 2 && field == one->fieldId) return (nvmlReturn_t)code;
+    one->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
+    if (one->fieldId >= NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY && one->fieldId <= NVML_FI_DEV_NVLINK_ERROR_DL_CRC) {
+        if (text_of(device->prefix, "nvlink_old")) return NVML_ERROR_NOT_SUPPORTED;
+        one->value.ullVal = link_errors(device, LINK_COUNTERS[one->fieldId - NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY], one->scopeId);
+        return NVML_SUCCESS;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].field == one->fieldId) {
+            struct line *line = find("%s%s", device->prefix, keys[i].key);
+            if (!line) return NVML_ERROR_NOT_SUPPORTED;
+            one->value.ullVal = strtoull(line->value, NULL, 0) + (strchr(line->value, '+') ? (unsigned)line->met++ : 0);
+            return NVML_SUCCESS;
+        }
+    return NVML_ERROR_NOT_SUPPORTED;
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+    ENTER_DEVICE(values);
+    for (int i = 0; i < count; i++) values[i].nvmlReturn = read_field(device, &values[i]);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *out)
+{
+    ENTER_DEVICE(out);
+    NEED("fabric_state");
+    *out = (nvmlGpuFabricInfo_t){ .status = (nvmlReturn_t)GET("fabric_status"), .cliqueId = (unsigned)GET("fabric_clique"), .state = (nvmlGpuFabricState_t)GET("fabric_state") };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t *out)
+{
+    ENTER_DEVICE(out);
+    if (out->version != nvmlGpuFabricInfo_v2 && out->version != nvmlGpuFabricInfo_v3) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    NEED("fabric_state");
+    memset(out->clusterUuid, 0, sizeof out->clusterUuid);
+    out->status = (nvmlReturn_t)GET("fabric_status");
+    out->cliqueId = (unsigned)GET("fabric_clique");
+    out->state = (nvmlGpuFabricState_t)GET("fabric_state");
+    out->healthMask = (unsigned)GET("fabric_health");
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *out)
+{
+    ENTER_DEVICE(out);
+    memset(out, 0, sizeof *out);
+    const char *product = text_of(device->prefix, "licence_product");
+    if (!product) return NVML_SUCCESS;
+    out->isGridLicenseSupported = 1;
+    out->licensableFeaturesCount = 1;
+    nvmlGridLicensableFeature_t *feature = &out->gridLicensableFeatures[0];
+    feature->featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
+    feature->featureEnabled = 1;
+    feature->featureState = (unsigned)GET("licence_state");
+    snprintf(feature->productName, sizeof feature->productName, "%s", product);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t *out)
+{
+    ENTER(NULL, out);
+    *out = (nvmlConfComputeSystemState_t){ .ccFeature = (unsigned)number_of("", "confidential", 0) };
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlSystemGetConfComputeGpusReadyState(unsigned int *out)
+{
+    ENTER(NULL, out);
+    *out = (unsigned)number_of("", "confidential_ready", 0);
+    return NVML_SUCCESS;
+}
+
+/* one answer for every two cards, unless the first card gives its own */
+static nvmlReturn_t put_pair(const char *function, nvmlDevice_t device, nvmlDevice_t other, const char *key, unsigned long long otherwise, unsigned *out)
+{
+    if (users && (!device || !other || device == other)) return NVML_ERROR_INVALID_ARGUMENT;
+    nvmlReturn_t code = enter(function, device, out);
+    if (!code) *out = (unsigned)number_of(device->prefix, key, number_of("", key, otherwise));
+    return code;
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t device, nvmlDevice_t other, nvmlGpuTopologyLevel_t *out)
+{
+    return put_pair(__func__, device, other, "ancestor", NVML_TOPOLOGY_SYSTEM, (unsigned *)out);
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t index, nvmlGpuP2PStatus_t *out)
+{
+    (void)index;
+    return put_pair(__func__, device, other, "p2p", NVML_P2P_STATUS_OK, (unsigned *)out);
+}
+
+/* ---- MIG instances ---- */
+
+nvmlReturn_t nvmlDeviceIsMigDeviceHandle(nvmlDevice_t device, unsigned int *out)
+{
+    ENTER_DEVICE(out);
+    *out = device->mig > 0;
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *out)
+{
+    ENTER_DEVICE(out);
+    if (device->mig || index >= MOST_MIG) return NVML_ERROR_INVALID_ARGUMENT;
+    if (!text_of(devices[device->gpu][1 + index].prefix, "uuid")) return NVML_ERROR_NOT_FOUND;
+    *out = &devices[device->gpu][1 + index];
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t device, nvmlDevice_t *out)
+{
+    ENTER_DEVICE(out);
+    if (!device->mig) return NVML_ERROR_INVALID_ARGUMENT;
+    *out = &devices[device->gpu][0];
+    return NVML_SUCCESS;
+}
