@@ -124,12 +124,20 @@ class _Join:
         )
         if site.container:
             self._forget_the_hosts()
+        elif _is_whole_share(snapshot, listed):
+            self._forget_other_jobs()
         self._place_the_lost([gpu for gpu in listed if not isinstance(gpu.address, str)])
 
     def _forget_the_hosts(self) -> None:
         """In a container /sys shows the host's GPUs; ours are those with a device node, or that NVML or CUDA open."""
         given = {address for address, gpu in self.proc.items() if f"/dev/nvidia{gpu.minor}" in self.nodes}
         ours = given | set(self.nvml) | set(self.cuda) | set(self.unmasked)
+        self.pci = {address: device for address, device in self.pci.items() if address in ours}
+        self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
+
+    def _forget_other_jobs(self) -> None:
+        """In a scheduler's job, whose control group shows NVML what was allotted and no more, the others are other jobs'."""
+        ours = {*self.nvml, *self.cuda, *self.unmasked}
         self.pci = {address: device for address, device in self.pci.items() if address in ours}
         self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
 
@@ -161,6 +169,15 @@ class _Join:
 
 def _not_asked(value: object) -> bool:
     return isinstance(value, Missing) and value.cause is Cause.NOT_ASKED
+
+
+def _is_whole_share(snapshot: Snapshot, listed: tuple[NvmlGpu, ...]) -> bool:
+    """Whether NVML lists, and opens, exactly what the scheduler allotted to this job, in a control group of its own."""
+    share = snapshot.allocation
+    if isinstance(share, Missing) or share.constrained is not True or not isinstance(share.gpus, tuple):
+        return False
+    opened = isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple)
+    return opened and len(listed) == len(share.gpus) and all(isinstance(gpu.address, str) for gpu in listed)
 
 
 def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:

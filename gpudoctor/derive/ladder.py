@@ -8,7 +8,7 @@ from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
-from gpudoctor.snapshot import Cause, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, Training
+from gpudoctor.snapshot import Cause, CudaContext, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, Training
 
 _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
@@ -104,6 +104,25 @@ def _libcuda(gpu: Gpu, section: Libcuda | Missing) -> Step:
     return _unseen(Rung.LIBCUDA, gpu.cuda)
 
 
+OUR_KERNEL = "a kernel of our own"
+
+
+def _touched(gpu: Gpu, section: tuple[CudaContext, ...] | Missing) -> Step:
+    """What our own kernel shows."""
+    if isinstance(section, Missing):
+        return _unseen(Rung.KERNEL_RAN, section)
+    context = next((context for context in section if context.address == gpu.key), None)
+    if context is None:
+        return Step(Rung.KERNEL_RAN, RungState.NOT_SHOWN, "CUDA does not show it")
+    if context.skipped:
+        return Step(Rung.KERNEL_RAN, RungState.NOT_SHOWN, context.skipped)
+    if isinstance(context.kernel_right, Missing):
+        return _unseen(Rung.KERNEL_RAN, context.kernel_right)
+    if context.kernel_right:
+        return Step(Rung.KERNEL_RAN, RungState.PROVEN, OUR_KERNEL)
+    return Step(Rung.KERNEL_RAN, RungState.FAILED, f"{OUR_KERNEL}: {context.wrong} of {context.elements} results are wrong")
+
+
 class _Smokes:
     """What the smoke trainings show of one GPU."""
 
@@ -136,6 +155,10 @@ class _Smokes:
         listed = [(smoke.framework, smoke.devices) for smoke in self.smokes if not isinstance(smoke.devices, Missing)]
         return [framework for framework, devices in listed if any(device.address == self.key for device in devices)]
 
+    def miscomputed(self) -> bool:
+        """Whether a framework got a wrong product from this GPU."""
+        return any(not kernel_right(kernel) for _, kernel in self.kernels())
+
     def steps(self) -> tuple[Step, ...]:
         kernels, trainings, seen = self.kernels(), self.trainings(), self.listing()
         if not seen and not self.skipped and not self.trouble_before_devices:
@@ -161,10 +184,17 @@ class _Smokes:
         )
 
 
-def _smoke(gpu: Gpu, section: tuple[Smoke, ...] | Missing) -> tuple[Step, ...]:
+def _ran(gpu: Gpu, section: tuple[Smoke, ...] | Missing, touched: Step) -> tuple[Step, ...]:
+    """From our own kernel and a framework's to training. Either proves that kernels run, unless the other computed wrongly."""
     if isinstance(section, Missing):
-        return tuple(_unseen(rung, section) for rung in (Rung.KERNEL_RAN, Rung.FRAMEWORK, Rung.TRAINED))
-    return _Smokes(section, gpu).steps()
+        first = _unseen(Rung.KERNEL_RAN, section) if touched.state is RungState.NOT_ASKED else touched
+        return (first, *(_unseen(rung, section) for rung in (Rung.FRAMEWORK, Rung.TRAINED)))
+    smokes = _Smokes(section, gpu)
+    first, *rest = smokes.steps()
+    if touched.state is RungState.FAILED or (touched.state is RungState.PROVEN and not smokes.miscomputed()):
+        own = first.state is RungState.PROVEN is touched.state
+        first = msgspec.structs.replace(touched, detail=f"{touched.detail}, {first.detail}") if own else touched
+    return (first, *rest)
 
 
 def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
@@ -181,7 +211,7 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
                     _node(gpu, site),
                     _nvml(gpu, snapshot.nvml, site),
                     _libcuda(gpu, snapshot.libcuda),
-                    *_smoke(gpu, snapshot.smoke),
+                    *_ran(gpu, snapshot.smoke, _touched(gpu, snapshot.contexts)),
                 ),
             )
             for gpu in gpus

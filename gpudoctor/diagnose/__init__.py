@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import Facts, proved_to
 from gpudoctor.diagnose.causality import excuse, fold
-from gpudoctor.diagnose.choose import choose
+from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
@@ -22,7 +22,7 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
     facts = Facts(snapshot, matrix, policy)
-    runs = run_all(choose(rules, policy.only, policy.skip), facts)
+    runs = run_all(choose(rules, policy), facts)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
     because = unproven(facts)
@@ -35,4 +35,5 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
         outcomes=outcomes,
         ladder=facts.ladder.rows,
         because=because,
+        skipped=skipped(rules, policy),
     )

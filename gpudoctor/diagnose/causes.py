@@ -28,6 +28,54 @@ def _explains(cause: str, *effects: str, join: Join = Join.MACHINE) -> tuple[Exp
 
 
 _SMOKE = ("smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
+_REFUSE_WORK = (
+    "power-cable-missing",
+    "inforom-corrupt",
+    "gpu-requires-reset",
+    "vgpu-unlicensed",
+    "confidential-computing-not-ready",
+    "exclusive-compute-mode",
+    "compute-prohibited",
+    "mig-no-instances",
+)
+"""A GPU in such a state is there, and no program may or can use it."""
+_AROUND = (
+    "container-toolkit-missing",
+    "container-cgroup-device-lost",
+    "container-ldcache-stale",
+    "wsl-libcuda-not-on-path",
+    "wsl-driver-stack-broken",
+    "wsl-linux-driver-installed",
+    "wsl1",
+    "scheduler-gpu-not-allocated",
+)
+"""The name of the container, platform or scheduler is the closer one: each of these leaves a process without a GPU that is in order."""
+_LIBCUDA = (
+    "forward-compat-unsupported-hw",
+    "cuda-compat-lib-conflict",
+    "libcuda-not-on-loader-path",
+    "libcuda-is-stub",
+    "libcuda-wrong-architecture",
+    "mps-misconfigured",
+)
+"""The library is at fault, or the service that it is sent to."""
+_LOSE_GPUS = (
+    *_AROUND,
+    *_LIBCUDA,
+    "no-gpu",
+    "no-driver",
+    "driver-library-mismatch",
+    "device-permission-denied",
+    "driver-hung",
+    "container-no-gpu-access",
+    "gpu-fell-off-bus",
+    "gpu-count-mismatch",
+    "cuda-init-fails",
+    "cuda-visible-devices-masked",
+    *_REFUSE_WORK,
+    *_SMOKE,
+)
+"""After each of these fewer GPUs are usable than there are."""
 
 CAUSALITY: tuple[Explains, ...] = (
     *_explains("no-gpu", "no-driver", "cuda-init-fails", "cuda-visible-devices-masked", *_SMOKE),
@@ -41,8 +89,38 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),
+    *_explains("power-cable-missing", "gpu-count-mismatch", join=Join.GPU),
+    *_explains("inforom-corrupt", "gpu-count-mismatch", join=Join.GPU),
+    *_explains("gpu-requires-reset", "gpu-count-mismatch", join=Join.GPU),
+    *(row for cause in _REFUSE_WORK for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
+    *_explains("ecc-hardware-error", "row-remap-pending", "pages-retirement-pending", "gpu-requires-reset", join=Join.GPU),
+    *_explains("gpu-memory-held-by-other-process", *_SMOKE),
+    *_explains("gpu-fell-off-bus", "nvlink-inactive"),
+    *(row for cause in _AROUND for row in _explains(cause, "cuda-init-fails", "gpu-count-mismatch", *_SMOKE)),
+    *_explains(
+        "scheduler-gpu-not-allocated", "no-gpu", "cuda-visible-devices-masked", "container-no-gpu-access", "device-permission-denied"
+    ),
+    *_explains("container-toolkit-missing", "container-no-gpu-access"),
+    *_explains("container-cgroup-device-lost", "device-permission-denied"),
+    *_explains("wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"),
+    *_explains("wsl-linux-driver-installed", "wsl-driver-stack-broken", "driver-library-mismatch"),
+    *_explains("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
+    *_explains("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
+    *(row for cause in _LIBCUDA for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
+    *_explains("libcuda-not-on-loader-path", "container-no-gpu-access"),
+    *_explains("libcuda-wrong-architecture", "container-no-gpu-access"),
+    *_explains("container-ldcache-stale", "libcuda-not-on-loader-path"),
+    *_explains("driver-library-mismatch", "cuda-compat-lib-conflict"),
+    *_explains("cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
+    *_explains("gpu-memory-held-by-other-process", "gpu-memory-insufficient", join=Join.GPU),
+    *_explains("gpu-memory-insufficient", *_SMOKE),
+    *_explains("ecc-hardware-error", "gpu-computes-wrong", join=Join.GPU),
+    *_explains("ecc-hardware-error", "cuda-init-fails"),
+    *_explains("gpu-computes-wrong", "smoke-wrong-result", "smoke-did-not-learn", *_SMOKE),
+    *_explains("env-hides-gpu", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("smoke-ran-on-cpu", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
+    *(row for cause in _LOSE_GPUS for row in _explains(cause, "required-gpus-missing")),
 )
 """The table; a test proves that it has no cycle and names only rules that exist."""

@@ -1,22 +1,45 @@
-"""Which rules run: all, or those that --only and --skip leave."""
+"""Which rules run: all, or those that --only and --skip leave; and which were skipped, for which reason."""
 
 from __future__ import annotations
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.errors import UsageError
+from gpudoctor.findings import Policy, Skipped
+
+JUDGES = ("framework-missing", "requirement-not-met", "required-gpus-missing")
+"""The rules that say of something required that it is not so."""
 
 
-def choose(rules: tuple[Rule, ...], only: tuple[str, ...], skip: tuple[str, ...]) -> tuple[Rule, ...]:
+def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
     """The rules named by `only` (all where it is empty) without those named by `skip`, in the order of `rules`.
 
     A rule is named by its code, its name, or the beginning of its code ("GD2" is a family). Raises UsageError for a name that fits
-    no rule, and where nothing is left.
+    no rule, where nothing is left, and where something is required and a rule that judges it is left out.
     """
-    wanted = _named(rules, only) if only else set(rules)
-    chosen = tuple(rule for rule in rules if rule in wanted - _named(rules, skip))
+    wanted = _named(rules, policy.only) if policy.only else set(rules)
+    chosen = tuple(rule for rule in rules if rule in wanted - _named(rules, policy.skip))
     if not chosen:
         raise UsageError("--only and --skip leave no rule to run; `gpudoctor rules` lists them.")
+    if policy.require:
+        _keep_judges(rules, chosen)
     return chosen
+
+
+def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...]) -> None:
+    gone = [rule for rule in rules if rule.name in JUDGES and rule not in chosen]
+    if gone:
+        names = ", ".join(f"{rule.code} {rule.name}" for rule in gone)
+        raise UsageError(f"--only or --skip leaves out {names}, which --require needs; give both or neither.")
+
+
+def skipped(rules: tuple[Rule, ...], policy: Policy) -> tuple[Skipped, ...]:
+    """The rules that would run without `skip`, with the reason that was given for each. `choose` has seen to the names."""
+    wanted = _named(rules, policy.only) if policy.only else set(rules)
+    reasons: dict[Rule, str] = {}
+    for name in policy.skip:
+        for rule in _named(rules, (name,)) & wanted:
+            reasons[rule] = policy.reasons.get(name, "") or reasons.get(rule, "")
+    return tuple(Skipped(rule.code, rule.name, reasons[rule]) for rule in rules if rule in reasons)
 
 
 def _named(rules: tuple[Rule, ...], names: tuple[str, ...]) -> set[Rule]:

@@ -75,7 +75,7 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: F
         subject=subject,
         severity=severity,
         confidence=problem.confidence,
-        title=rule.title,
+        title=problem.title or rule.title,
         message=problem.message,
         breaks=rule.breaks,
         evidence=problem.evidence,

@@ -10,17 +10,29 @@ from gpudoctor.findings import Policy, Rung
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
     NOT_ASKED,
+    Allocation,
+    Cause,
+    Container,
+    ContainerTools,
+    CudaContext,
+    CudaFiles,
     DeviceNodes,
     Framework,
     Host,
     KernelDriver,
+    KernelLog,
     Libcuda,
+    Limits,
+    LoaderCache,
     Missing,
+    Mps,
     Nvml,
     Pci,
     Python,
     Smoke,
     Snapshot,
+    Variables,
+    Wsl,
 )
 
 About = Gpu | Framework | None
@@ -35,6 +47,17 @@ def _smoke(facts: Facts, about: About) -> object:
     return next((smoke for smoke in trained if isinstance(about, Framework) and smoke.framework == about.name), NOT_ASKED)
 
 
+def _context(facts: Facts, about: About) -> object:
+    """What our own kernel met on the GPU that the rule is about."""
+    contexts = facts.snapshot.contexts
+    if isinstance(contexts, Missing):
+        return contexts
+    found = (context for context in contexts if isinstance(about, Gpu) and context.address == about.key)
+    context = next(found, Missing(Cause.NOT_ASKED, "CUDA does not show this GPU"))
+    skipped = isinstance(context, CudaContext) and context.skipped
+    return Missing(Cause.NOT_ASKED, skipped) if skipped else context
+
+
 def _effective_cuda(facts: Facts, about: About) -> object:
     return facts.effective_cuda(about) if isinstance(about, Framework) else None
 
@@ -45,9 +68,20 @@ PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
     Python: (lambda facts, _: facts.snapshot.python, None),
     Pci: (lambda facts, _: facts.snapshot.pci, Rung.SLOT),
     KernelDriver: (lambda facts, _: facts.snapshot.kernel_driver, Rung.KERNEL_DRIVER),
+    KernelLog: (lambda facts, _: facts.snapshot.kernel_log, None),
     DeviceNodes: (lambda facts, _: facts.snapshot.device_nodes, Rung.DEVICE_NODE),
+    Container: (lambda facts, _: facts.snapshot.container, None),
+    ContainerTools: (lambda facts, _: facts.snapshot.container_tools, None),
+    LoaderCache: (lambda facts, _: facts.snapshot.loader_cache, None),
+    Limits: (lambda facts, _: facts.snapshot.limits, None),
+    Allocation: (lambda facts, _: facts.snapshot.allocation, None),
+    Wsl: (lambda facts, _: facts.snapshot.wsl, None),
     Nvml: (lambda facts, _: facts.snapshot.nvml, Rung.NVML),
     Libcuda: (lambda facts, _: facts.snapshot.libcuda, Rung.LIBCUDA),
+    CudaFiles: (lambda facts, _: facts.snapshot.cuda_files, None),
+    CudaContext: (_context, Rung.LIBCUDA),
+    Mps: (lambda facts, _: facts.snapshot.mps, None),
+    Variables: (lambda facts, _: facts.snapshot.variables, None),
     Smoke: (_smoke, Rung.FRAMEWORK),
     Driver: (lambda facts, _: facts.driver, Rung.KERNEL_DRIVER),
     Visibility: (lambda facts, _: facts.visibility, Rung.LIBCUDA),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import Facts, Gpu
-from gpudoctor.findings import Finding, LadderRow, Level, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
+from gpudoctor.diagnose.requirements import Answer, judged
+from gpudoctor.findings import Finding, LadderRow, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
@@ -15,10 +16,8 @@ CRASHED = 4
 
 
 def required(policy: Policy) -> Rung | None:
-    """The rung that must be proven for every GPU; touch proves what look does until kernels are launched without a framework."""
-    if policy.level is None:
-        return None
-    return Rung.LIBCUDA if policy.level is Level.TOUCH else policy.level.must_prove
+    """The rung that must be proven for every GPU; none where the policy has no level."""
+    return policy.level.must_prove if policy.level else None
 
 
 def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
@@ -35,7 +34,12 @@ def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
 
 
 def unproven(facts: Facts) -> str:
-    """Which required rung was not shown, and why; empty where all were."""
+    """Which required rung or thing was not shown, and why; empty where all were."""
+    unseen = (one for one in judged(facts, required(facts.policy)) if one.answer is Answer.UNKNOWN)
+    return "; ".join(filter(None, (_unproven_rung(facts), *(f"{one.requirement.text} could not be told: {one.seen}" for one in unseen))))
+
+
+def _unproven_rung(facts: Facts) -> str:
     rung = required(facts.policy)
     if rung is None:
         return ""
@@ -45,7 +49,7 @@ def unproven(facts: Facts) -> str:
             return f"not shown on any GPU: {rung}"
         return "; ".join(f"not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
     if facts.policy.allow_cpu:
-        return "" if facts.cpu_framework or rung < Rung.KERNEL_RAN else "no framework was shown to train on the CPU"
+        return "" if facts.cpu_framework or rung < Rung.TRAINED else "no framework was shown to train on the CPU"
     return "no GPU was seen"
 
 

@@ -124,7 +124,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity | None = None
-    """Set where this occurrence is milder than the rule's severity."""
+    """Set where this occurrence is milder, or graver, than the rule's severity."""
+    title: str = ""
+    """Set where the rule's title says too little of this occurrence: a phrase without full stop."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,8 +229,21 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     only: tuple[str, ...] = ()
     """Codes or names of the rules to run; empty: all."""
     skip: tuple[str, ...] = ()
+    """Codes or names of rules to leave out."""
+    reasons: dict[str, str] = {}
+    """Why, by what stands in `skip`, where the user said."""
+    require: tuple[str, ...] = ()
+    """What must be so besides: "driver>=550", "gpus==8", "torch>=2.4"."""
     fail_on: Severity = Severity.ERROR
     """WARNING makes a degraded verdict exit with 1."""
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A rule that the user left out, and why, where that was said."""
+
+    code: str
+    name: str
+    reason: str
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
@@ -243,7 +258,9 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """One for each rule and subject."""
     ladder: tuple[LadderRow, ...]
     because: str = ""
-    """For the verdict unknown: which required rung was not shown, and why."""
+    """For the verdict unknown: which required rung or thing was not shown, and why."""
+    skipped: tuple[Skipped, ...] = ()
+    """The rules that --skip left out."""
 
     @property
     def root_causes(self) -> tuple[Finding, ...]:

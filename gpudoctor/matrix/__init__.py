@@ -8,6 +8,18 @@ from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
 from gpudoctor.matrix.resolve import Resolution, Resolved
-from gpudoctor.matrix.rows import CudaRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source
+from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
 
-__all__ = ["CudaRelease", "DriverBranch", "DriverFloor", "FrameworkRelease", "GpuProduct", "Matrix", "Resolution", "Resolved", "Source"]
+__all__ = [
+    "Chip",
+    "CudaRelease",
+    "DriverBranch",
+    "DriverFloor",
+    "FrameworkRelease",
+    "GpuProduct",
+    "Matrix",
+    "Resolution",
+    "Resolved",
+    "Source",
+    "Xid",
+]

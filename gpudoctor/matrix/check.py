@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
@@ -14,6 +14,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
     yield from _sources(matrix)
     yield from _cuda(matrix)
     yield from _gpus(matrix)
+    yield from _chips(matrix)
 
 
 def _sources(matrix: Matrix) -> Iterator[str]:
@@ -50,3 +51,11 @@ def _gpus(matrix: Matrix) -> Iterator[str]:
             if name in seen:
                 yield f"{product.name} and {seen[name]} in gpus.csv are both called {name}."
             seen[name] = product.name
+
+
+def _chips(matrix: Matrix) -> Iterator[str]:
+    before = -1
+    for row in matrix.rows(CHIPS):
+        if not before < row.first <= row.last:
+            yield f"The PCI ids {row.first:04x} to {row.last:04x} in chips.csv end before they begin, or are also those of the row before."
+        before = row.last

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.resolve import Resolution, Resolved, resolve
-from gpudoctor.matrix.rows import CudaRelease, DriverBranch, DriverFloor, GpuProduct, Source
+from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, DriverFloor, GpuProduct, Source, Xid
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.matrix.tables import CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE
+from gpudoctor.matrix.tables import CHIPS, CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE, XIDS
 from gpudoctor.versions import Version
 
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
@@ -82,6 +82,15 @@ class Matrix:
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""
         return names.find(name, self._gpu_index())
+
+    def chip(self, device: str) -> Chip | None:
+        """The generation of an NVIDIA GPU, by the four hexadecimal digits of its PCI device id."""
+        number = int(device, 16)
+        return next((row for row in self.rows(CHIPS) if row.first <= number <= row.last), None)
+
+    def xid(self, code: int) -> Xid | None:
+        """What the driver says with this Xid."""
+        return next((row for row in self.rows(XIDS) if row.code == code), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to three names of GPUs that resemble an unknown one, nearest first."""

@@ -83,6 +83,31 @@ class GpuProduct(msgspec.Struct, frozen=True):
     note: str
 
 
+class Chip(msgspec.Struct, frozen=True):
+    """The GPUs whose PCI device id lies between `first` and `last`, both included.
+
+    `compute_capability` is the chip's own, or the lowest of its generation where the note says so.
+    """
+
+    first: int
+    last: int
+    architecture: str
+    compute_capability: Version
+    source: tuple[str, ...]
+    note: str
+
+
+class Xid(msgspec.Struct, frozen=True):
+    """An error that the driver logs under this number. `action` is NVIDIA's word for what to do at once ("RESET_GPU"), "" where it has none."""
+
+    code: int
+    mnemonic: str
+    meaning: str
+    action: str
+    source: tuple[str, ...]
+    note: str
+
+
 class DriverFloor(msgspec.Struct, frozen=True):
     """The oldest drivers for programs built with `cuda` on `os` ("linux" or "windows").
 

@@ -89,6 +89,12 @@ def _number(cell: str) -> int:
     return int(cell)
 
 
+def _pci_id(cell: str) -> int:
+    if len(cell) != 4 or any(letter not in "0123456789abcdef" for letter in cell):
+        raise ValueError(f"is {cell!r} where four hexadecimal digits are wanted")
+    return int(cell, 16)
+
+
 def _gib(cell: str) -> float:
     if not cell.isascii() or not cell.replace(".", "", 1).isdigit():
         raise ValueError(f"is {cell!r} where a number is wanted")
@@ -138,6 +144,7 @@ SOURCES = Kind(_sources, " ".join)
 VERSION = Kind(_version, str)
 RELEASE = Kind(_release, str)
 NUMBER = Kind(_number, str)
+PCI_ID = Kind(_pci_id, lambda number: f"{number:04x}")
 GIB = Kind(_gib, lambda size: f"{size:g}")
 DATE = Kind(_date, str)
 ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudoctor.matrix.rows import CudaRelease, DriverBranch, FrameworkRelease, GpuProduct, Source
+from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, FrameworkRelease, GpuProduct, Source, Xid
 from gpudoctor.matrix.table import (
     ACCELERATOR,
     ARCHITECTURES,
     DATE,
     GIB,
     NUMBER,
+    PCI_ID,
     RELEASE,
     REQUIRED,
     SOURCES,
@@ -96,7 +97,28 @@ GPUS: Table[GpuProduct] = Table(
     key=lambda row: row.name.casefold(),
 )
 
+CHIPS: Table[Chip] = Table(
+    name="chips",
+    row=Chip,
+    columns={
+        "first": PCI_ID,
+        "last": PCI_ID,
+        "architecture": REQUIRED,
+        "compute_capability": VERSION,
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: row.first,
+)
+
+XIDS: Table[Xid] = Table(
+    name="xid",
+    row=Xid,
+    columns={"code": NUMBER, "mnemonic": REQUIRED, "meaning": REQUIRED, "action": TEXT, "source": SOURCES, "note": TEXT},
+    key=lambda row: row.code,
+)
+
 FRAMEWORK_OF = {"tensorflow": TENSORFLOW, "tensorflow-cpu": TENSORFLOW, "tensorflow-gpu": TENSORFLOW, "torch": TORCH}
 """The table that holds a distribution, by its normalised name."""
 
-ALL: tuple[Table[Any], ...] = (SOURCE_TABLE, CUDA, DRIVERS, TENSORFLOW, TORCH, GPUS)
+ALL: tuple[Table[Any], ...] = (SOURCE_TABLE, CUDA, DRIVERS, TENSORFLOW, TORCH, GPUS, CHIPS, XIDS)

@@ -8,7 +8,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode
-from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, training
+from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, touched, training
 
 TRAINED = machine(2, smoke=(smoke(2),))
 ON_CPU = bare(smoke=(smoke(0, trainings=(training(None),)),))
@@ -27,7 +27,12 @@ def answer(snapshot: Snapshot, matrix: Matrix, **wishes: object) -> tuple[Verdic
     [
         pytest.param(TRAINED, {}, Verdict.READY, 0, id="every GPU trained"),
         pytest.param(machine(2), {"level": Level.LOOK}, Verdict.READY, 0, id="looked at and in order"),
-        pytest.param(machine(2), {"level": Level.TOUCH}, Verdict.READY, 0, id="touch asks what look does"),
+        pytest.param(machine(2), {"level": Level.TOUCH}, Verdict.UNKNOWN, 3, id="touch asks for a kernel"),
+        pytest.param(machine(2, smoke=(smoke(2),)), {"level": Level.TOUCH}, Verdict.READY, 0, id="kernels of a framework will do"),
+        pytest.param(machine(2, contexts=touched(2)), {"level": Level.TOUCH}, Verdict.READY, 0, id="a kernel of ours ran on both"),
+        pytest.param(machine(2, contexts=touched(1)), {"level": Level.TOUCH}, Verdict.UNKNOWN, 3, id="it ran on one of two"),
+        pytest.param(machine(2, contexts=touched(2)), {}, Verdict.UNKNOWN, 3, id="it ran, and training was not shown"),
+        pytest.param(bare(), {"allow_cpu": True, "level": Level.TOUCH}, Verdict.READY, 0, id="CPU allowed, nothing to touch"),
         pytest.param(machine(2), {}, Verdict.UNKNOWN, 3, id="training was not shown"),
         pytest.param(machine(2), {"level": None}, Verdict.READY, 0, id="no rung required"),
         pytest.param(machine(2, smoke=(smoke(1),)), {}, Verdict.UNKNOWN, 3, id="one of two GPUs trained"),

@@ -1,15 +1,16 @@
-"""GD2 and GD3: a driver that is there and cannot be used: permissions, hangs, failing initialisation, containers without GPU."""
+"""GD2: a driver that is there and cannot be used: permissions, hangs, failing initialisation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
-from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.derive.libcuda import failed_call
+from gpudoctor.derive.nodes import withheld
 from gpudoctor.diagnose.codes import CUDA_CANDIDATES
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, DeviceNodes, Fact, Hang, Host, KernelDriver, Libcuda, Missing, Node, Nvml, Pci, Snapshot, Status
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, CudaContext, DeviceNodes, Hang, Host, Libcuda, Missing, Node, Nvml, Snapshot, Status
 
 _NVML_NO_PERMISSION = 4
 _NEEDED_NODES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg")
@@ -35,7 +36,7 @@ def device_permission_denied(nodes: DeviceNodes | Missing, nvml: Nvml | Missing,
             not_applicable("there are no device files")
         need(nodes, Rung.DEVICE_NODE)
         return
-    shut = [node for node in nodes.nodes if node.accessible is False and _needed(node)]
+    shut = [node for node in nodes.nodes if node.accessible is False and is_needed(node) and not withheld(node, host)]
     refused = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _NVML_NO_PERMISSION
     if not shut and not refused:
         return
@@ -49,7 +50,8 @@ def device_permission_denied(nodes: DeviceNodes | Missing, nvml: Nvml | Missing,
     )
 
 
-def _needed(node: Node) -> bool:
+def is_needed(node: Node) -> bool:
+    """Whether a program needs this device file to compute on a GPU."""
     return node.path in _NEEDED_NODES or node.path.removeprefix("/dev/nvidia").isdigit()
 
 
@@ -77,7 +79,7 @@ HANG_SECONDS = 30
 
 
 @rule("GD205", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", predicts=False)
-def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing) -> Iterator[Problem]:
+def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing, snapshot: Snapshot) -> Iterator[Problem]:
     """A call into the driver does not return.
 
     ## Why it matters
@@ -92,8 +94,9 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing) -> Iterator[Pr
     - https://docs.nvidia.com/deploy/xid-errors/
     """
     unseen = [section for section in (nvml, libcuda) if isinstance(section, Missing) and section.cause is not Cause.ABSENT]
-    for name, section in (("NVML", nvml), ("libcuda", libcuda)):
-        hang = section.hang if isinstance(section, Nvml | Libcuda) else None
+    contexts = () if isinstance(snapshot.contexts, Missing) else snapshot.contexts
+    for name, section in (("NVML", nvml), ("libcuda", libcuda), *(("libcuda", context) for context in contexts)):
+        hang = section.hang if isinstance(section, Nvml | Libcuda | CudaContext) else None
         if not isinstance(hang, Hang) or not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
             continue
         state = " and cannot be killed (state D)" if hang.uninterruptible else ""
@@ -109,13 +112,13 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing) -> Iterator[Pr
         need(section, Rung.NVML)
 
 
-@rule("GD206", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
-def cuda_init_fails(libcuda: Libcuda | Missing, hardware: Hardware, site: Site) -> Iterator[Problem]:
-    """CUDA does not initialise.
+@rule("GD206", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
+def cuda_init_fails(libcuda: Libcuda | Missing, snapshot: Snapshot, hardware: Hardware, site: Site) -> Iterator[Problem]:
+    """CUDA does not initialise, or not on every GPU.
 
     ## Why it matters
-    Every CUDA program begins with cuInit. Its error codes are few and each has several causes, so the code alone is no diagnosis:
-    where nothing else that was seen explains it, only candidates can be named.
+    Every CUDA program begins with cuInit, and with a context on each GPU that it uses. Their error codes are few and each has several
+    causes, so the code alone is no diagnosis: where nothing else that was seen explains it, only candidates can be named.
 
     ## What to do
     Go through the candidates in their order; each names the one observation that tells.
@@ -127,85 +130,53 @@ def cuda_init_fails(libcuda: Libcuda | Missing, hardware: Hardware, site: Site) 
         not_applicable("there is no GPU for CUDA to initialise")
     library = need(libcuda, Rung.LIBCUDA)
     init = need(library.init, Rung.LIBCUDA)
-    if not init.code:
-        return
-    candidates = CUDA_CANDIDATES.get(init.code, ())
-    yield Problem(
-        message=f"cuInit answers {init.code} ({init.name}).",
-        evidence=(Evidence("cuInit", f"{init.code} {init.name}", library.library if isinstance(library.library, str) else "libcuda.so.1"),),
-        fixes=tuple(Fix(f"{cause}: {remedy}", command) for cause, remedy, command in candidates)
-        or (Fix("Read what the kernel driver says", "sudo dmesg | grep -E 'NVRM|Xid'", ("root",)),),
-    )
+    where = library.library if isinstance(library.library, str) else "libcuda.so.1"
+    if init.code:
+        yield Problem(
+            message=f"cuInit answers {init.code} ({init.name}).",
+            evidence=(Evidence("cuInit", f"{init.code} {init.name}", where),),
+            fixes=_candidates(init.code),
+        )
+    for (words, code), gpus in _refusals(snapshot.contexts, hardware).items():
+        yield Problem(
+            message=f"{words} on {gpus[0] if len(gpus) == 1 else f'{len(gpus)} GPUs: ' + ', '.join(gpus)}.",
+            evidence=(Evidence("our own kernel", words, where), *_ptx_compiler(snapshot, code)),
+            fixes=_candidates(code),
+        )
 
 
-@rule("GD301", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1")
-def container_no_gpu_access(
-    snapshot: Snapshot, site: Site, nodes: DeviceNodes | Missing, nvml: Nvml | Missing, libcuda: Libcuda | Missing
-) -> Iterator[Problem]:
-    """The container was started without the GPU's devices or without the driver's libraries.
-
-    ## Why it matters
-    A container sees a GPU only if its runtime puts the device files and the host's driver libraries into it. Without that,
-    everything inside may be in order and still no program sees a GPU, though /proc and /sys show the host's.
-
-    ## What to do
-    Start the container with the GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes a resource
-    request for nvidia.com/gpu. If NVIDIA_VISIBLE_DEVICES is void or none, or NVIDIA_DRIVER_CAPABILITIES lacks compute, the image or
-    the pod says so on purpose. Do not install a driver inside the container.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/
-    """
-    if not site.container:
-        not_applicable("not in a container")
-    has_nodes = isinstance(nodes, DeviceNodes) and any(_needed(node) for node in nodes.nodes)
-    works = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and not nvml.init.code
-    if has_nodes and (isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or not works):
-        return
-    if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
-        need(nodes, Rung.DEVICE_NODE)
-    host = _host_has(snapshot.kernel_driver, snapshot.pci)
-    if not host and not works:
-        not_applicable("neither /proc nor /sys shows that the host has an NVIDIA driver")
-    lacking = "the driver's libcuda" if has_nodes else "the GPU's device files"
-    yield Problem(
-        message=f"This {site.container} container was not given {lacking}, although {host or 'NVML works here'}.",
-        confidence=Confidence.CERTAIN if host or works else Confidence.LIKELY,
-        evidence=(
-            Evidence("device files", ", ".join(node.path for node in nodes.nodes) if isinstance(nodes, DeviceNodes) else "none", "/dev"),
-            Evidence("libcuda", "found" if isinstance(libcuda, Libcuda) else libcuda.reason, "the loader"),
-            *_asked_for(snapshot),
-        ),
-        fixes=(_COMPUTE if has_nodes else _START.get(site.container, _START["docker"]),),
-    )
+def _candidates(code: int) -> tuple[Fix, ...]:
+    """What a code can mean, likeliest first."""
+    named = tuple(Fix(f"{cause}: {remedy}", command) for cause, remedy, command in CUDA_CANDIDATES.get(code, ()))
+    return named or (Fix("Read what the kernel driver says", "sudo dmesg | grep -E 'NVRM|Xid'", ("root",)),)
 
 
-_COMPUTE = Fix(
-    "Start it with the driver's compute libraries: NVIDIA_DRIVER_CAPABILITIES must be unset or hold compute",
-    "docker run --rm --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE nvidia-smi",
-)
-_START = {
-    "docker": Fix("Start it with the GPU", "docker run --rm --gpus all IMAGE nvidia-smi", verify="nvidia-smi -L"),
-    "podman": Fix("Start it with the GPU", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi", verify="nvidia-smi -L"),
-    "kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", verify="nvidia-smi -L"),
-    "apptainer": Fix("Start it with the GPU", "apptainer exec --nv IMAGE nvidia-smi", verify="nvidia-smi -L"),
-}
+_NAMED_ELSEWHERE = {2, *range(805, 811)}
+"""CUresults of a context that are a cause by themselves: no memory, and MPS."""
+_NO_PTX_COMPILER = 221
 
 
-def _host_has(kernel_driver: KernelDriver | Missing, pci: Pci | Missing) -> str:
-    """How we know that the host could give a GPU; empty where nothing says so."""
-    if isinstance(kernel_driver, KernelDriver) and isinstance(kernel_driver.version, Fact):
-        return f"the host has NVIDIA driver {kernel_driver.version.value} loaded"
-    bound = isinstance(pci, Pci) and any(is_gpu(device) and device.driver == "nvidia" for device in pci.devices)
-    return "the host's NVIDIA driver holds a GPU" if bound else ""
+def _refusals(contexts: tuple[CudaContext, ...] | Missing, hardware: Hardware) -> dict[tuple[str, int], list[str]]:
+    """The GPUs on which our own kernel was refused or its process died, by the words for that and the code, 0 where there is none."""
+    labels = {gpu.key: gpu.label for gpu in hardware}
+    found: dict[tuple[str, int], list[str]] = {}
+    for context in () if isinstance(contexts, Missing) else contexts:
+        call, right = failed_call(context), context.kernel_right
+        if call is not None and call.status.code not in _NAMED_ELSEWHERE:
+            told = (f"{call.call} answers {call.status.code} ({call.status.name})", call.status.code)
+        elif call is None and isinstance(right, Missing) and right.cause is Cause.FAILED:
+            told = (right.reason.removesuffix(f" {context.ordinal}"), 0)
+        else:
+            continue
+        found.setdefault(told, []).append(labels.get(str(context.address), str(context.address)))
+    return found
 
 
-def _asked_for(snapshot: Snapshot) -> tuple[Evidence, ...]:
-    if isinstance(snapshot.variables, Missing):
+def _ptx_compiler(snapshot: Snapshot, code: int) -> tuple[Evidence, ...]:
+    if code != _NO_PTX_COMPILER or isinstance(snapshot.cuda_files, Missing):
         return ()
-    names = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
-    values = snapshot.variables.values
-    return tuple(Evidence(name, values[name] or "empty", "environment") for name in names if name in values)
+    places = ", ".join(file.path for file in snapshot.cuda_files.ptx_compiler)
+    return (Evidence("libnvidia-ptxjitcompiler.so.1", places or "not found", "the folders where drivers put it"),)
 
 
-RULES = (device_permission_denied, driver_hung, cuda_init_fails, container_no_gpu_access)
+RULES = (device_permission_denied, driver_hung, cuda_init_fails)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
+from gpudoctor.derive import libcuda as files
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
@@ -101,6 +102,7 @@ def driver_library_mismatch(
     said = _code(nvml) == _RM_MISMATCH
     cuda_said = _code(libcuda) == _SYSTEM_DRIVER_MISMATCH and bool(module and library and module != library)
     if not (said or cuda_said):
+        yield from _two_installations(libcuda, module)
         return
     where = "NVML" if said else "cuInit"
     restart = Fix("Restart the container so that it is given the host's current libraries; if that does not help, reboot the host.")
@@ -120,6 +122,26 @@ def driver_library_mismatch(
             Evidence("version of the libraries", library or "not readable", _library(nvml) if isinstance(nvml, Nvml) else "NVML"),
         ),
         fixes=(restart,) if site.container else (reboot, reload),
+    )
+
+
+def _two_installations(libcuda: Libcuda | Missing, module: str) -> Iterator[Problem]:
+    """NVML fits the kernel driver and libcuda does not: files of two installations lie side by side."""
+    path = files.path(libcuda)
+    release = files.release(path)
+    if _code(libcuda) != _SYSTEM_DRIVER_MISMATCH or not module or not release or release.text == module or files.is_compat(path):
+        return
+    yield Problem(
+        message=f"cuInit answers 803: the loader takes {path}, of driver {release.text}, and the kernel driver is {module}. "
+        "Two installations of the driver are mixed.",
+        evidence=(
+            Evidence("libcuda that was loaded", path, "/proc/self/maps"),
+            Evidence("version of the loaded kernel module", module, "/proc/driver/nvidia/version"),
+        ),
+        fixes=(
+            Fix("Find every copy and what it belongs to", "ldconfig -p | grep libcuda; find / -xdev -name 'libcuda.so.*' 2>/dev/null"),
+            Fix("Remove both installations and install one; an installer of NVIDIA's removes itself by", "sudo nvidia-uninstall", (ROOT,)),
+        ),
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.requirements import FRAMEWORKS
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python, Snapshot
 from gpudoctor.versions import Version
 
@@ -73,13 +75,16 @@ def _cuda_build(framework: Framework, python: Python | Missing, driver: Driver |
     return Fix("Install PyTorch with CUDA", command, (DOWNLOAD,), "python -c 'import torch; print(torch.cuda.is_available())'")
 
 
-@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def framework_missing(snapshot: Snapshot, policy: Policy, python: Python | Missing) -> Iterator[Problem]:
-    """No framework is installed in the examined environment.
+_ELSEWHERE = (Fix("Examine the environment that you train with", "gpudoctor check --python PATH"),)
+
+
+@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
+def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: Python | Missing) -> Iterator[Problem]:
+    """No framework, or not the required one, is installed in the examined environment.
 
     ## Why it matters
     Training was to be proven, and there is nothing to train with: the check could only look at the driver. Most often another
-    environment was meant.
+    environment was meant. A framework that was asked for with `--require` and is not there is an error.
 
     ## What to do
     Name the environment with `--python`, or activate it, or install a framework into this one.
@@ -87,18 +92,25 @@ def framework_missing(snapshot: Snapshot, policy: Policy, python: Python | Missi
     ## References
     - https://www.tensorflow.org/install/pip
     """
-    if need(snapshot.frameworks):
-        return
+    found = need(snapshot.frameworks)
     named = f"{python.executable} ({python.why})" if isinstance(python, Python) else "the examined environment"
+    lacking = [one.requirement for one in judged(facts, None) if one.answer is Answer.LACKING and one.requirement.subject in FRAMEWORKS]
+    for required in lacking:
+        yield Problem(
+            message=f"{required.text} is required, and {required.subject} is not installed in {named}.",
+            title=f"{required.text} is required and not installed",
+            severity=Severity.ERROR,
+            evidence=(Evidence("frameworks found", ", ".join(one.name for one in found) or "none", "the folders on sys.path"),),
+            fixes=(*_ELSEWHERE, Fix(f"Install {required.text} into this one", install_package(python, required.text), (DOWNLOAD,))),
+        )
+    if found or lacking:
+        return
     look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
     yield Problem(
         message=f"Neither TensorFlow, PyTorch nor JAX is installed in {named}.",
         severity=Severity.NOTE if look_only else None,
         evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
-        fixes=(
-            Fix("Examine the environment that you train with", "gpudoctor check --python PATH"),
-            Fix("Install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,)),
-        ),
+        fixes=(*_ELSEWHERE, Fix("Install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,))),
     )
 
 

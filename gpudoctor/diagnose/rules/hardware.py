@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Site
 from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.diagnose.gpu_facts import as_evidence, logged
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, PciDevice, Status
+from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, NvmlGpu, Pci, PciDevice, Status
 
 _VENDORS = {"1002": "AMD", "8086": "Intel", "1a03": "ASPEED", "1234": "QEMU", "15ad": "VMware", "1af4": "virtio", "1b36": "Red Hat"}
 """Vendors of display devices, by PCI id, as the PCI ID repository names them."""
 _LIB_RM_VERSION_MISMATCH = 18
+_FELL_OFF = 79
+"""Xid: the GPU has fallen off the bus."""
 
 
 @rule("GD101", severity=Severity.ERROR, breaks=Rung.SLOT, since="0.1")
@@ -105,7 +108,7 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
 
 
 @rule("GD103", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
-def gpu_fell_off_bus(gpu: Gpu) -> Iterator[Problem]:
+def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem]:
     """A GPU no longer answers on the PCI bus.
 
     ## Why it matters
@@ -119,9 +122,10 @@ def gpu_fell_off_bus(gpu: Gpu) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    if not isinstance(gpu.nvml, NvmlGpu):
+    told = logged(gpu, log, _FELL_OFF)
+    if not isinstance(gpu.nvml, NvmlGpu) and (not told or gpu.nvml.cause is not Cause.ABSENT):
         not_applicable("NVML does not list it")
-    address = gpu.nvml.address
+    address = gpu.nvml.address if isinstance(gpu.nvml, NvmlGpu) else Missing(Cause.LOST, "NVML does not list it any more")
     if isinstance(address, str):
         return
     if address.cause is not Cause.LOST:
@@ -131,10 +135,11 @@ def gpu_fell_off_bus(gpu: Gpu) -> Iterator[Problem]:
     silent = isinstance(link, Missing) and link.cause is Cause.LOST
     yield Problem(
         message=f"{gpu.label} was lost while the driver had it: {address.reason}.",
-        confidence=Confidence.CERTAIN if silent else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if silent or told else Confidence.LIKELY,
         evidence=(
             Evidence("NVML", address.reason, "libnvidia-ml.so.1"),
             Evidence("PCI link", link.reason if isinstance(link, Missing) else f"x{link}", f"/sys/bus/pci/devices/{gpu.key}"),
+            *as_evidence(told, log),
         ),
         fixes=(
             Fix("Save what the kernel says of it", f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'", ("root",)),

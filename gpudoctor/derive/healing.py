@@ -1,0 +1,80 @@
+"""What is wrong now and may come by itself shortly after a boot: the driver, its device files, NVML, the fabric."""
+
+from __future__ import annotations
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.site import Site
+from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Node, Nvml, PciDevice, Snapshot, Status
+
+NVML_LATER = {
+    1: "NVML is not initialised yet",
+    9: "the NVIDIA kernel driver is not loaded yet",
+    27: "NVML is not ready yet",
+}
+"""nvmlReturn_t: UNINITIALIZED, DRIVER_NOT_LOADED, NOT_READY."""
+CUDA_FABRIC = 802
+"""CUDA_ERROR_SYSTEM_NOT_READY: the fabric manager has not finished."""
+CUDA_LATER = {3, 100, 999}
+"""CUDA_ERROR_NOT_INITIALIZED, NO_DEVICE and UNKNOWN, which cuInit answers also while the driver is being set up."""
+CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
+
+
+def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
+    """What waiting may mend, in a few words; empty where nothing is wrong, or nothing that mends itself.
+
+    A driver that is not installed does not come by itself, nor does one whose GPU another driver has taken, nor a container's device files.
+    """
+    if not gpus or not _installed(snapshot):
+        return ""
+    plain = isinstance(snapshot.libcuda_unmasked, Missing)
+    nvml, cuda = _code(snapshot.nvml), _code(snapshot.libcuda if plain else snapshot.libcuda_unmasked)
+    if cuda == CUDA_FABRIC:
+        return "CUDA waits for the fabric (802)"
+    if site.container or not site.has_pci or _taken(gpus) or _forbidden(snapshot.device_nodes):
+        return ""
+    if isinstance(snapshot.kernel_driver, KernelDriver) and _absent(snapshot.kernel_driver.version):
+        return NVML_LATER[9]
+    lacking = _lacking(snapshot.device_nodes, gpus, uvm=cuda in CUDA_LATER)
+    return f"{lacking} is not there yet" if lacking else NVML_LATER.get(nvml, "")
+
+
+def _installed(snapshot: Snapshot) -> bool:
+    """Whether there is anything of a driver: its module, or one of its libraries."""
+    sections = (snapshot.nvml, snapshot.libcuda)
+    loaded = isinstance(snapshot.kernel_driver, KernelDriver) and not isinstance(snapshot.kernel_driver.version, Missing)
+    return loaded or not all(_absent(section) for section in sections)
+
+
+def _absent(value: object) -> bool:
+    return isinstance(value, Missing) and value.cause is Cause.ABSENT
+
+
+def _code(section: Nvml | Libcuda | Missing) -> int:
+    """What the library's initialisation answered; 0 where it did not."""
+    return section.init.code if not isinstance(section, Missing) and isinstance(section.init, Status) else 0
+
+
+def _taken(gpus: tuple[Gpu, ...]) -> bool:
+    """Whether each GPU belongs to another driver: nouveau, or vfio-pci for a guest."""
+    drivers = [gpu.pci.driver if isinstance(gpu.pci, PciDevice) else "" for gpu in gpus]
+    return all(isinstance(driver, str) and driver not in {"", "nvidia"} for driver in drivers)
+
+
+def _nodes(section: DeviceNodes | Missing) -> dict[str, Node]:
+    return {node.path: node for node in section.nodes} if isinstance(section, DeviceNodes) else {}
+
+
+def _forbidden(section: DeviceNodes | Missing) -> bool:
+    """Whether this user may not open the files that are there, which no waiting changes."""
+    return any(
+        node.accessible is False for path, node in _nodes(section).items() if path.removeprefix("/dev/nvidia").isdigit() or path == CONTROL
+    )
+
+
+def _lacking(section: DeviceNodes | Missing, gpus: tuple[Gpu, ...], *, uvm: bool) -> str:
+    """The first device file of a loaded driver that is not there."""
+    if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
+        return ""
+    minors = (gpu.minor for gpu in gpus if not gpu.set_aside)
+    wanted = [CONTROL, *(f"/dev/nvidia{minor}" for minor in minors if isinstance(minor, int)), *((UVM,) if uvm else ())]
+    return next((path for path in wanted if path not in _nodes(section)), "")

@@ -1,0 +1,62 @@
+"""Which libcuda it is, by its file: the driver's own, a toolkit's stub, a compatibility package's; and what our kernel met on a GPU."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor import versions
+from gpudoctor.snapshot import CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python
+from gpudoctor.versions import Version
+
+STUB_LIBRARY = 34
+"""CUDA_ERROR_STUB_LIBRARY."""
+_RELEASE = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)$")
+_COMPAT = re.compile(r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*$")
+
+
+def is_stub(path: str) -> bool:
+    """Whether a file is one that toolkits carry to link against."""
+    return "/stubs/" in path
+
+
+def is_compat(path: str) -> bool:
+    """Whether a file is of a cuda-compat package, which serves a newer CUDA over an older kernel driver."""
+    return bool(_COMPAT.search(path))
+
+
+def release(path: str | Missing) -> Version | None:
+    """The driver release that a library's file name ends with."""
+    match = _RELEASE.search(path) if isinstance(path, str) else None
+    return versions.parse(match[1]) if match else None
+
+
+def code(libcuda: Libcuda | Missing) -> int:
+    """The code of cuInit's answer; 0 where it succeeded or did not answer."""
+    if isinstance(libcuda, Missing) or isinstance(libcuda.init, Missing):
+        return 0
+    return libcuda.init.code
+
+
+def path(libcuda: Libcuda | Missing) -> str:
+    """The file that was loaded; empty where none was, or it is not known."""
+    return libcuda.library if isinstance(libcuda, Libcuda) and isinstance(libcuda.library, str) else ""
+
+
+def fits(file: CudaFile, python: Python | Missing) -> bool | None:
+    """Whether the target interpreter's processes can load a file, by class and machine of its ELF header; None where that is not known."""
+    if isinstance(python, Missing) or isinstance(file.bits, Missing) or isinstance(file.machine, Missing):
+        return None
+    if isinstance(python.bits, int) and file.bits != python.bits:
+        return False
+    return file.machine == python.machine if isinstance(python.machine, str) else None
+
+
+def drivers_own(files: CudaFiles) -> list[CudaFile]:
+    """The files of libcuda that belong to an installed driver."""
+    named = [(file, file.real if isinstance(file.real, str) else file.path) for file in files.libcuda]
+    return [file for file, real in named if not is_stub(real) and not is_compat(real)]
+
+
+def failed_call(context: CudaContext) -> CudaCall | None:
+    """The first call that failed."""
+    return next((call for call in context.calls if call.status.code), None)

@@ -1,0 +1,28 @@
+"""Who keeps a device file from the user: its permission bits, or a control group."""
+
+from __future__ import annotations
+
+from gpudoctor.snapshot import DeviceNodes, Host, Missing, Node
+
+
+def withheld(node: Node, host: Host | Missing) -> bool:
+    """Whether the kernel refuses a device file that the permission bits allow.
+
+    The kernel's answer to access(2) takes device control groups into account, the bits do not: container runtimes and schedulers
+    keep what they did not allot from a process in this way.
+    """
+    if node.accessible is not False or not isinstance(node.mode, str) or isinstance(node.major, Missing) or isinstance(host, Missing):
+        return False
+    try:
+        mode = int(node.mode, 8)
+    except ValueError:
+        return False
+    groups = host.gids if isinstance(host.gids, tuple) else ()
+    shift = 6 if node.uid == host.uid else 3 if node.gid in groups else 0
+    return mode >> shift & 0o6 == 0o6
+
+
+def all_withheld(nodes: DeviceNodes | Missing, host: Host | Missing) -> bool:
+    """Whether there are GPUs' own device files and the kernel refuses every one so."""
+    own = [node for node in nodes.nodes if node.path.removeprefix("/dev/nvidia").isdigit()] if isinstance(nodes, DeviceNodes) else []
+    return bool(own) and all(withheld(node, host) for node in own)

@@ -1,0 +1,169 @@
+"""Holds each thing that `--require` asks for against what was observed: met, not met, or not to be told."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+import msgspec
+
+from gpudoctor.derive import Facts, Gpu
+from gpudoctor.findings import Rung, RungState
+from gpudoctor.requirements import Requirement, fits, parse
+from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
+
+_LOST = {RungState.FAILED, RungState.MASKED}
+
+
+class Answer(enum.Enum):
+    """How a requirement fares."""
+
+    MET = "met"
+    UNFIT = "it is there and is not what is required"
+    LACKING = "it is not there, or cannot be used"
+    UNKNOWN = "it could not be observed"
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """A requirement and how it fares."""
+
+    requirement: Requirement
+    answer: Answer
+    seen: str
+    """What is there instead, as the end of a sentence; for UNKNOWN why that is not known."""
+    where: str = ""
+    missing: Missing | None = None
+    """For UNKNOWN."""
+    rung: Rung | None = None
+    """The layer that would have told."""
+
+
+def judged(facts: Facts, rung: Rung | None) -> tuple[Judged, ...]:
+    """Every requirement of the policy; `rung` is the one to which a GPU must be shown to be usable, None for libcuda."""
+    return tuple(_judge(parse(text), facts, rung or Rung.LIBCUDA) for text in facts.policy.require)
+
+
+def _judge(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
+    if requirement.subject == "driver":
+        return _driver(requirement, facts)
+    if requirement.subject == "gpus":
+        return _count(requirement, facts, rung)
+    if requirement.subject == "memory":
+        return _smallest(
+            requirement, facts, _memory, lambda value: f"{int(value) / (1 << 30):.1f} GiB ({int(value) / 10**9:.1f} GB) of memory"
+        )
+    if requirement.subject == "cc":
+        return _smallest(requirement, facts, _capability, lambda value: f"compute capability {value}")
+    return _framework(requirement, facts)
+
+
+def _unknown(requirement: Requirement, missing: Missing, rung: Rung | None) -> Judged:
+    return Judged(requirement=requirement, answer=Answer.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
+
+
+def _lacking(requirement: Requirement, seen: str, where: str) -> Judged:
+    return Judged(requirement=requirement, answer=Answer.LACKING, seen=seen, where=where)
+
+
+def _compared(requirement: Requirement, value: str, seen: str, where: str) -> Judged:
+    fit = fits(requirement, value)
+    if fit is None:
+        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is no version that could be compared"), None)
+    return Judged(requirement=requirement, answer=Answer.MET if fit else Answer.UNFIT, seen=seen, where=where)
+
+
+def _driver(requirement: Requirement, facts: Facts) -> Judged:
+    driver = facts.driver
+    if not isinstance(driver, Missing):
+        return _compared(requirement, str(driver.version), f"the driver is {driver.version}", driver.where)
+    kernel = facts.snapshot.kernel_driver
+    own = kernel.version if isinstance(kernel, KernelDriver) else kernel
+    missing = own if isinstance(own, Missing) else driver
+    if missing.cause is Cause.ABSENT:
+        return _lacking(requirement, "no NVIDIA driver is loaded", missing.reason)
+    return _unknown(requirement, missing, Rung.KERNEL_DRIVER)
+
+
+def _no_gpu(requirement: Requirement, facts: Facts) -> Judged:
+    """No layer shows a GPU: there is none, unless one that could have shown it was not to be seen."""
+    first = (facts.snapshot.pci,) if facts.site.has_pci else ()
+    for section in (*first, facts.snapshot.libcuda, facts.snapshot.nvml):
+        if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
+            return _unknown(requirement, section, Rung.SLOT)
+    return _lacking(requirement, "there is no GPU", "PCI bus, NVML, libcuda")
+
+
+def _count(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
+    """How many GPUs are usable: one that was neither shown to be nor not to be may count or not."""
+    wanted = [gpu for gpu in facts.hardware if not gpu.set_aside]
+    if not wanted:
+        return _no_gpu(requirement, facts)
+    usable = sum(facts.ladder.proven(gpu.key, rung) for gpu in wanted)
+    undecided = list(filter(None, (_undecided(gpu, facts, rung) for gpu in wanted)))
+    answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
+    seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable, by the rung {str(rung)!r}"
+    if len(answers) > 1:
+        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} could not be told ({undecided[0]})"), rung)
+    if answers == {True}:
+        return Judged(requirement=requirement, answer=Answer.MET, seen=seen, where="the ladder")
+    more_would_do = any(fits(requirement, str(number)) for number in range(usable + 1, len(wanted) + 1))
+    answer = Answer.LACKING if more_would_do else Answer.UNFIT
+    return Judged(requirement=requirement, answer=answer, seen=seen, where="the ladder")
+
+
+def _undecided(gpu: Gpu, facts: Facts, rung: Rung) -> str:
+    """Why it was not shown whether this GPU is usable; empty where it was."""
+    row = next(row for row in facts.ladder.rows if row.subject.key == gpu.key)
+    highest = max((step.rung for step in row.steps if step.state is RungState.PROVEN), default=None)
+    above = [step for step in row.steps if step.rung <= rung and (highest is None or step.rung > highest)]
+    if not above or any(step.state in _LOST for step in above):
+        return ""
+    return above[-1].detail or str(above[-1].state.value)
+
+
+def _smallest(requirement: Requirement, facts: Facts, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
+    """What must hold for every GPU that the environment leaves."""
+    gpus = [gpu for gpu in facts.hardware if not gpu.set_aside and facts.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
+    if not gpus:
+        return _no_gpu(requirement, facts) if not facts.hardware else _lacking(requirement, "no GPU can be used", "the ladder")
+    values = [(gpu, read(gpu)) for gpu in gpus]
+    known = [
+        _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)
+    ]
+    for answer in (Answer.UNFIT, Answer.UNKNOWN):
+        for one in known:
+            if one.answer is answer:
+                return one
+    unseen = next((value for _, value in values if isinstance(value, Missing)), None)
+    return known[0] if unseen is None else _unknown(requirement, unseen, Rung.NVML)
+
+
+def _memory(gpu: Gpu) -> str | Missing:
+    """Bytes; with MIG what CUDA gives a program, else what NVML says that the card has."""
+    card = gpu.nvml.memory_total if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
+    given = gpu.cuda.memory_total if isinstance(gpu.cuda, CudaDevice) else gpu.cuda
+    split = isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is True
+    value = given if split or not isinstance(card, int) else card
+    return str(value) if isinstance(value, int) else value
+
+
+def _capability(gpu: Gpu) -> str | Missing:
+    cuda = gpu.cuda.compute_capability if isinstance(gpu.cuda, CudaDevice) else gpu.cuda
+    if isinstance(cuda, str):
+        return cuda
+    return gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
+
+
+def _framework(requirement: Requirement, facts: Facts) -> Judged:
+    found = facts.snapshot.frameworks
+    if isinstance(found, Missing):
+        return _unknown(requirement, found, None)
+    framework = next((one for one in found if one.name == requirement.subject), None)
+    if framework is None:
+        return _lacking(requirement, f"{requirement.subject} is not installed", "the folders on sys.path")
+    if not requirement.specifier:
+        return Judged(requirement=requirement, answer=Answer.MET, seen=f"{framework.distribution or framework.name} is installed")
+    if not isinstance(framework.version, Fact):
+        return _unknown(requirement, framework.version, None)
+    name = framework.distribution or framework.name
+    return _compared(requirement, framework.version.value, f"{name} {framework.version.value} is installed", framework.version.where)

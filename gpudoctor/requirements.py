@@ -1,0 +1,85 @@
+"""What `--require` may ask for: a subject and packaging's version specifiers, as in "driver>=550", "memory>=80GiB" or "torch>=2.4"."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
+"""The subjects that are no framework, each as one would write it."""
+UNITS = {"mb": 10**6, "gb": 10**9, "tb": 10**12, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
+"""Bytes. The gigabytes of a product's name are decimal: an H100 of 80 GB has 79.6 GiB."""
+
+_FORM = re.compile(r"([A-Za-z][\w.-]*)\s*(\S.*)?", re.DOTALL)
+_SIZE = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*")
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """One thing that must be so."""
+
+    text: str
+    """As the user wrote it."""
+    subject: str
+    """A key of EXAMPLES, or one of FRAMEWORKS."""
+    specifier: str
+    """PEP 440, sizes in bytes; empty: any version will do."""
+
+
+def parse(text: str) -> Requirement:
+    """The requirement that `text` spells. Raises UsageError, in one sentence, where it is none."""
+    written = text.strip()
+    form = _FORM.fullmatch(written)
+    subject = form.group(1).lower() if form else ""
+    if form is None or subject not in {*EXAMPLES, *FRAMEWORKS}:
+        known = ", ".join((*EXAMPLES, *FRAMEWORKS))
+        raise UsageError(f"--require {written!r}: a requirement begins with one of {known}, as in 'driver>=550' or 'torch>=2.4'.")
+    specifier = form.group(2) or ""
+    if not specifier and subject in EXAMPLES:
+        example = EXAMPLES[subject]
+        raise UsageError(
+            f"--require {written!r} says not which; write it in quotes, as in '{example}', so that the shell keeps its > and <."
+        )
+    if subject == "memory":
+        specifier = ",".join(_in_bytes(part, written) for part in specifier.split(","))
+    _check(specifier, written, EXAMPLES.get(subject, f"{subject}>=2.4"))
+    return Requirement(written, subject, specifier)
+
+
+def _in_bytes(part: str, written: str) -> str:
+    """One comparison of sizes, in bytes."""
+    form = _SIZE.fullmatch(part)
+    if form is None or form.group(3).lower() not in UNITS:
+        raise UsageError(
+            f"--require {written!r}: {part.strip()!r} is no comparison with a size; write it as in 'memory>=80GB' or 'memory>=40GiB'."
+        )
+    return f"{form.group(1)}{round(float(form.group(2)) * UNITS[form.group(3).lower()])}"
+
+
+def _check(specifier: str, written: str, example: str) -> None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 -- 20 ms, and only where something is required
+
+    try:
+        understood = "===" not in specifier and SpecifierSet(specifier) is not None
+    except InvalidSpecifier:
+        understood = False
+    if not understood:
+        raise UsageError(f"--require {written!r}: the comparison is not understood; write it as in '{example}'.")
+
+
+def fits(requirement: Requirement, value: str) -> bool | None:
+    """Whether the version, number or size in bytes `value` is one that is required; None where it is no version that could be compared.
+
+    A pre-release that is there counts as what it is.
+    """
+    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 -- see _check
+    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 -- likewise
+
+    try:
+        version = Version(value)
+    except InvalidVersion:
+        return None
+    return SpecifierSet(requirement.specifier).contains(version, prereleases=True)

@@ -1,0 +1,266 @@
+"""Branches of the rules about a GPU's health and state that no recorded machine reaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.findings import Confidence, Diagnosis, Finding, OutcomeKind, Policy, Severity
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import (
+    Cause,
+    GpuProcess,
+    KernelLog,
+    Libcuda,
+    MigInstance,
+    Missing,
+    NvLink,
+    Nvml,
+    Pci,
+    PciDevice,
+    RemappedRows,
+    Snapshot,
+    Stage,
+    StageState,
+    Status,
+    Variables,
+    XidEvent,
+)
+from tests.builders import TIMED_OUT, address, card, libcuda, machine, smoke
+
+GIB = 1 << 30
+UNSUPPORTED = Missing(Cause.UNSUPPORTED, "nvmlX answered 3 (Not Supported)")
+SWITCH = PciDevice(address="0000:90:00.0", vendor="10de", device="1af1", class_code="068000")
+
+
+def with_gpus(*changes: dict[str, Any], **sections: Any) -> Snapshot:
+    """A machine whose GPUs have these changes in NVML's facts."""
+    whole = machine(len(changes), **sections)
+    assert isinstance(whole.nvml, Nvml)
+    assert isinstance(whole.nvml.gpus, tuple)
+    gpus = tuple(msgspec.structs.replace(gpu, **change) for gpu, change in zip(whole.nvml.gpus, changes, strict=True))
+    return msgspec.structs.replace(whole, nvml=msgspec.structs.replace(whole.nvml, gpus=gpus))
+
+
+def found(name: str, snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
+    return [one for one in diagnose(snapshot, matrix, Policy(level=None)).findings if one.name == name]
+
+
+def outcomes(name: str, snapshot: Snapshot, matrix: Matrix) -> list[OutcomeKind]:
+    diagnosis: Diagnosis = diagnose(snapshot, matrix, Policy(level=None))
+    return [one.kind for one in diagnosis.outcomes if one.name == name]
+
+
+def log(*events: tuple[int, int]) -> KernelLog:
+    """Xids of GPUs by number."""
+    return KernelLog("/dev/kmsg", tuple(XidEvent(code, address(gpu), f"pid=77, what {code} says") for code, gpu in events))
+
+
+ABOUT_NVML = [rule.name for rule in RULES if rule.code in {
+    "GD104", "GD105", "GD106", "GD107", "GD111", "GD222", "GD705", "GD706", "GD708", "GD709", "GD803", "GD906", "GD907", "GD908",
+}]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ABOUT_NVML)
+def test_what_nobody_asked_is_not_a_pass(name: str, matrix: Matrix) -> None:
+    assert outcomes(name, machine(1), matrix) == [OutcomeKind.NOT_ASKED]
+
+
+@pytest.mark.parametrize(
+    "name", [*ABOUT_NVML, "inforom-corrupt", "gpu-requires-reset", "power-cable-missing", "mig-one-instance-per-process"]
+)
+def test_a_driver_that_does_not_answer_is_not_a_pass(name: str, matrix: Matrix) -> None:
+    assert outcomes(name, machine(1, nvml=TIMED_OUT), matrix) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    "name", ["ecc-hardware-error", "row-remap-pending", "pages-retirement-pending", "hw-slowdown", "nvlink-inactive", "mig-no-instances"]
+)
+def test_what_a_gpu_does_not_offer_does_not_apply(name: str, matrix: Matrix) -> None:
+    lacking = dict.fromkeys(
+        ("ecc_uncorrected", "remapped_rows", "retired_pages", "nvlinks", "mig_enabled", "clocks_event_reasons"), UNSUPPORTED
+    )
+    assert outcomes(name, with_gpus(lacking), matrix) in ([OutcomeKind.NOT_APPLICABLE], [OutcomeKind.COULD_NOT_TELL])
+    if name != "hw-slowdown":
+        assert outcomes(name, with_gpus(lacking), matrix) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_ecc_that_is_off_counts_nothing(matrix: Matrix) -> None:
+    assert outcomes("ecc-hardware-error", with_gpus({"ecc_enabled": False, "ecc_uncorrected": 0}), matrix) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_a_logged_memory_error_is_evidence(matrix: Matrix) -> None:
+    (counted,) = found("ecc-hardware-error", with_gpus({"ecc_uncorrected": 2}, kernel_log=log((94, 0), (48, 1))), matrix)
+    assert (counted.severity, [one.what for one in counted.evidence][-1]) == (Severity.WARNING, "Xid 94")
+    (cleared,) = found("ecc-hardware-error", with_gpus({"ecc_uncorrected": 0}, kernel_log=log((48, 0))), matrix)
+    assert cleared.severity is Severity.NOTE
+    (uncounted,) = found("ecc-hardware-error", with_gpus({"ecc_uncorrected": UNSUPPORTED}, kernel_log=log((48, 0))), matrix)
+    assert uncounted.severity is Severity.WARNING
+
+
+def test_a_memory_error_on_a_gpu_that_failed_to_compute(matrix: Matrix) -> None:
+    failed = smoke(1, kernels=(), trainings=(), stages=(Stage("kernel on GPU:0", StageState.FAILED, error="uncorrectable ECC error"),))
+    (finding,) = found("ecc-hardware-error", with_gpus({"ecc_uncorrected": 1}, smoke=(failed,)), matrix)
+    assert finding.severity is Severity.ERROR
+
+
+def test_a_logged_error_of_a_sibling_is_not_ours(matrix: Matrix) -> None:
+    snapshot = with_gpus({"ecc_uncorrected": 0}, {"ecc_uncorrected": 0}, kernel_log=log((48, 1)))
+    assert [one.subject.key for one in found("ecc-hardware-error", snapshot, matrix)] == [address(1)]
+
+
+def test_a_memory_error_explains_the_row_that_waits(matrix: Matrix) -> None:
+    rows = RemappedRows(correctable=0, uncorrectable=1, pending=True, failed=False)
+    snapshot = with_gpus({"ecc_uncorrected": 1, "remapped_rows": rows}, {"ecc_uncorrected": 0, "remapped_rows": rows})
+    folded = {one.subject.key: bool(one.because_of) for one in found("row-remap-pending", snapshot, matrix)}
+    assert folded == {address(0): True, address(1): False}
+
+
+def test_nvml_that_does_not_start_for_lack_of_power(matrix: Matrix) -> None:
+    said = Status(8, "NVML_ERROR_INSUFFICIENT_POWER", "Insufficient External Power")
+    nvml = Nvml(init=said, gpus=Missing(Cause.FAILED, "nvmlInit answered 8"))
+    fallen = libcuda(0, 100, "CUDA_ERROR_NO_DEVICE")
+    assert [one.confidence for one in found("power-cable-missing", machine(1, nvml=nvml, libcuda=fallen), matrix)] == [Confidence.CERTAIN]
+    assert [one.confidence for one in found("power-cable-missing", machine(2, nvml=nvml, libcuda=fallen), matrix)] == [
+        Confidence.POSSIBLE
+    ] * 2
+
+
+def test_power_that_only_the_kernel_missed(matrix: Matrix) -> None:
+    seen = machine(2)
+    assert isinstance(seen.nvml, Nvml)
+    assert isinstance(seen.nvml.gpus, tuple)
+    nvml = msgspec.structs.replace(seen.nvml, gpus=(msgspec.structs.replace(seen.nvml.gpus[0], alarms=()),))
+    snapshot = machine(2, nvml=nvml, libcuda=libcuda(1), kernel_log=log((54, 1)))
+    (finding,) = found("power-cable-missing", snapshot, matrix)
+    assert (finding.subject.key, finding.severity) == (address(1), Severity.ERROR)
+    (mismatch,) = found("gpu-count-mismatch", snapshot, matrix)
+    assert mismatch.because_of == (finding.id,)
+
+
+def test_a_gpu_that_nvml_no_longer_lists_and_the_kernel_lost(matrix: Matrix) -> None:
+    seen = machine(2)
+    assert isinstance(seen.nvml, Nvml)
+    assert isinstance(seen.nvml.gpus, tuple)
+    nvml = msgspec.structs.replace(seen.nvml, gpus=seen.nvml.gpus[:1])
+    snapshot = machine(2, nvml=nvml, libcuda=libcuda(1), kernel_log=log((79, 1)))
+    (finding,) = found("gpu-fell-off-bus", snapshot, matrix)
+    assert (finding.subject.key, finding.confidence) == (address(1), Confidence.CERTAIN)
+    assert found("gpu-fell-off-bus", machine(2, nvml=nvml, libcuda=libcuda(1), kernel_log=log((79, 0))), matrix) == []
+
+
+def test_a_reset_that_is_recommended_after_a_kernel_ran_is_a_warning(matrix: Matrix) -> None:
+    wanted = {"alarms": (), "recovery_action": "reset"}
+    assert [one.severity for one in found("gpu-requires-reset", with_gpus(wanted), matrix)] == [Severity.ERROR]
+    assert [one.severity for one in found("gpu-requires-reset", with_gpus(wanted, smoke=(smoke(),)), matrix)] == [Severity.WARNING]
+
+
+def test_an_action_that_is_newer_than_we_is_no_alarm(matrix: Matrix) -> None:
+    assert outcomes("gpu-requires-reset", with_gpus({"alarms": (), "recovery_action": "code 42"}), matrix) == [OutcomeKind.PASSED]
+
+
+def test_an_old_driver_without_recovery_action(matrix: Matrix) -> None:
+    old = {"alarms": (), "recovery_action": UNSUPPORTED}
+    assert outcomes("gpu-requires-reset", with_gpus(old), matrix) == [OutcomeKind.NOT_APPLICABLE]
+    ill = {"alarms": (Status(16, "NVML_ERROR_RESET_REQUIRED", "nvmlDeviceGetName: GPU requires reset"),), "recovery_action": UNSUPPORTED}
+    assert outcomes("gpu-requires-reset", with_gpus(ill), matrix) == [OutcomeKind.FOUND]
+
+
+def test_links_that_are_down_before_a_switch(matrix: Matrix) -> None:
+    down = {"nvlinks": tuple(NvLink(link, active=False) for link in range(18)), "mig_enabled": False}
+    assert found("nvlink-inactive", with_gpus(down, down), matrix) == []
+    pci = Pci((card(0), card(1), SWITCH))
+    switched = found("nvlink-inactive", with_gpus(down, down, pci=pci), matrix)
+    assert [one.confidence for one in switched] == [Confidence.CERTAIN] * 2
+
+
+def test_links_of_another_model_are_no_measure(matrix: Matrix) -> None:
+    up = {"nvlinks": tuple(NvLink(link, active=True) for link in range(12))}
+    down = {"nvlinks": tuple(NvLink(link, active=False) for link in range(4)), "name": "NVIDIA RTX A6000"}
+    assert found("nvlink-inactive", with_gpus(up, down), matrix) == []
+    assert len(found("nvlink-inactive", with_gpus(up, {**down, "name": "NVIDIA A100-SXM4-80GB"}), matrix)) == 1
+
+
+def test_a_link_whose_state_is_not_known(matrix: Matrix) -> None:
+    unsure = {"nvlinks": (NvLink(0, active=True), NvLink(1, active=TIMED_OUT))}
+    assert outcomes("nvlink-inactive", with_gpus(unsure), matrix) == [OutcomeKind.COULD_NOT_TELL]
+
+
+MEMORY = {"memory_total": 8 * GIB, "memory_used": 7 * GIB, "memory_free": GIB, "compute_processes": (), "graphics_processes": ()}
+
+
+def test_a_desktop_that_draws_is_no_other_program(matrix: Matrix) -> None:
+    drawn = {**MEMORY, "graphics_processes": (GpuProcess(900, memory=6 * GIB + GIB // 2),)}
+    assert outcomes("gpu-memory-held-by-other-process", with_gpus(drawn), matrix) == [OutcomeKind.NOT_APPLICABLE]
+    assert outcomes("gpu-memory-held-by-other-process", with_gpus(MEMORY), matrix) == [OutcomeKind.FOUND]
+
+
+def test_a_card_too_small_for_a_training_is_not_held(matrix: Matrix) -> None:
+    small = {**MEMORY, "memory_total": 2 * GIB, "memory_used": 100 << 20, "memory_free": GIB}
+    assert found("gpu-memory-held-by-other-process", with_gpus(small), matrix) == []
+
+
+def test_memory_that_is_held_explains_a_training_that_failed(matrix: Matrix) -> None:
+    failed = smoke(1, trainings=(), stages=(Stage("training on GPU:0", StageState.FAILED, error="out of memory"),))
+    (finding,) = found("gpu-memory-held-by-other-process", with_gpus(MEMORY, smoke=(failed,)), matrix)
+    assert finding.severity is Severity.ERROR
+    proven = found("gpu-memory-held-by-other-process", with_gpus(MEMORY, smoke=(smoke(),)), matrix)
+    assert [one.severity for one in proven] == [Severity.NOTE]
+
+
+def mig(count: int) -> dict[str, Any]:
+    return {"mig_enabled": True, "mig_instances": tuple(MigInstance(place, uuid=f"MIG-{place}") for place in range(count))}
+
+
+@pytest.mark.parametrize(("named", "severity"), [("MIG-0", Severity.NOTE), ("MIG-0,MIG-1", Severity.WARNING)])
+def test_a_program_that_asks_for_several_instances(named: str, severity: Severity, matrix: Matrix) -> None:
+    snapshot = with_gpus(mig(2), variables=Variables({"CUDA_VISIBLE_DEVICES": named}), libcuda_unmasked=libcuda(1))
+    assert [one.severity for one in found("mig-one-instance-per-process", snapshot, matrix)] == [severity]
+
+
+def test_instances_that_may_not_be_seen(matrix: Matrix) -> None:
+    denied = {"mig_enabled": True, "mig_instances": Missing(Cause.DENIED, "no permission")}
+    assert outcomes("mig-no-instances", with_gpus(denied), matrix) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize("mode", ["prohibited", "exclusive-process"])
+def test_a_mode_of_a_gpu_that_is_hidden_anyway(mode: str, matrix: Matrix) -> None:
+    taken = {"compute_mode": mode, "compute_processes": (GpuProcess(9),)}
+    hiding = {"variables": Variables({"CUDA_VISIBLE_DEVICES": ""}), "libcuda": libcuda(0), "libcuda_unmasked": libcuda(1)}
+    name = "compute-prohibited" if mode == "prohibited" else "exclusive-compute-mode"
+    assert outcomes(name, with_gpus(taken, **hiding), matrix) == [OutcomeKind.NOT_APPLICABLE]
+    assert [one.severity for one in found(name, with_gpus(taken), matrix)] == [Severity.ERROR]
+
+
+def test_a_laptop_whose_limit_moves(matrix: Matrix) -> None:
+    limits = {"clocks_event_reasons": 4, "power_limit": 60_000, "power_limit_default": 140_000}
+    assert found("power-throttled", with_gpus({**limits, "name": "NVIDIA GeForce RTX 4090 Laptop GPU"}), matrix) == []
+    assert len(found("power-throttled", with_gpus(limits), matrix)) == 1
+
+
+def test_persistence_of_which_one_gpu_says_nothing(matrix: Matrix) -> None:
+    half = with_gpus({"persistence": False}, {"persistence": TIMED_OUT})
+    assert [one.message.partition(":")[0] for one in found("persistence-mode-off", half, matrix)] == ["Persistence mode is off on GPU 0"]
+    assert outcomes("persistence-mode-off", with_gpus({"persistence": TIMED_OUT}), matrix) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_confidential_computing_that_this_driver_does_not_know(matrix: Matrix) -> None:
+    nvml = machine().nvml
+    assert isinstance(nvml, Nvml)
+    unknown = machine(nvml=msgspec.structs.replace(nvml, confidential=UNSUPPORTED))
+    assert outcomes("confidential-computing-not-ready", unknown, matrix) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_a_display_card_beside_one_that_computes(matrix: Matrix) -> None:
+    unlike = ({"name": "NVIDIA GeForce GT 1030"}, {"name": "NVIDIA GeForce RTX 4090"})
+    assert [one.severity for one in found("mixed-gpu-models", with_gpus(*unlike), matrix)] == [Severity.NOTE]
+    assert isinstance(machine(2).libcuda, Libcuda)
+    assert found("mixed-gpu-models", with_gpus(*unlike, libcuda=libcuda(1)), matrix) == []
+
+
+def test_every_gpu_has_its_own_answer(matrix: Matrix) -> None:
+    hot = with_gpus({"clocks_event_reasons": 0}, {"clocks_event_reasons": 0x20}, {"clocks_event_reasons": TIMED_OUT})
+    assert outcomes("thermal-throttled", hot, matrix) == [OutcomeKind.PASSED, OutcomeKind.FOUND, OutcomeKind.COULD_NOT_TELL]
