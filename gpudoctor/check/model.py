@@ -16,6 +16,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The interpreter, or the environment's folder, to examine; None chooses (design: first of five)."""
     timeout: float = 600.0
     """By when the whole check is over."""
+    wait: float = 0.0
+    """How long to wait for what comes by itself after a boot; 0: not at all."""
     compat: str | None = None
     """A folder of newer compatibility tables."""
     identify: bool = False

@@ -16,7 +16,7 @@ from gpudoctor.findings import Level
 from gpudoctor.probe.inventory import Inventory
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
-from gpudoctor.snapshot import Cause, Missing, Smoke, Snapshot
+from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Smoke, Snapshot
 
 if TYPE_CHECKING:
     from gpudoctor.derive import Facts
@@ -81,18 +81,60 @@ class Pipeline:
                 inventory.begin()
                 self._import_meanwhile()
                 snapshot = inventory.finish()
+            if self._options.wait:
+                inventory, snapshot = self._wait(inventory, snapshot, supervisor)
+            snapshot = self._touch(snapshot, inventory, supervisor)
             return self._train(snapshot, inventory, supervisor)
         except Interrupted as interrupt:
             self._interrupted = interrupt.number
             supervisor.stop()
             stopped = Missing(Cause.NOT_ASKED, f"the check was ended by {interrupt}")
-            return msgspec.structs.replace(snapshot, smoke=stopped) if snapshot else inventory.finish()
+            if snapshot is None:
+                return inventory.finish()
+            unasked = "contexts" if snapshot.contexts == NOT_ASKED else "smoke"
+            return msgspec.structs.replace(snapshot, **{"smoke": stopped, unasked: stopped})
+
+    def _wait(self, inventory: Inventory, snapshot: Snapshot, supervisor: Supervisor) -> tuple[Inventory, Snapshot]:
+        """Look again for as long as the user waits, or the check may last, with time for one more look; the last look."""
+        from gpudoctor.check.wait import look_again  # noqa: PLC0415 -- only where it was asked for
+        from gpudoctor.derive.healing import healing  # noqa: PLC0415 -- likewise
+
+        def look() -> Snapshot:
+            nonlocal inventory
+            inventory = Inventory(supervisor, self._options)
+            inventory.begin()
+            return inventory.finish()
+
+        def trouble(seen: Snapshot) -> str:
+            facts = self._facts(seen)
+            return healing(seen, facts.hardware, facts.site)
+
+        last = self._began + self._options.timeout - 2 * self._timings[-1].seconds
+        until = min(time.monotonic() + self._options.wait, last)
+        snapshot, seconds = look_again(snapshot, trouble, look, until, self._progress)
+        if seconds:
+            self._timings.append(Timing("waiting", round(seconds, 4)))
+        return inventory, snapshot
 
     def _import_meanwhile(self) -> None:
         """What the diagnosis needs, loaded while the children look at the machine; a choice of rules that cannot be is said now."""
         from gpudoctor.diagnose import RULES, choose  # noqa: PLC0415 -- see above
 
-        choose(RULES, self._options.policy.only, self._options.policy.skip)
+        choose(RULES, self._options.policy)
+
+    def _touch(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
+        """A kernel of ours on each GPU: NVML has finished, so that neither our memory nor our process is counted."""
+        if self._options.policy.level in {None, Level.LOOK}:
+            return snapshot
+        from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- only a check that touches needs it
+
+        facts = self._facts(snapshot)
+        missing = untouchable(facts)
+        if missing is not None:
+            return msgspec.structs.replace(snapshot, contexts=missing)
+        with self._timed("kernels"):
+            ran = touch(facts, inventory.libcuda_interpreter, supervisor, os.environ, self._progress, force=self._options.force)
+        return inventory.redactor.struct(msgspec.structs.replace(snapshot, contexts=ran))
 
     def _train(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NoReturn
 
 import typer
 
@@ -21,19 +23,28 @@ app = typer.Typer(
 )
 
 
+def run() -> NoReturn:
+    """The program `gpudoctor`.
+
+    It lives a tenth of a second: collecting garbage meanwhile and taking the interpreter down in order would be a tenth of that.
+    """
+    gc.disable()
+    os._exit(main())
+
+
 def main() -> int:
     """Run the command of sys.argv and return its exit code."""
     output.hold_descriptors()
     arguments = sys.argv[1:]
 
-    def run() -> int:
+    def body() -> int:
         command = typer.main.get_command(app)
         try:
             return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
         except OSError as error:  # Typer printing its help; what we write ourselves raises OutputError
             raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
 
-    code = failure.guarded(run, as_json=failure.wants_json(arguments))
+    code = failure.guarded(body, as_json=failure.wants_json(arguments))
     return code if failure.flush() else failure.USAGE
 
 
@@ -69,8 +80,10 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     output_: options.Output = None,
     only: options.Only = None,
     skip: options.Skip = None,
+    require: options.Require = None,
     fail_on: options.FailOn = None,
     timeout: options.Timeout = None,
+    wait: options.Wait = None,
     force: options.Force = False,  # noqa: FBT002
     identify: options.Identify = False,  # noqa: FBT002
     compat: options.Compat = None,
@@ -93,8 +106,10 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         python=python,
         only=tuple(only or ()),
         skip=tuple(skip or ()),
+        require=tuple(require or ()),
         fail_on=fail_on,
         timeout=timeout,
+        wait=wait,
         force=force,
         compat=compat,
         format=format,

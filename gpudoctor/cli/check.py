@@ -58,11 +58,15 @@ def _say_verdict(report: Report, settings: Settings) -> None:
 
 def _rendered(report: Report, settings: Settings) -> bytes:
     if settings.format == "json":
-        from gpudoctor.report import document  # noqa: PLC0415 -- one of three
+        from gpudoctor.report import document  # noqa: PLC0415 -- one of four
 
         return document.report(report)
+    if settings.format == "junit":
+        from gpudoctor.report import junit  # noqa: PLC0415 -- one of four
+
+        return junit.render(report)
     if settings.format == "oneline":
-        from gpudoctor.report import oneline  # noqa: PLC0415 -- one of three
+        from gpudoctor.report import oneline  # noqa: PLC0415 -- one of four
 
         return f"{oneline.render(report)}\n".encode("ascii")
     from gpudoctor.report import terminal  # noqa: PLC0415 -- loads rich

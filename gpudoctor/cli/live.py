@@ -15,6 +15,7 @@ from gpudoctor.progress import Event
 _WORDS = {
     "inventory": "looking at the machine",
     "smoke training": "",  # its own stages follow at once
+    "kernels": "",  # likewise
     "import": "importing it",
     "devices": "listing its devices",
     "kernel": "running a first kernel",

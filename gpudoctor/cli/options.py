@@ -9,8 +9,8 @@ import typer
 Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
     typer.Option(
-        help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; train (default): and train a small network on each free GPU. "
-        "In this version touch does what look does, and full what train does."
+        help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; touch: and run a small kernel on each free GPU; "
+        "train (default): and train a small network on each. In this version full does what train does."
     ),
 ]
 NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="The same as --level look: train nothing.")]
@@ -27,7 +27,25 @@ Python = Annotated[
 Only = Annotated[
     list[str] | None, typer.Option(metavar="RULE", help="Apply only these rules, by code or name; repeat it or separate with commas.")
 ]
-Skip = Annotated[list[str] | None, typer.Option(metavar="RULE", help="Leave these rules out, written likewise.")]
+Skip = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RULE[=WHY]", help="Leave these rules out, written likewise; the report keeps the reason: 'GD712=a laptop'."),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WHAT",
+        help="What must be so besides, in quotes: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow. Repeat it. "
+        "What is not met is an error, what cannot be observed makes the verdict unknown.",
+    ),
+]
+Wait = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="After a boot, wait this long for what comes by itself: the driver, its device files, the fabric. Not at all where that would not help.",
+    ),
+]
 FailOn = Annotated[
     Literal["error", "warning"] | None, typer.Option(help="warning: exit with 1 also where the verdict is degraded. Default: error.")
 ]
@@ -35,8 +53,8 @@ Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="By when 
 Force = Annotated[bool, typer.Option("--force", help="Train also on a GPU that other processes use.")]
 Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of those that came along.")]
 Format = Annotated[
-    Literal["text", "json", "oneline"] | None,
-    typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document) or oneline (at most 80 bytes)."),
+    Literal["text", "json", "oneline", "junit"] | None,
+    typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document), oneline (at most 80 bytes) or junit (XML)."),
 ]
 Output = Annotated[
     str | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -11,7 +11,7 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 
-Format = Literal["text", "json", "oneline"]
+Format = Literal["text", "json", "oneline", "junit"]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -23,8 +23,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     python: str | None = None
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    require: tuple[str, ...] = ()
     fail_on: Literal["error", "warning"] | None = None
     timeout: float | None = None
+    wait: float | None = None
     force: bool = False
     compat: str | None = None
     format: Format | None = None
@@ -52,16 +54,20 @@ def settle(given: Asked, config: str | None) -> Settings:
     Raises UsageError, in one sentence that names the option, the key or the file.
     """
     asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else Asked())
+    reasons = _reasons(asked.skip)
     options = CheckOptions(
         policy=Policy(
             level=Level(asked.level or "train"),
             allow_cpu=asked.allow_cpu,
             only=_names(asked.only),
-            skip=_names(asked.skip),
+            skip=tuple(reasons),
+            reasons={name: reason for name, reason in reasons.items() if reason},
+            require=_required(asked.require),
             fail_on=Severity(asked.fail_on or "error"),
         ),
         python=asked.python,
-        timeout=_seconds(asked.timeout),
+        timeout=CheckOptions().timeout if asked.timeout is None else _seconds("--timeout", asked.timeout),
+        wait=0.0 if asked.wait is None else _seconds("--wait", asked.wait),
         compat=asked.compat,
         identify=asked.identify,
         force=asked.force,
@@ -91,22 +97,41 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for text in given for part in text.split(",") if (name := part.strip()))
 
 
-def _seconds(timeout: float | None) -> float:
-    if timeout is None:
-        return CheckOptions().timeout
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise UsageError(f"--timeout takes a positive number of seconds, not {timeout:g}.")
-    return timeout
+def _reasons(given: tuple[str, ...]) -> dict[str, str]:
+    """Why a rule is left out, by the rule: "GD712=a laptop, no server" and "GD712: a laptop" give a reason, "GD503,GD712" none."""
+    reasons: dict[str, str] = {}
+    for text in given:
+        sign = next((letter for letter in text if letter in "=:"), "=")
+        names, _, reason = text.partition(sign)
+        reasons.update(dict.fromkeys(_names((names,)), reason.strip()))
+    return reasons
+
+
+def _required(given: tuple[str, ...]) -> tuple[str, ...]:
+    if not given:
+        return ()
+    from gpudoctor.requirements import parse  # noqa: PLC0415 -- loads packaging, for those who require something
+
+    return tuple(parse(text).text for text in given)
+
+
+def _seconds(option: str, seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise UsageError(f"{option} takes a positive number of seconds, not {seconds:g}.")
+    return seconds
 
 
 def _configured(file: str) -> Asked:
     fields = {field.encode_name: field for field in msgspec.structs.fields(Asked) if field.name != "root"}
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in _toml(file).items():
         if key not in fields:
             raise UsageError(f"{file}: there is no option {key!r}; there are {', '.join(fields)}.")
         try:
-            values[fields[key].name] = msgspec.convert(value, fields[key].type)
+            if key == "skip" and isinstance(value, dict):  # the table [skip]: rule = "reason"
+                values[key] = tuple(f"{rule}={reason}" for rule, reason in msgspec.convert(value, dict[str, str]).items())
+            else:
+                values[fields[key].name] = msgspec.convert(value, fields[key].type)
         except msgspec.ValidationError as error:
             raise UsageError(f"{file}: {key}: {error}.") from None
     return Asked(**values)

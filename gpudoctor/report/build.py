@@ -87,6 +87,7 @@ def build(examination: _Examination, command: str = "check") -> model.Report:
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(model.Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
+        skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
     )
 
 
@@ -115,6 +116,8 @@ def _policy(policy: findings.Policy) -> model.Policy:
         only=policy.only,
         skip=policy.skip,
         fail_on=policy.fail_on.value,
+        reasons=policy.reasons,
+        require=policy.require,
     )
 
 

@@ -53,6 +53,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     only: tuple[str, ...]
     skip: tuple[str, ...]
     fail_on: SeverityWord
+    reasons: Annotated[dict[str, str], _text("Why a rule named in skip is left out, where the user said.")] = {}
+    require: Annotated[tuple[str, ...], msgspec.Meta(description="What must be so besides.", examples=[["driver>=550", "gpus==8"]])] = ()
 
 
 class ProvedTo(msgspec.Struct, frozen=True):
@@ -126,6 +128,14 @@ class Passed(msgspec.Struct, frozen=True):
     subject: Subject
 
 
+class Skipped(msgspec.Struct, frozen=True):
+    """A rule that --skip left out."""
+
+    code: str
+    name: str
+    reason: Annotated[str, _text("The user's; empty where none was given.")]
+
+
 class Step(msgspec.Struct, frozen=True):
     """One rung of one GPU."""
 
@@ -177,6 +187,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     matrix: Tables
     timings: tuple[Timing, ...]
     snapshot: Snapshot
+    skipped: tuple[Skipped, ...] = ()
 
     @property
     def causes(self) -> tuple[Finding, ...]:

@@ -126,9 +126,18 @@ def _asides(page: Page, report: Report) -> None:
     """What a green report still has to say: one line for each note, one for what could not be told."""
     for finding in report.findings:
         page.paragraph(f"{finding.code} {finding.name}: {finding.title}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
+    for lead, text in _remarks(report):
+        page.paragraph(text, f"note: {lead.lower()}", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
     names = dict.fromkeys(f"{item.code} {item.name}" for item in report.could_not_tell)
     if names:
         page.paragraph(f"could not be told: {', '.join(names)}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
+
+
+def _remarks(report: Report) -> list[tuple[str, str]]:
+    """What is to be said of the check itself, each under its word."""
+    said = [("Noted: ", remark) for remark in report.snapshot.remarks]
+    names = (f"{rule.code} {rule.name}" + (f" ({rule.reason})" if rule.reason else "") for rule in report.skipped)
+    return said + ([("Skipped: ", ", ".join(names))] if report.skipped else [])
 
 
 def _closing(page: Page, report: Report) -> None:
@@ -143,6 +152,8 @@ def _closing(page: Page, report: Report) -> None:
     as_whom = f", as {examined.user}" if examined.user else ""
     tables = f"tables of {report.matrix.date}" if report.matrix.date else "no tables"
     page.paragraph(f"{python}{as_whom}; gpudoctor {report.tool.version}, {tables}", "Examined: ", lead_style="bold", hang=2)
+    for lead, text in _remarks(report):
+        page.paragraph(text, lead, lead_style="bold", hang=2)
     worst = next((finding for finding in report.findings if finding.severity != Severity.NOTE), None)
     if worst:
         page.paragraph(f"gpudoctor explain {worst.code}", "More: ", lead_style="bold")

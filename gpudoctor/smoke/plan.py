@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive import Facts, Gpu
 from gpudoctor.findings import Level
-from gpudoctor.snapshot import Cause, CudaDevice, Missing, NvmlGpu
+from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu
 
 SCRIPTS = {"tensorflow": "tensorflow_smoke.py"}
 """The child script of each framework that can be trained with."""
@@ -52,7 +52,7 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
     on_cpu = not facts.hardware and facts.policy.allow_cpu
     if not shown and not on_cpu:
         return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
-    busy = {} if force else {gpu.key: reason for gpu in shown if (reason := in_use(gpu))}
+    busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, facts.snapshot.contexts) or ("" if force else in_use(gpu)))}
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
     return tuple(
         Plan(
@@ -68,12 +68,17 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
     )
 
 
+def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
+    """Which call for our own kernel on this GPU did not return; empty where all did."""
+    tried = () if isinstance(contexts, Missing) else contexts
+    hang = next((context.hang for context in tried if context.address == gpu.key), None)
+    return f"left alone, as {hang.call} did not return" if isinstance(hang, Hang) else ""
+
+
 def in_use(gpu: Gpu) -> str:
     """Who computes on a GPU, in words; empty where nobody was seen to. Displays and desktops do not count."""
     if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing) or not gpu.nvml.compute_processes:
         return ""
     pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
     count = len(gpu.nvml.compute_processes)
-    return (
-        f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force trains on it all the same"
-    )
+    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force uses it all the same"

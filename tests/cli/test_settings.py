@@ -23,8 +23,10 @@ def config(tmp_path: Path) -> Path:
         python = "/config/python"
         only = ["GD1", "GD2, GD3"]
         skip = []
+        require = ["driver>=550", "torch >= 2.4"]
         fail-on = "warning"
         timeout = 30
+        wait = 20
         force = true
         compat = "/config/compat"
         format = "json"
@@ -53,8 +55,10 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
         (),
         Severity.WARNING,
     )
+    assert policy.require == ("driver>=550", "torch >= 2.4")
     options = settings.options
     assert (options.python, options.timeout, options.compat) == ("/config/python", 30.0, "/config/compat")
+    assert options.wait == 20.0
     assert options.identify
     assert options.force
     assert options.root == "/"

@@ -21,6 +21,17 @@ WRONG = [
     (("--timeout", "nan"), "--timeout"),
     (("--timeout=-5",), "--timeout"),
     (("--timeout",), "--timeout"),
+    (("--wait", "0"), "--wait"),
+    (("--require", "cuda>=12"), "begins with one of driver, gpus, memory, cc, tensorflow, torch, jax"),
+    (("--require", "driver"), "write it in quotes"),
+    (("--require", "gpus=8"), "as in 'gpus==8'"),
+    (("--require", "gpus===8"), "as in 'gpus==8'"),
+    (("--require", "torch>=new"), "as in 'torch>=2.4'"),
+    (("--require", "memory>=80"), "as in 'memory>=80GB'"),
+    (("--require", "memory>=80Gbit"), "as in 'memory>=80GB'"),
+    (("--require", "memory~=80GiB"), "as in 'memory>=80GB'"),
+    (("--require", ""), "--require"),
+    (("--require", "gpus==8", "--only", "GD1"), "which --require needs"),
     (("--only", "no-such-rule"), "no-such-rule"),
     (("--only", "GD101", "--skip", "no-gpu"), "leave no rule"),
     (("--config", "/no/such/file"), "/no/such/file"),
@@ -71,6 +82,9 @@ def test_no_command_is_a_usage_error_that_shows_the_help() -> None:
         ("timeout = 'soon'", "timeout: "),
         ("level = 'loud'", "level: "),
         ("only = 'GD101'", "only: "),
+        ("require = 'gpus==8'", "require: "),
+        ("[skip]\nGD712 = 1", "skip"),
+        ("wait = 'long'", "wait: "),
         ("quiet = 1", "quiet: "),
         ("level = ", "is not TOML"),
         ("level = '\xff'", "is not TOML"),
@@ -89,7 +103,8 @@ def test_the_command_line_wins_over_the_configuration_file(tmp_path: Path) -> No
     file = tmp_path / "gpudoctor.toml"
     file.write_text("format = 'json'\nno-smoke = true\nonly = ['GD1', 'no-driver']\nfail-on = 'warning'\nquiet = true\n")
     report = document("report", run("check", "--config", str(file), "--only", "GD101,GD102", "--only", "GD206").stdout)
-    assert report["policy"] == {"level": "look", "allow_cpu": False, "only": ["GD101", "GD102", "GD206"], "skip": [], "fail_on": "warning"}
+    wanted = {"level": "look", "allow_cpu": False, "only": ["GD101", "GD102", "GD206"], "skip": [], "fail_on": "warning"}
+    assert report["policy"] == {**wanted, "reasons": {}, "require": []}
     ended = run("check", "--config", str(file), "--format", "oneline")
     assert len(ended.stdout.splitlines()) == 1
 

@@ -1,0 +1,40 @@
+"""Touches each GPU that CUDA shows and nobody else uses with a kernel of our own, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpudoctor.derive import Facts, Gpu
+from gpudoctor.probe.contexts import context
+from gpudoctor.process import Supervisor
+from gpudoctor.progress import Event, Progress
+from gpudoctor.smoke.plan import in_use
+from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml
+
+
+def untouchable(facts: Facts) -> Missing | None:
+    """Why no GPU can be touched; None where one can."""
+    for section in (facts.snapshot.nvml, facts.snapshot.libcuda):
+        hang = section.hang if isinstance(section, Nvml | Libcuda) else None
+        if isinstance(hang, Hang):
+            return Missing(Cause.TIMED_OUT, f"not tried, as {hang.call} does not return")
+    if any(isinstance(gpu.cuda, CudaDevice) for gpu in facts.hardware):
+        return None
+    return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
+
+
+def touch(
+    facts: Facts, interpreter: str, supervisor: Supervisor, environ: Mapping[str, str], progress: Progress, *, force: bool
+) -> tuple[CudaContext, ...]:
+    """One context a GPU that CUDA shows, by address; with `force` also on those that others use."""
+
+    def one(gpu: Gpu, device: CudaDevice) -> CudaContext:
+        busy = "" if force else in_use(gpu)
+        if busy:
+            return CudaContext(ordinal=device.ordinal, address=gpu.key, skipped=busy)
+        progress(Event("begin", "kernel", gpu.label))
+        done = context(supervisor, interpreter, (device.ordinal, gpu.key), environ)
+        progress(Event("end", "kernel", gpu.label))
+        return done
+
+    return tuple(one(gpu, gpu.cuda) for gpu in facts.hardware if isinstance(gpu.cuda, CudaDevice))

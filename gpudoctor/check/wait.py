@@ -1,0 +1,38 @@
+"""Looks again while what is wrong may come by itself, as after a boot, until it is there or time is up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from gpudoctor.progress import Event, Progress
+from gpudoctor.snapshot import Snapshot
+
+PAUSE = 1.0
+"""Seconds between two looks; one takes a tenth of that."""
+
+
+def look_again(
+    snapshot: Snapshot, trouble: Callable[[Snapshot], str], look: Callable[[], Snapshot], until: float, progress: Progress
+) -> tuple[Snapshot, float]:
+    """The last look, with a remark on what was waited for and how long; and the seconds that it took, 0 where nothing was to wait for.
+
+    `trouble` says what waiting may mend; `until` is a time.monotonic().
+    """
+    began, reasons, reason = time.monotonic(), [], trouble(snapshot)
+    while reason and (left := until - time.monotonic()) > 0:
+        if reason not in reasons:
+            progress(Event("begin", f"waiting: {reason}"))
+            reasons.append(reason)
+        time.sleep(min(PAUSE, left))
+        snapshot = look()
+        reason = trouble(snapshot)
+        progress(Event("number", "s waited", value=round(time.monotonic() - began)))
+    if not reasons:
+        return snapshot, 0.0
+    progress(Event("end", "waiting"))
+    took = time.monotonic() - began
+    remark = f"waited {took:.1f} s ({', then '.join(reasons)}), {'in vain' if reason else 'until that was over'}"
+    return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, remark)), took

@@ -1,0 +1,108 @@
+"""The report as JUnit XML, for CI systems: one suite, a test case for each rule and subject, and one for the verdict.
+
+A finding is a failure where it counts for the exit code; others are told in the case's output, so that a green check is a green suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from gpudoctor.findings import Severity
+from gpudoctor.report import oneline
+from gpudoctor.report.model import CouldNotTell, Finding, Report, Subject
+from gpudoctor.report.words import printable
+
+_COUNTED = ("failures", "errors", "skipped")
+
+
+def render(report: Report) -> bytes:
+    """`report` as one XML document in UTF-8."""
+    suite = Element("testsuite", name=f"gpudoctor {report.command}")
+    suite.set("timestamp", report.created.removesuffix("Z"))
+    suite.set("hostname", _hostname(report))
+    suite.set("time", f"{sum(timing.seconds for timing in report.timings):.3f}")
+    _verdict(suite, report)
+    _found(suite, report)
+    for passed in report.passed:
+        _case(suite, passed.code, passed.name, passed.subject)
+    for untold in report.could_not_tell:
+        if not any(finding.code == untold.code and finding.subject == untold.subject for finding in report.findings):
+            _untold(suite, untold)
+    for skipped in report.skipped:
+        case = _case(suite, skipped.code, skipped.name, Subject("rule", ""))
+        _say(case, "skipped", skipped.reason or "left out with --skip")
+    for name, tag in (("tests", "testcase"), *zip(_COUNTED, ("failure", "error", "skipped"), strict=True)):
+        suite.set(name, str(sum(1 for _ in suite.iter(tag))))
+    whole = Element("testsuites")
+    whole.append(suite)
+    indent(whole)
+    return bytes(tostring(whole, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _hostname(report: Report) -> str:
+    """Only with --identify; the form has a place for it that must not be empty."""
+    host = getattr(report.snapshot.host, "hostname", "")
+    return _clean(host) if isinstance(host, str) and host else "localhost"
+
+
+def _verdict(suite: Element, report: Report) -> None:
+    """The answer as a case of its own, so that a suite is red exactly where the exit code is not 0."""
+    case = SubElement(suite, "testcase", classname="gpudoctor", name="verdict", time="0")
+    if report.exit_code:
+        _say(case, "failure", oneline.render(report), kind=report.verdict, more=(report.because, report.proved_to.text))
+    else:
+        _say(case, "system-out", "", more=(oneline.render(report),))
+
+
+def _found(suite: Element, report: Report) -> None:
+    cases: dict[tuple[str, Subject], list[Finding]] = {}
+    for finding in report.findings:
+        cases.setdefault((finding.code, finding.subject), []).append(finding)
+    for (code, subject), findings in cases.items():
+        case = _case(suite, code, findings[0].name, subject)
+        counting = [finding for finding in findings if Severity(finding.severity) >= Severity(report.policy.fail_on)]
+        told = [line for finding in findings for line in _told(finding)]
+        if counting:
+            _say(case, "failure", counting[0].message, kind=counting[0].severity, more=told)
+        else:
+            _say(case, "system-out", "", more=told)
+
+
+def _told(finding: Finding) -> Iterable[str]:
+    yield f"{finding.severity}: {finding.message}"
+    for seen in finding.evidence:
+        yield f"seen: {seen.what} = {seen.value} [{seen.where}]"
+    for fix in finding.fixes:
+        yield f"fix: {fix.title}" + (f": {fix.command}" if fix.command else "")
+    if finding.because_of:
+        yield f"because of {', '.join(finding.because_of)}"
+    yield finding.url
+
+
+def _untold(suite: Element, untold: CouldNotTell) -> None:
+    case = _case(suite, untold.code, untold.name, untold.subject)
+    if untold.kind == "crashed":
+        _say(case, "error", untold.reason, kind="crashed")
+    else:
+        why = f" (because of {', '.join(untold.because_of)})" if untold.because_of else ""
+        _say(case, "skipped", f"could not be told: {untold.reason}{why}")
+
+
+def _case(suite: Element, code: str, name: str, subject: Subject) -> Element:
+    about = f" [{_clean(subject.key)}]" if subject.key else ""
+    return SubElement(suite, "testcase", classname=f"gpudoctor.{_clean(subject.kind)}", name=f"{code} {name}{about}", time="0")
+
+
+def _say(case: Element, tag: str, message: str, *, kind: str = "", more: Iterable[str] = ()) -> None:
+    said = SubElement(case, tag)
+    if message:
+        said.set("message", _clean(message))
+    if kind:
+        said.set("type", kind)
+    said.text = "\n".join(_clean(line) for line in more if line) or None
+
+
+def _clean(text: str) -> str:
+    """`text` without the characters that XML cannot hold, even escaped."""
+    return printable(text, plain=False)

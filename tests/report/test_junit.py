@@ -1,0 +1,117 @@
+"""The report as JUnit XML: well-formed whatever it says, and red exactly where the exit code is not 0."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import msgspec
+import pytest
+
+from gpudoctor.findings import Policy, Severity, Skipped
+from gpudoctor.report import junit
+from gpudoctor.report.build import build
+from gpudoctor.report.model import CouldNotTell, Finding, Passed, Report
+from gpudoctor.snapshot import Host
+from tests.report import samples
+
+REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
+
+
+def suite(report: Report) -> ET.Element:
+    whole = ET.fromstring(junit.render(report))
+    assert whole.tag == "testsuites"
+    (only,) = whole
+    return only
+
+
+def cases(report: Report) -> dict[str, ET.Element]:
+    named = {case.attrib["name"]: case for case in suite(report)}
+    assert len(named) == len(suite(report))
+    return named
+
+
+def case_of(one: Finding | Passed | CouldNotTell) -> str:
+    return f"{one.code} {one.name}" + (f" [{one.subject.key}]" if one.subject.key else "")
+
+
+@pytest.mark.parametrize("name", REPORTS)
+class TestEveryReport:
+    def test_is_red_exactly_where_the_exit_code_is_not_0(self, name: str) -> None:
+        report = REPORTS[name]
+        failed = {case for case, element in cases(report).items() if element.find("failure") is not None}
+        assert ("verdict" in failed) == (report.exit_code != 0)
+        assert bool(failed) == (report.exit_code != 0)
+
+    def test_counts_what_it_holds(self, name: str) -> None:
+        whole = suite(REPORTS[name])
+        for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(whole.attrib[attribute]) == len(list(whole.iter(tag)))
+
+    def test_has_a_case_for_each_rule_and_subject(self, name: str) -> None:
+        report = REPORTS[name]
+        told: tuple[Finding | Passed | CouldNotTell, ...] = (*report.findings, *report.passed, *report.could_not_tell)
+        wanted = {case_of(one) for one in told}
+        assert set(cases(report)) == wanted | {"verdict"}
+
+    def test_each_case_has_one_ending_at_most(self, name: str) -> None:
+        for case in suite(REPORTS[name]):
+            assert len(case) <= 1
+
+
+def test_the_forms_that_readers_need() -> None:
+    whole = suite(REPORTS["ready"])
+    assert whole.attrib["name"] == "gpudoctor check"
+    assert whole.attrib["timestamp"] == "2026-11-21T04:00:00"
+    assert whole.attrib["hostname"] == "localhost"
+    assert float(whole.attrib["time"]) >= 0
+
+
+def test_a_host_is_named_only_where_the_snapshot_names_it() -> None:
+    sample = samples.ALL["ready"]
+    named = msgspec.structs.replace(sample, snapshot=msgspec.structs.replace(sample.snapshot, host=Host(hostname="node-7")))
+    assert suite(build(named)).attrib["hostname"] == "node-7"
+
+
+def test_a_warning_is_told_and_fails_only_where_it_counts() -> None:
+    sample = samples.ALL["degraded"]
+    warning = next(finding for finding in sample.diagnosis.findings if finding.severity is Severity.WARNING)
+    name = f"{warning.code} {warning.name}" + (f" [{warning.subject.key}]" if warning.subject.key else "")
+    told = cases(build(sample))[name].find("system-out")
+    assert told is not None
+    assert warning.message in str(told.text)
+    strict = msgspec.structs.replace(
+        sample, policy=Policy(fail_on=Severity.WARNING), diagnosis=msgspec.structs.replace(sample.diagnosis, exit_code=1)
+    )
+    failure = cases(build(strict))[name].find("failure")
+    assert failure is not None
+    assert failure.attrib == {"message": warning.message, "type": "warning"}
+
+
+def test_a_skipped_rule_is_a_skipped_case_with_its_reason() -> None:
+    sample = samples.ALL["ready"]
+    skipped = (Skipped("GD712", "persistence-mode-off", 'a "laptop" & <proud>'), Skipped("GD101", "no-gpu", ""))
+    report = build(msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, skipped=skipped)))
+    messages = [case[0].attrib["message"] for case in suite(report) if case.attrib["classname"] == "gpudoctor.rule"]
+    assert messages == ['a "laptop" & <proud>', "left out with --skip"]
+
+
+def test_a_crash_is_an_error_and_what_could_not_be_told_is_skipped() -> None:
+    kinds = {one.kind for report in REPORTS.values() for one in report.could_not_tell}
+    assert kinds == {"crashed", "could-not-tell"}
+    for report in REPORTS.values():
+        found = {(finding.code, finding.subject) for finding in report.findings}
+        for one in report.could_not_tell:
+            if (one.code, one.subject) in found:
+                continue
+            case = cases(report)[case_of(one)]
+            ending = case.find("error" if one.kind == "crashed" else "skipped")
+            assert ending is not None
+            assert one.reason in ending.attrib["message"]
+
+
+@pytest.mark.parametrize("text", ["\x00\x1b[31m", "\ud800", "\ufffe", "<&>\"']]>", "two\nlines\r", "\u202eright to left"])
+def test_no_text_makes_it_unreadable(text: str) -> None:
+    sample = samples.ALL["broken_no_gpu"]
+    findings = tuple(msgspec.structs.replace(finding, message=text, title=text) for finding in sample.diagnosis.findings)
+    report = build(msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, findings=findings, because=text)))
+    assert suite(report).attrib["tests"] == str(len(suite(report)))
