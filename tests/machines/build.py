@@ -10,6 +10,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import decode
 from tests.machines.edited import Edited
 from tests.machines.packages import environment
 from tests.machines.recipes import Recipe
@@ -45,6 +51,14 @@ def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any
     done = subprocess.run([*prefix, *command, *recipe.arguments, *more], env=variables, capture_output=True, check=False)
     assert done.stdout, done.stderr.decode()
     return done.returncode, json.loads(done.stdout)
+
+
+def again(machine: dict[str, Any]) -> dict[str, Any]:
+    """The diagnosis of a recorded machine by today's rules."""
+    snapshot = decode(json.dumps(machine["snapshot"]).encode())
+    policy = msgspec.convert(machine["policy"], Policy)
+    diagnosis: dict[str, Any] = json.loads(msgspec.json.encode(diagnose(snapshot, open_matrix(), policy)))
+    return diagnosis
 
 
 def diagnosed(report: dict[str, Any]) -> dict[str, Any]:

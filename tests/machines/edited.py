@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.snapshot import Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
+from tests.machines import surroundings
 
 HERE = Path(__file__).parent
 
@@ -95,5 +96,33 @@ EDITED: dict[str, Edited] = {
         change=hung_in_training,
         verdict="broken",
         roots=("smoke-hung",),
+    ),
+    "container-lost-its-devices": Edited(
+        about="a running container whose control group lost its devices after a daemon-reload on the host",
+        base="container-given-its-gpus",
+        change=surroundings.after_a_reload,
+        verdict="broken",
+        roots=("container-cgroup-device-lost",),
+        folded=("cuda-init-fails",),
+    ),
+    "container-with-little-shared-memory": Edited(
+        about="two GPUs in a container with 64 MiB of shared memory, not trained on yet",
+        base="container-given-its-gpus",
+        change=surroundings.with_dockers_shared_memory,
+        verdict="unknown",
+        roots=("container-shm-too-small",),
+    ),
+    "container-one-gpu-little-shared-memory": Edited(
+        about="one GPU in a container with 64 MiB of shared memory: worth knowing",
+        base="container-given-one-gpu",
+        change=lambda snapshot: trained_on_gpu(surroundings.with_dockers_shared_memory(snapshot)),
+        verdict="ready",
+        notes=("container-shm-too-small",),
+    ),
+    "container-with-enough-shared-memory": Edited(
+        about="two GPUs in a container with one GiB of shared memory, not trained on yet",
+        base="container-given-its-gpus",
+        change=surroundings.with_a_gibibyte_of_shared_memory,
+        verdict="unknown",
     ),
 }

@@ -10,7 +10,7 @@ import pytest
 from gpudoctor import versions
 from gpudoctor.matrix import Matrix, check
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH, XIDS
 from gpudoctor.matrix_files import dump_table, open_matrix
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
@@ -48,7 +48,7 @@ def test_the_columns_are_the_fields_of_the_rows() -> None:
 
 def test_the_readme_explains_every_column() -> None:
     text = (COMPAT / "README.md").read_text(encoding="utf-8")
-    for table in (CUDA, DRIVERS, TENSORFLOW, GPUS):
+    for table in (CUDA, DRIVERS, TENSORFLOW, GPUS, CHIPS, XIDS):
         for column in set(table.columns) - {"source", "note"}:
             assert column in text, (table.name, column)
 
@@ -243,3 +243,35 @@ def test_the_date_is_the_newest_reading(shipped: Matrix) -> None:
     assert source is not None
     assert source.read <= shipped.date
     assert shipped.source("nobody") is None
+
+
+@pytest.mark.parametrize(
+    ("device", "architecture", "capability"),
+    [
+        ("1b80", "Pascal", "6.1"),
+        ("1db5", "Volta", "7.0"),
+        ("1eb8", "Turing", "7.5"),
+        ("20b2", "Ampere", "8.0"),
+        ("2204", "Ampere", "8.6"),
+        ("2684", "Ada Lovelace", "8.9"),
+        ("2330", "Hopper", "9.0"),
+        ("2b85", "Blackwell", "12.0"),
+        ("0fc0", "Kepler", "3.0"),
+    ],
+)
+def test_a_device_id_gives_the_generation(shipped: Matrix, device: str, architecture: str, capability: str) -> None:
+    chip = shipped.chip(device)
+    assert chip is not None
+    assert (chip.architecture, str(chip.compute_capability)) == (architecture, capability)
+
+
+def test_an_id_that_no_list_names_is_not_guessed(shipped: Matrix) -> None:
+    assert shipped.chip("ffff") is None
+    assert shipped.chip("0040") is None
+
+
+def test_an_xid_is_explained(shipped: Matrix) -> None:
+    lost = shipped.xid(79)
+    assert lost is not None
+    assert (lost.mnemonic, lost.action) == ("ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "RESTART_BM")
+    assert shipped.xid(1) is None

@@ -1,0 +1,39 @@
+"""Changes to recorded machines: what only a container runtime, or root on its host, could do to the real one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.snapshot import Cause, Container, Libcuda, Limits, Missing, Nvml, SharedMemory, Snapshot, Status
+
+UNKNOWN = Status(999, "NVML_ERROR_UNKNOWN", "Unknown Error")
+NO_DEVICE = Status(100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")
+
+
+def _with_shared_memory(snapshot: Snapshot, size: int) -> Snapshot:
+    assert isinstance(snapshot.limits, Limits)
+    limits = msgspec.structs.replace(snapshot.limits, shared_memory=SharedMemory(size, size, "tmpfs"))
+    return msgspec.structs.replace(snapshot, limits=limits)
+
+
+def with_dockers_shared_memory(snapshot: Snapshot) -> Snapshot:
+    """64 MiB, as container runtimes make it."""
+    return _with_shared_memory(snapshot, 64 << 20)
+
+
+def with_a_gibibyte_of_shared_memory(snapshot: Snapshot) -> Snapshot:
+    return _with_shared_memory(snapshot, 1 << 30)
+
+
+def after_a_reload(snapshot: Snapshot) -> Snapshot:
+    """The control group lost the devices: opening the control device is refused, NVML does not know why, CUDA sees none."""
+    assert isinstance(snapshot.container, Container)
+    assert isinstance(snapshot.nvml, Nvml)
+    assert isinstance(snapshot.libcuda, Libcuda)
+    replace = msgspec.structs.replace
+    return replace(
+        snapshot,
+        container=replace(snapshot.container, control="EPERM"),
+        nvml=replace(snapshot.nvml, init=UNKNOWN, gpus=Missing(Cause.FAILED, "nvmlInit: Unknown Error")),
+        libcuda=replace(snapshot.libcuda, init=NO_DEVICE, devices=Missing(Cause.FAILED, "cuInit: CUDA_ERROR_NO_DEVICE")),
+    )
