@@ -176,6 +176,8 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     states = {result["what"]: result["state"] for result in seen["results"]}
     assert states["CUDA_VISIBLE_DEVICES empty: root cause cuda-visible-devices-masked"] == "held"
     assert states["train: trains on a GPU"] == states["a GPU in use is left alone"] == "skipped"
+    assert states["touch: 0000:0f:00.0: the kernel's results are right"] == "held"
+    assert states["touch: MIG modes, the list of devices and the cache of compiled kernels are as before"] == "held"
     assert len(seen["seconds"]["look"]) == 2
 
 
