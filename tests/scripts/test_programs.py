@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.diagnose import RULES
+from tests.machines.build import again
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -192,7 +193,8 @@ def test_the_acceptance_fails_where_nvidia_smi_says_otherwise(accept: Accept) ->
 def test_the_acceptance_records_the_machine_without_its_identity(accept: Accept) -> None:
     folder = accept()[2]
     machine = json.loads((folder / "recorded-machine.json").read_text())
-    assert set(machine) == {"about", "policy", "expect", "snapshot"}
+    assert again(machine)["findings"] == machine["findings"]
+    assert set(machine) == {"about", "policy", "expect", "findings", "snapshot"}
     assert [gpu["uuid"] for gpu in machine["snapshot"]["nvml"]["gpus"]] == [
         "GPU-00000001-0000-0000-0000-000000000001",
         "GPU-00000002-0000-0000-0000-000000000002",
