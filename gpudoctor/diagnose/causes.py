@@ -59,7 +59,28 @@ _LIBCUDA = (
     "mps-misconfigured",
 )
 """The library is at fault, or the service that it is sent to."""
+_NO_MODULE = (
+    "driver-too-new-for-gpu",
+    "gpu-too-new-for-driver",
+    "kernel-module-not-built",
+    "nouveau-loaded",
+    "secure-boot-unsigned-module",
+    "vfio-bound",
+)
+"""Why no NVIDIA driver is at work, more exactly than that none is."""
+_UNREACHED = (
+    "device-nodes-missing",
+    "uvm-not-loaded",
+    "uvm-broken-after-suspend",
+    "fabric-manager-missing",
+    "fabric-manager-version-mismatch",
+)
+"""The driver is at work, and CUDA does not reach it."""
 _LOSE_GPUS = (
+    *_NO_MODULE,
+    *_UNREACHED,
+    "gsp-firmware-failure",
+    "amd-gpu-unsupported",
     *_AROUND,
     *_LIBCUDA,
     "no-gpu",
@@ -121,6 +142,22 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("smoke-ran-on-cpu", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
+    *(row for cause in _NO_MODULE for row in _explains(cause, "no-driver", "driver-library-mismatch", "cuda-init-fails", *_SMOKE)),
+    *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "nouveau-loaded", "kernel-module-not-built")),
+    *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
+    *_explains("kernel-module-not-built", "nouveau-loaded"),
+    *_explains("secure-boot-unsigned-module", "nouveau-loaded"),
+    *_explains("gsp-firmware-failure", "gpu-count-mismatch", "gpu-fell-off-bus", "gpu-requires-reset", join=Join.GPU),
+    *_explains("gsp-firmware-failure", "driver-hung", "cuda-init-fails", *_SMOKE),
+    *(row for cause in _UNREACHED for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
+    *_explains("device-nodes-missing", "uvm-not-loaded", "gpu-count-mismatch"),
+    *_explains("device-permission-denied", "uvm-not-loaded"),
+    *_explains("cuda-visible-devices-masked", "uvm-not-loaded"),
+    *_explains("fabric-manager-version-mismatch", "fabric-manager-missing"),
+    *(row for cause in _UNREACHED[3:] for row in _explains(cause, "nvlink-inactive")),
+    *_explains("amd-gpu-unsupported", "no-gpu", "no-driver", "cuda-init-fails", *_SMOKE),
+    *_explains("rocm-arch-unsupported", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("metal-plugin-missing", *_SMOKE, join=Join.FRAMEWORK),
     *(row for cause in _LOSE_GPUS for row in _explains(cause, "required-gpus-missing")),
 )
 """The table; a test proves that it has no cycle and names only rules that exist."""

@@ -71,6 +71,12 @@ class Matrix:
         below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
+    def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
+        """The oldest and the newest branch known to drive GPUs of this compute capability; None where no row says it."""
+        young = [row.branch for row in self.rows(DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability]
+        old = [row.branch for row in self.rows(DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
+        return min(young, default=None), max(old, default=None)
+
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
         """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
         name = distribution.casefold().replace("_", "-")

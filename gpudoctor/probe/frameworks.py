@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gpudoctor.probe import files
 from gpudoctor.probe.constants import Constants
 from gpudoctor.probe.packages import parse
-from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Missing, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Missing, readable
 
 TENSORFLOW = frozenset((
     "tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-rocm", "tensorflow-macos",
@@ -115,7 +115,18 @@ def _torch(here: _Installed) -> Framework:
         rocm_build=build.gives("hip"),
         built_with_cuda=build.text("cuda"),
         built_with_cudnn=Missing(Cause.ABSENT, "torch/version.py does not speak of cuDNN"),
+        architectures=_rocm_targets(here) if build.gives("hip") is True else NOT_ASKED,
     )
+
+
+def _rocm_targets(here: _Installed) -> tuple[str, ...] | Missing:
+    """The targets for which a build for ROCm brings rocBLAS's kernels: their files are called ..._gfx90a.dat or ...-gfx1030.hsaco."""
+    folder = f"{here.folder}/torch/lib/rocblas/library"
+    entries = files.names(folder)
+    if isinstance(entries, Missing):
+        return entries
+    targets = {word for entry in entries for word in os.path.splitext(entry)[0].replace("-", "_").split("_") if word.startswith("gfx")}
+    return tuple(sorted(targets)) or Missing(Cause.FAILED, f"{readable(folder)} names no target")
 
 
 def _jax(here: _Installed) -> Framework:

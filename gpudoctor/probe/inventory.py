@@ -103,6 +103,7 @@ class Inventory:
         from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
         from gpudoctor.probe.host import username  # noqa: PLC0415
+        from gpudoctor.probe.kernel_side import afterwards  # noqa: PLC0415
         from gpudoctor.probe.packages import packages  # noqa: PLC0415
 
         name = username(self._options.root, self._environ)
@@ -124,7 +125,7 @@ class Inventory:
             libcuda_unmasked=unmasked,
             remarks=tuple(self._remarks),
         )
-        return self.redactor.struct(whole)
+        return self.redactor.struct(afterwards(whole, self._options.root, self._supervisor))
 
     def _look(self) -> Snapshot:
         """What needs no child."""
@@ -132,6 +133,7 @@ class Inventory:
         from gpudoctor.probe.cuda_files import cuda_files  # noqa: PLC0415
         from gpudoctor.probe.host import host  # noqa: PLC0415
         from gpudoctor.probe.kernel_driver import kernel_driver  # noqa: PLC0415
+        from gpudoctor.probe.kernel_side import with_kernel_side  # noqa: PLC0415
         from gpudoctor.probe.pci import pci  # noqa: PLC0415
         from gpudoctor.probe.surroundings import with_surroundings  # noqa: PLC0415
         from gpudoctor.probe.toolkits import compilers, toolkits  # noqa: PLC0415
@@ -150,7 +152,7 @@ class Inventory:
             compilers=compilers(root, environ),
         )
         seen = msgspec.structs.replace(seen, cuda_files=cuda_files(root, environ, seen.kernel_driver))
-        return with_surroundings(seen, root, environ)
+        return with_surroundings(with_kernel_side(seen, root), root, environ)
 
     def _libcuda(self, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:
         """The library's answers with and without the mask; asked by our own interpreter where the target's cannot."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing, ProcGpu, normalise_address
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, ProcGpu, normalise_address
 
 VERSION = "/proc/driver/nvidia/version"
 GPUS = "/proc/driver/nvidia/gpus"
 MODULES = "/sys/module"
+DEVICES = "/proc/devices"
 RELEVANT = (
     "nvidia",
     "nvidia_uvm",
@@ -38,7 +39,7 @@ def kernel_driver(root: str) -> KernelDriver | Missing:
     modules = _modules(root)
     if isinstance(version, Missing):
         version = _module_version(root, modules, version)
-    return KernelDriver(version=version, flavour=flavour, modules=modules, gpus=_gpus(root))
+    return KernelDriver(version=version, flavour=flavour, modules=modules, gpus=_gpus(root), majors=_majors(root))
 
 
 def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
@@ -79,6 +80,14 @@ def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Mi
     return announced
 
 
+def _majors(root: str) -> tuple[Major, ...] | Missing:
+    text = files.read(files.under(root, DEVICES))
+    if isinstance(text, Missing):
+        return text
+    rows = (line.split() for line in text.partition("Block devices:")[0].splitlines())
+    return tuple(Major(row[1], int(row[0])) for row in rows if len(row) == 2 and row[0].isdecimal() and row[1].startswith("nvidia"))
+
+
 def _gpus(root: str) -> tuple[ProcGpu, ...] | Missing:
     names = files.names(files.under(root, GPUS))
     if isinstance(names, Missing):
@@ -97,4 +106,12 @@ def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
         address=address,
         minor=absent if minor is None else files.whole_number(minor, path),
         model=rows.get("Model") or absent,
+        firmware=_firmware(rows.get("GPU Firmware"), absent),
+        excluded=rows["GPU Excluded"] == "Yes" if "GPU Excluded" in rows else absent,
     )
+
+
+def _firmware(text: str | None, absent: Missing) -> str | Missing:
+    if text == "N/A":
+        return Missing(Cause.UNSUPPORTED, "the GPU runs no firmware of its own")
+    return text or absent

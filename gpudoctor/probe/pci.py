@@ -1,9 +1,10 @@
-"""The display devices and NVIDIA bridges on the PCI bus, from /sys/bus/pci/devices."""
+"""The display devices, accelerators and NVIDIA bridges on the PCI bus, from /sys/bus/pci/devices."""
 
 from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, Pci, PciDevice, normalise_address
@@ -12,6 +13,10 @@ FOLDER = "/sys/bus/pci/devices"
 NVIDIA = "10de"
 DISPLAY = "03"
 BRIDGE = "0680"
+ACCELERATOR = "12"
+GOOGLE = "1ae0"
+TPUS = ("0027", "0056", "005e", "0062", "0063", "006f", "0076")
+"""Google's TPUs, which are of no class, by the list in jax/_src/hardware_utils.py."""
 WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
 """Lanes that a link may have; 0 is a link that is down."""
 LOST = (63, 255)
@@ -43,8 +48,10 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
     vendor, device, address = _code(place, "vendor"), _code(place, "device"), normalise_address(name)
     if address is None or isinstance(vendor, Missing) or isinstance(device, Missing):
         return None
-    if not class_code.startswith(DISPLAY) and not (vendor == NVIDIA and class_code.startswith(BRIDGE)):
+    own = (vendor == NVIDIA and class_code.startswith(BRIDGE)) or (vendor == GOOGLE and device in TPUS)
+    if not class_code.startswith((DISPLAY, ACCELERATOR)) and not own:
         return None
+    more = _state(place) if vendor == NVIDIA else {}
     return PciDevice(
         address=address,
         vendor=vendor,
@@ -55,7 +62,31 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
         link_width_max=_width(place, "max_link_width"),
         link_speed=_speed(place, "current_link_speed"),
         link_speed_max=_speed(place, "max_link_speed"),
+        **more,
     )
+
+
+def _state(place: str) -> dict[str, Any]:
+    """Whether the device is awake, and the errors that PCIe's advanced reporting (AER) counted."""
+    return {
+        "power_state": _text(f"{place}/power_state"),
+        "runtime_status": _text(f"{place}/power/runtime_status"),
+        "aer_fatal": _total(f"{place}/aer_dev_fatal", "TOTAL_ERR_FATAL"),
+        "aer_nonfatal": _total(f"{place}/aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
+    }
+
+
+def _text(path: str) -> str | Missing:
+    text = files.read(path, 256)
+    return text if isinstance(text, Missing) else text.strip() or Missing(Cause.FAILED, f"{path} is empty")
+
+
+def _total(path: str, name: str) -> int | Missing:
+    text = files.read(path, 4096)
+    if isinstance(text, Missing):
+        return text
+    rows = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
+    return files.whole_number(rows.get(name, ""), path)
 
 
 def _code(place: str, name: str) -> str | Missing:

@@ -62,4 +62,4 @@ class Framework(Observed, frozen=True):
     built_with_cuda: Fact | Missing = NOT_ASKED
     built_with_cudnn: Fact | Missing = NOT_ASKED
     architectures: tuple[str, ...] | Missing = NOT_ASKED
-    """As the build writes them: sm_60 for SASS, compute_90 for SASS and PTX (TensorFlow's convention)."""
+    """As the build writes them: sm_60 for SASS, compute_90 for SASS and PTX (TensorFlow's convention); gfx90a for ROCm."""

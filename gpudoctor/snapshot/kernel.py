@@ -36,7 +36,10 @@ class Blocked(Observed, frozen=True):
 
 
 class KernelModules(Observed, frozen=True):
-    """The modules that the running kernel could load for an NVIDIA GPU, and what stands in their way."""
+    """The modules that the running kernel could load for an NVIDIA GPU, and what stands in their way.
+
+    What lies on disk (`installed` to `blocked`) is asked for only where no NVIDIA driver is loaded.
+    """
 
     installed: tuple[ModuleFile, ...] | Missing = NOT_ASKED
     """Those of the NVIDIA driver for the running kernel. Absent: /lib/modules has no folder for it."""

@@ -36,7 +36,7 @@ class Host(Observed, frozen=True):
 
 
 class PciDevice(Observed, frozen=True):
-    """One display, 3D or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
+    """One display, 3D, accelerator or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
 
     address: str
     """Normalised: domain:bus:device.function in lower-case hexadecimal, 0000:3b:00.0."""
@@ -44,7 +44,7 @@ class PciDevice(Observed, frozen=True):
     """Four hexadecimal digits: 10de is NVIDIA."""
     device: str
     class_code: str
-    """Six hexadecimal digits: 0300xx VGA, 0302xx 3D controller, 0680xx bridge (NVSwitch)."""
+    """Six hexadecimal digits: 0300xx VGA, 0302xx 3D controller, 0680xx bridge (NVSwitch), 12xxxx accelerator."""
     driver: str | Missing = NOT_ASKED
     """The kernel driver bound to it; absent: none is."""
     link_width: int | Missing = NOT_ASKED

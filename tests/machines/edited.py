@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.snapshot import Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
-from tests.machines import surroundings
+from tests.machines import described, surroundings
 
 HERE = Path(__file__).parent
 
@@ -123,6 +123,19 @@ EDITED: dict[str, Edited] = {
         about="two GPUs in a container with one GiB of shared memory, not trained on yet",
         base="container-given-its-gpus",
         change=surroundings.with_a_gibibyte_of_shared_memory,
+        verdict="unknown",
+    ),
+    "mac-without-metal": Edited(
+        about="a Mac with TensorFlow and without Apple's plug-in",
+        base="healthy-one",
+        change=described.on_a_mac,
+        verdict="broken",
+        roots=("metal-plugin-missing",),
+    ),
+    "mac-with-metal": Edited(
+        about="a Mac with TensorFlow and Apple's plug-in, of which only the packages are known",
+        base="healthy-one",
+        change=described.on_a_mac_with_metal,
         verdict="unknown",
     ),
 }

@@ -5,12 +5,16 @@ from __future__ import annotations
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import (
     access,
+    branches,
     container,
     container_setup,
+    devices,
     driver,
     environment,
+    fabric,
     hardware,
     health,
+    kernel,
     libcuda,
     masks,
     requirements,
@@ -19,6 +23,7 @@ from gpudoctor.diagnose.rules import (
     slow,
     smoke,
     state,
+    vendors,
     virtual,
     wsl,
 )
@@ -41,5 +46,10 @@ _MODULES = (
     wsl,
     libcuda,
     masks,
+    branches,
+    devices,
+    fabric,
+    kernel,
+    vendors,
 )
 RULES: tuple[Rule, ...] = tuple(sorted((rule for module in _MODULES for rule in module.RULES), key=lambda rule: rule.code))

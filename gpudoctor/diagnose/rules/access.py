@@ -102,7 +102,7 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing, snapshot: Snap
         state = " and cannot be killed (state D)" if hang.uninterruptible else ""
         yield Problem(
             message=f"{name} does not return from {hang.call}: no sign of life for {hang.seconds:.0f} s{state}.",
-            evidence=(Evidence("call that hangs", hang.call, name),),
+            evidence=(Evidence("call that hangs", hang.call, name), *_stuck(snapshot)),
             fixes=(
                 Fix("Save the kernel's log", "sudo dmesg | grep -E 'NVRM|Xid|blocked for more than'", ("root",)),
                 Fix("Reboot", "sudo reboot", ("root", "reboot"), "nvidia-smi"),
@@ -110,6 +110,17 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing, snapshot: Snap
         )
     for section in unseen:
         need(section, Rung.NVML)
+
+
+def _stuck(snapshot: Snapshot) -> tuple[Evidence, ...]:
+    """The processes that nobody can end."""
+    stuck = snapshot.stuck if isinstance(snapshot.stuck, tuple) else ()
+    return tuple(
+        Evidence(
+            "in state D", f"{one.name} (process {one.pid})" + (f" in {one.waits_in}" if isinstance(one.waits_in, str) else ""), "/proc"
+        )
+        for one in stuck[:5]
+    )
 
 
 @rule("GD206", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)

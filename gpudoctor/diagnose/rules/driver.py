@@ -8,15 +8,17 @@ from gpudoctor import versions
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
 from gpudoctor.derive import libcuda as files
 from gpudoctor.derive.cuda import serves
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
+from gpudoctor.diagnose.kernel_facts import kept_out, undriven
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, Libcuda, Missing, Nvml, Pci, PciDevice, Python, Status
+from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, KernelModules, Libcuda, Missing, Nvml, Pci, PciDevice, Python, Status
 
 
 @rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1")
-def no_driver(pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, site: Site) -> Iterator[Problem]:
+def no_driver(
+    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, site: Site
+) -> Iterator[Problem]:
     """An NVIDIA GPU is on the PCI bus and no NVIDIA kernel driver is loaded.
 
     ## Why it matters
@@ -31,18 +33,15 @@ def no_driver(pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Miss
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    if not site.has_pci:
-        not_applicable("the GPU's driver is not a Linux kernel module on this platform")
-    mine = [device for device in pci.devices if is_gpu(device) and device.driver != "vfio-pci"]
+    mine = undriven(pci, kernel_driver, site)
     if not mine:
-        not_applicable("no NVIDIA GPU is on the PCI bus for a driver to drive")
-    version = kernel_driver if isinstance(kernel_driver, Missing) else kernel_driver.version
-    if not isinstance(version, Missing):
         return
-    if version.cause is not Cause.ABSENT:
-        need(version, Rung.KERNEL_DRIVER)
     installed = isinstance(nvml, Nvml)
     state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
+    blocked = kept_out(modules, "nvidia")
+    allow = (
+        (Fix(f"Let the module be loaded: take the line out of {blocked[0].value}, then reboot.", needs=(ROOT, REBOOT)),) if blocked else ()
+    )
     load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,), VERIFY_DRIVER)
     yield Problem(
         message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
@@ -50,8 +49,9 @@ def no_driver(pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Miss
             Evidence("NVIDIA kernel driver", "not loaded", "/proc/driver/nvidia/version, /sys/module/nvidia"),
             *(_binding(device) for device in mine[:1]),
             *_nvml_said(nvml),
+            *blocked,
         ),
-        fixes=(load, install_driver(site)) if installed and not site.container else (install_driver(site),),
+        fixes=(*allow, load, install_driver(site)) if installed and not site.container else (install_driver(site),),
     )
 
 

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from gpudoctor.derive import Gpu, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.gpu_facts import as_evidence, logged
+from gpudoctor.diagnose.kernel_facts import NOUVEAU
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
+from gpudoctor.diagnose.rules.vendors import amd_gpus, built_for_amd, called
 from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, NvmlGpu, Pci, PciDevice, Status
+from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, NvmlGpu, Pci, PciDevice, ProcGpu, Snapshot, Status
 
-_VENDORS = {"1002": "AMD", "8086": "Intel", "1a03": "ASPEED", "1234": "QEMU", "15ad": "VMware", "1af4": "virtio", "1b36": "Red Hat"}
-"""Vendors of display devices, by PCI id, as the PCI ID repository names them."""
 _LIB_RM_VERSION_MISMATCH = 18
 _FELL_OFF = 79
 """Xid: the GPU has fallen off the bus."""
 
 
 @rule("GD101", severity=Severity.ERROR, breaks=Rung.SLOT, since="0.1")
-def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing) -> Iterator[Problem]:
+def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing, snapshot: Snapshot) -> Iterator[Problem]:
     """No NVIDIA GPU is on the PCI bus.
 
     ## Why it matters
@@ -32,6 +32,8 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing) -> Iterat
     - On a workstation: power off, reseat the card, connect its power cables, and look for it in the firmware's setup.
     - If the CPU is to do: `gpudoctor check --allow-cpu`.
 
+    GPUs and accelerators of other vendors are named, and not examined: gpudoctor tests what runs on CUDA.
+
     ## References
     - https://docs.kernel.org/PCI/sysfs-pci.html
     """
@@ -42,11 +44,20 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing) -> Iterat
     if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _LIB_RM_VERSION_MISMATCH:
         reason = "the PCI bus shows no NVIDIA device, yet an NVIDIA kernel driver answered, which loads only where there is one"
         raise CouldNotTell(Missing(Cause.FAILED, reason), Rung.NVML)
-    others = [f"{_VENDORS.get(device.vendor, 'vendor')} {device.vendor}:{device.device}" for device in pci.devices]
+    rocm = built_for_amd(snapshot) if amd_gpus(pci) else ""
+    if rocm:
+        raise CouldNotTell(
+            Missing(Cause.UNSUPPORTED, f"the GPU here is AMD's and {rocm} a build for ROCm, which gpudoctor does not examine"), None
+        )
+    others = [called(device) for device in pci.devices]
     yield Problem(
-        message="No device on the PCI bus is an NVIDIA GPU" + (f"; the display devices there are {', '.join(others)}." if others else "."),
+        message="No device on the PCI bus is an NVIDIA GPU"
+        + (f"; the display devices and accelerators there are {', '.join(others)}." if others else "."),
         severity=Severity.NOTE if policy.allow_cpu else None,
-        evidence=(Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),),
+        evidence=(
+            Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
+            *(Evidence(called(device), _holder(device), f"/sys/bus/pci/devices/{device.address}") for device in pci.devices),
+        ),
         fixes=(
             Fix(
                 "In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power."
@@ -79,6 +90,10 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
     listed = need(nvml.gpus, Rung.NVML)
     if gpu.set_aside:
         not_applicable("bound to vfio-pci: set aside for a guest")
+    if isinstance(gpu.pci, PciDevice) and gpu.pci.driver in NOUVEAU:
+        not_applicable(f"{gpu.pci.driver} holds it")
+    if isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True:
+        not_applicable("the driver was told to leave it alone (NVreg_ExcludedGpus)")
     opened = sum(isinstance(one.address, str) for one in listed)
     if isinstance(gpu.nvml, NvmlGpu):
         if isinstance(gpu.nvml.address, str):
@@ -152,9 +167,11 @@ def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem]:
 
 
 def _bound(gpu: Gpu) -> str:
-    if not isinstance(gpu.pci, PciDevice):
-        return f"not known ({gpu.pci.reason})"
-    return gpu.pci.driver if isinstance(gpu.pci.driver, str) else f"none ({gpu.pci.driver.reason})"
+    return _holder(gpu.pci) if isinstance(gpu.pci, PciDevice) else f"not known ({gpu.pci.reason})"
+
+
+def _holder(device: PciDevice) -> str:
+    return device.driver if isinstance(device.driver, str) else f"none ({device.driver.reason})"
 
 
 RULES = (no_gpu, gpu_count_mismatch, gpu_fell_off_bus)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.machines.recipes import cuda, first, gpus, preflight, surroundings
+from tests.machines.recipes import cuda, first, gpus, kernel, preflight, surroundings
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
 __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
 
-_TABLES = (cuda.RECIPES, first.RECIPES, gpus.RECIPES, preflight.RECIPES, surroundings.RECIPES)
+_TABLES = (cuda.RECIPES, first.RECIPES, gpus.RECIPES, kernel.RECIPES, preflight.RECIPES, surroundings.RECIPES)
 RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}

@@ -64,8 +64,8 @@ RECIPES: dict[str, Recipe] = {
         about="nouveau is bound to the GPU",
         tree=Tree(pci=cards(1, "nouveau"), modules=("nouveau",)),
         verdict="broken",
-        roots=("no-driver",),
-        folded=("cuda-init-fails",),
+        roots=("nouveau-loaded",),
+        folded=("no-driver", "cuda-init-fails"),
     ),
     "upgraded-without-reboot": healthy(
         about="libraries of 550.163.01 over the kernel module of 535.183.01",

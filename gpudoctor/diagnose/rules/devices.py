@@ -1,0 +1,156 @@
+"""GD2: a loaded kernel driver that programs do not reach: device files missing or stale, nvidia_uvm not loaded or broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Hardware, Site
+from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.kernel_facts import CUDA_UNUSABLE, answered, cuda_answered
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, KernelModules, Missing, Node, ProcGpu, Snapshot
+
+CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
+_NVML_MISMATCH, _NVML_NO_PERMISSION, _CUDA_UNKNOWN = 18, 4, 999
+_CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,), "ls -l /dev/nvidia*")
+_KEEP = Fix("So that they are there after each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,), "ls -l /dev/nvidia*")
+_RESTART = Fix("Create the files on the host (`sudo nvidia-modprobe -c 0 -u`), then start the container anew with its GPUs.")
+
+
+@rule("GD213", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+def device_nodes_missing(
+    nodes: DeviceNodes | Missing, kernel_driver: KernelDriver, snapshot: Snapshot, hardware: Hardware, site: Site
+) -> Iterator[Problem]:
+    """The driver is loaded, and device files by which programs reach it are missing or stale.
+
+    ## Why it matters
+    NVML and CUDA open /dev/nvidiactl, /dev/nvidia-uvm and a /dev/nvidiaN for each GPU. The kernel does not make these files: root's
+    first program does, or nvidia-modprobe, nvidia-persistenced or a udev rule. Where nobody did, a user's program finds no driver. The
+    number of nvidia-uvm changes between boots, so that a file that was copied into a container can belong to another driver by now.
+
+    Files appear when they are first needed, so that this is a finding only where NVML or CUDA failed as well.
+
+    ## What to do
+    Create them once, and let nvidia-persistenced do it at each boot. In a container do it on the host and start the container anew.
+
+    ## References
+    - https://docs.nvidia.com/deploy/driver-persistence/
+    """
+    if isinstance(kernel_driver.version, Missing):
+        not_applicable("no NVIDIA kernel driver is loaded")
+    if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
+        need(nodes, Rung.DEVICE_NODE)
+    present = {node.path: node for node in nodes.nodes} if isinstance(nodes, DeviceNodes) else {}
+    own = [path for path in present if path.removeprefix("/dev/nvidia").isdecimal()]
+    if site.container and not own:
+        not_applicable("a container that was given no GPU has no device files either")
+    nvml_failed = answered(snapshot.nvml) not in {None, 0, _NVML_MISMATCH, _NVML_NO_PERMISSION}
+    cuda_failed = cuda_answered(snapshot) in CUDA_UNUSABLE
+    if not nvml_failed and not cuda_failed:
+        return
+    lacking = [path for path in _wanted(kernel_driver, hardware, site) if path not in present and (path != UVM or cuda_failed)]
+    stale = [node for node in present.values() if _is_stale(node, kernel_driver)]
+    if not lacking and not stale:
+        return
+    what = [*(f"{path} is missing" for path in lacking), *(f"{node.path} belongs to another driver" for node in stale)]
+    yield Problem(
+        message=f"The NVIDIA driver is loaded and {', '.join(what)}.",
+        confidence=Confidence.CERTAIN if stale or CONTROL in lacking else Confidence.LIKELY,
+        evidence=(
+            Evidence("device files", ", ".join(sorted(present)) or "none", "/dev"),
+            *(Evidence(node.path, f"major {node.major}", "stat; /proc/devices") for node in stale),
+        ),
+        fixes=(_RESTART,) if site.container else (_CREATE, _KEEP),
+    )
+
+
+def _wanted(kernel_driver: KernelDriver, hardware: Hardware, site: Site) -> Iterator[str]:
+    """What a program needs of a working driver. A container has the files of its own GPUs only; /dev/nvidia-uvm is for a loaded nvidia_uvm."""
+    yield CONTROL
+    if not site.container:
+        yield from (f"/dev/nvidia{gpu.proc.minor}" for gpu in hardware if isinstance(gpu.proc, ProcGpu) and isinstance(gpu.proc.minor, int))
+    if isinstance(kernel_driver.modules, tuple) and "nvidia_uvm" in kernel_driver.modules:
+        yield UVM
+
+
+def _is_stale(node: Node, kernel_driver: KernelDriver) -> bool:
+    """Whether the file has another number than the kernel now gives to its driver."""
+    if not node.path.startswith(UVM) or not isinstance(node.major, int) or isinstance(kernel_driver.majors, Missing):
+        return False
+    majors = {one.major for one in kernel_driver.majors if one.name == "nvidia-uvm"}
+    return bool(majors) and node.major not in majors
+
+
+@rule("GD214", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
+def uvm_not_loaded(kernel_driver: KernelDriver, snapshot: Snapshot, site: Site) -> Iterator[Problem]:
+    """NVML works, CUDA does not, and the module nvidia_uvm is not loaded.
+
+    ## Why it matters
+    CUDA's memory is managed by a kernel module of its own, nvidia_uvm. nvidia-smi does without, so that it shows every GPU in order
+    while cuInit answers "unknown error" (999) or "no device" (100). The module is loaded at first use, by nvidia-modprobe; where that
+    is not installed, or may not do it, CUDA fails.
+
+    ## What to do
+    Load the module, and have it loaded at each boot.
+
+    ## References
+    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+    if not site.has_pci or isinstance(kernel_driver.version, Missing):
+        not_applicable("no NVIDIA kernel driver is loaded here")
+    code = cuda_answered(snapshot)
+    if code not in CUDA_UNUSABLE or answered(snapshot.nvml) != 0:
+        return
+    loaded = need(kernel_driver.modules, Rung.KERNEL_DRIVER)
+    if "nvidia_uvm" in loaded:
+        return
+    load = Fix("Load it", "sudo nvidia-modprobe -c 0 -u || sudo modprobe nvidia_uvm", (ROOT,), "ls -l /dev/nvidia-uvm")
+    always = Fix("Load it at each boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
+    yield Problem(
+        message=f"cuInit answers {code} while NVML works, and nvidia_uvm is not loaded.",
+        confidence=Confidence.LIKELY,
+        evidence=(Evidence("loaded modules", ", ".join(loaded), "/sys/module"), Evidence("cuInit", str(code), "libcuda")),
+        fixes=(_RESTART,) if site.container else (load, always),
+    )
+
+
+@rule("GD215", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
+def uvm_broken_after_suspend(kernel_driver: KernelDriver, modules: KernelModules, snapshot: Snapshot, site: Site) -> Iterator[Problem]:
+    """NVML works, cuInit answers 999, and the machine has slept since it was booted.
+
+    ## Why it matters
+    After waking from sleep nvidia_uvm can be unusable until it is loaded anew: every CUDA program then says "unknown error" (999),
+    while nvidia-smi shows nothing wrong.
+
+    ## What to do
+    End every program that uses the GPU and load the module anew; it tells at once whether this was it. To keep it from happening, have
+    the driver save the GPU's memory when the machine sleeps.
+
+    ## References
+    - https://download.nvidia.com/XFree86/Linux-x86_64/550.163.01/README/powermanagement.html
+    """
+    if not site.has_pci or isinstance(kernel_driver.version, Missing):
+        not_applicable("no NVIDIA kernel driver is loaded here")
+    if cuda_answered(snapshot) != _CUDA_UNKNOWN or answered(snapshot.nvml) != 0:
+        return
+    if isinstance(modules.suspends, Missing) and modules.suspends.cause is Cause.ABSENT:
+        return  # this kernel cannot sleep
+    times = need(modules.suspends)
+    if not times or "nvidia_uvm" not in need(kernel_driver.modules, Rung.KERNEL_DRIVER):
+        return
+    reload = Fix("Load the module anew; then CUDA works, or this was not it", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
+    keep = "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
+    services = "sudo systemctl enable nvidia-suspend nvidia-hibernate nvidia-resume"
+    yield Problem(
+        message=f"cuInit answers {_CUDA_UNKNOWN} while NVML works, and the machine slept {times} {'time' if times == 1 else 'times'} since its boot.",
+        confidence=Confidence.LIKELY,
+        evidence=(
+            Evidence("cuInit", str(_CUDA_UNKNOWN), "libcuda"),
+            Evidence("times the machine slept and woke", str(times), "/sys/power/suspend_stats/success"),
+        ),
+        fixes=(reload, Fix("Keep it from happening again, from the next boot on", f"{keep} && {services}", (ROOT, "reboot"))),
+    )
+
+
+RULES = (device_nodes_missing, uvm_not_loaded, uvm_broken_after_suspend)

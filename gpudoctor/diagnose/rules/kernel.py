@@ -1,0 +1,253 @@
+"""GD2: why no NVIDIA kernel driver is at work: its module is not built, is refused, or another driver holds the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Site
+from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.diagnose.fixes import REBOOT, ROOT, VERIFY_DRIVER, install_driver
+from gpudoctor.diagnose.kernel_facts import FOR_GUESTS, HEADERS, INITRAMFS, NOUVEAU, here, kept_out, said, traces, undriven
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Host, KernelDriver, KernelLog, KernelModules, Missing, ModuleFile, Pci, Snapshot
+
+
+@rule("GD207", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
+def kernel_module_not_built(
+    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, host: Host, snapshot: Snapshot, site: Site
+) -> Iterator[Problem]:
+    """The NVIDIA driver is installed, and there is no kernel module of it for the running kernel.
+
+    ## Why it matters
+    A kernel module fits one kernel. After a kernel upgrade it must be built again, which DKMS or akmods do where the new kernel's
+    headers are installed; where they are not, or the driver is too old for the kernel, the build fails and nobody tells. `modprobe
+    nvidia` then says "Module nvidia not found in directory /lib/modules/...".
+
+    ## What to do
+    Install the headers of the running kernel and build the module, or boot the kernel that has one. If the build fails, its log says
+    why; a driver that is older than the kernel mostly has to be renewed.
+
+    ## References
+    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+    if site.container:
+        not_applicable("the modules of a container's kernel are the host's")
+    if not undriven(pci, kernel_driver, site):
+        return
+    others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()
+    if _built(modules.installed, others):
+        return
+    evidence = traces(snapshot)
+    if not evidence:
+        not_applicable("nothing of an NVIDIA driver is installed")
+    yield Problem(
+        message=f"There is no NVIDIA module for the running kernel {_or_unknown(host.kernel)}"
+        + (f"; there is one for {', '.join(others)}." if others else ", although the driver is installed."),
+        evidence=(Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"), *evidence),
+        fixes=tuple(_builds(modules, site, others)),
+    )
+
+
+def _built(installed: tuple[ModuleFile, ...] | Missing, others: tuple[str, ...]) -> bool:
+    """Whether the running kernel has the module; that its folder is gone means something only where other kernels have theirs."""
+    if isinstance(installed, Missing) and installed.cause is Cause.ABSENT and others:
+        return False
+    return any(one.name == "nvidia" for one in need(installed, Rung.KERNEL_DRIVER))
+
+
+def _or_unknown(text: str | Missing) -> str:
+    return text if isinstance(text, str) else "(release not known)"
+
+
+def _builds(modules: KernelModules, site: Site, others: tuple[str, ...]) -> Iterator[Fix]:
+    gone = isinstance(modules.installed, Missing)
+    if gone:
+        yield Fix("Reboot: the running kernel was replaced, and its modules are gone", "sudo reboot", (ROOT, REBOOT), VERIFY_DRIVER)
+        return
+    headers = here(site, HEADERS)
+    sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
+    if modules.headers is False:
+        yield (
+            Fix("Install the headers of the running kernel", headers, (ROOT, "download"))
+            if headers
+            else Fix("Install the kernel's headers.")
+        )
+    if sources:
+        failed = next((one for one in sources if one.failed), None)
+        if failed:
+            yield Fix("Read why the last build failed", f"tail -n 40 /var/lib/dkms/{failed.name}/{failed.version}/build/make.log")
+        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,), VERIFY_DRIVER)
+    else:
+        yield install_driver(site, "the NVIDIA driver again, which builds its module")
+    if others:
+        yield Fix(f"Or boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), verify=VERIFY_DRIVER)
+
+
+@rule("GD208", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
+def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapshot, site: Site) -> Iterator[Problem]:
+    """The kernel's own driver, nouveau, holds the GPU.
+
+    ## Why it matters
+    A GPU has one driver at a time. nouveau is part of Linux, is loaded early in the boot and drives displays; it runs no CUDA. While
+    it holds the GPU the NVIDIA driver cannot take it.
+
+    It is an error where no GPU is left to the NVIDIA driver, else a warning.
+
+    ## What to do
+    Install the NVIDIA driver, whose packages keep nouveau out; where it is installed, blacklist nouveau, build the initial RAM disk
+    anew, because nouveau is loaded from there, and reboot.
+
+    ## References
+    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+    if not site.has_pci:
+        not_applicable("the GPU's driver is not a Linux kernel module on this platform")
+    gpus = [device for device in pci.devices if is_gpu(device)]
+    held = [device for device in gpus if device.driver in NOUVEAU]
+    if not held:
+        return
+    installed = bool(traces(snapshot))
+    already = kept_out(modules, "nouveau")
+    blacklist = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
+    rebuild = here(site, INITRAMFS)
+    keep_out = Fix(
+        "Nouveau is blacklisted already: build the initial RAM disk anew and reboot"
+        if already
+        else "Keep nouveau out, build the initial RAM disk anew, and reboot",
+        " && ".join(filter(None, ("" if already else blacklist, rebuild, "sudo reboot"))),
+        (ROOT, REBOOT),
+        VERIFY_DRIVER,
+    )
+    yield Problem(
+        severity=Severity.WARNING if any(device.driver == "nvidia" for device in gpus) else None,
+        message=f"{', '.join(device.address for device in held)}: {held[0].driver} holds the GPU"
+        + ("." if installed else ", and nothing of an NVIDIA driver is installed."),
+        evidence=(
+            *(Evidence("driver bound to the GPU", str(one.driver), f"/sys/bus/pci/devices/{one.address}/driver") for one in held),
+            *already,
+        ),
+        fixes=(Fix("Do this on the host: a container uses the host's driver.", needs=(ROOT, REBOOT)),)
+        if site.container
+        else (keep_out,)
+        if installed
+        else (install_driver(site), keep_out),
+    )
+
+
+REFUSED = r"unsigned module is rejected|Key was rejected by service|PKCS#7 signature not signed|unsigned module loading is restricted"
+
+
+@rule("GD209", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
+def secure_boot_unsigned_module(
+    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, log: KernelLog | Missing, site: Site
+) -> Iterator[Problem]:
+    """Secure Boot is on, and the kernel refuses the NVIDIA module: no trusted signature.
+
+    ## Why it matters
+    With Secure Boot the kernel loads only modules that are signed with a key that the firmware or the machine's owner (MOK) trusts.
+    A module that was built on this machine is signed with the machine's own key, if at all, and that key must be enrolled once, at
+    the console. Until then `modprobe nvidia` says "Key was rejected by service".
+
+    ## What to do
+    Enroll the key: the command asks for a password, and the blue screen at the next boot asks for it again. Or install the
+    distribution's signed modules. Or switch Secure Boot off in the firmware's setup.
+
+    ## References
+    - https://wiki.debian.org/SecureBoot
+    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
+    """
+    if site.container:
+        not_applicable("the modules of a container's kernel are the host's")
+    mine = undriven(pci, kernel_driver, site)
+    module = next((one for one in need(modules.installed, Rung.KERNEL_DRIVER) if one.name == "nvidia"), None) if mine else None
+    if module is None:
+        return
+    told = said(log, REFUSED)
+    enforced = _enforced(modules)
+    sure = bool(told) or (bool(enforced) and module.signed is False)
+    elsewhere = any(isinstance(one.driver, str) for one in mine) or kept_out(modules, "nvidia")
+    if not sure and (not enforced or elsewhere):
+        return
+    yield Problem(
+        message="The kernel accepts only modules with a trusted signature"
+        + (", and refused NVIDIA's." if told else ", and NVIDIA's has none." if sure else ", and NVIDIA's is there and not loaded."),
+        confidence=Confidence.CERTAIN if sure else Confidence.POSSIBLE,
+        evidence=(Evidence("signatures enforced", enforced or "yes", "the kernel"), _signature(module), *told),
+        fixes=(
+            *(() if sure else (_ASK_KERNEL,)),
+            *_ENROLL.get(next((name for name in site.distribution if name in _ENROLL), ""), ()),
+            _SWITCH_OFF,
+        ),
+    )
+
+
+def _enforced(modules: KernelModules) -> str:
+    """Who says that signatures are enforced; Secure Boot alone counts where the kernel does not tell what it makes of it."""
+    if modules.signatures_enforced is True:
+        return "module.sig_enforce"
+    if isinstance(modules.lockdown, str):
+        return f"lockdown {modules.lockdown}" if modules.lockdown != "none" else ""
+    if isinstance(modules.secure_boot, Missing) and modules.secure_boot.cause is not Cause.ABSENT:
+        need(modules.secure_boot, Rung.KERNEL_DRIVER)
+    return "Secure Boot" if modules.secure_boot is True else ""
+
+
+def _signature(module: ModuleFile) -> Evidence:
+    known = "signed" if module.signed is True else "not signed" if module.signed is False else module.signed.reason
+    return Evidence("signature of the module", known, module.path)
+
+
+_ASK_KERNEL = Fix('Ask the kernel; "Key was rejected by service" settles it', "sudo modprobe nvidia", (ROOT,))
+_SWITCH_OFF = Fix("Or switch Secure Boot off in the firmware's setup.", needs=(REBOOT,), verify="mokutil --sb-state")
+_ENROLL = {
+    "ubuntu": (Fix("Enroll the machine's key, then reboot", "sudo update-secureboot-policy --enroll-key", (ROOT, REBOOT), VERIFY_DRIVER),),
+    "debian": (Fix("Enroll DKMS's key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT), VERIFY_DRIVER),),
+    "fedora": (
+        Fix(
+            "Make and enroll a key for akmods, then reboot",
+            "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
+            (ROOT, REBOOT),
+            VERIFY_DRIVER,
+        ),
+    ),
+}
+
+
+@rule("GD210", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
+def vfio_bound(pci: Pci, site: Site) -> Iterator[Problem]:
+    """Every GPU is set aside for virtual machines.
+
+    ## Why it matters
+    A GPU that is bound to vfio-pci belongs to a guest: the host's driver does not touch it, and no program of the host can use it.
+    Where only some of the GPUs are set aside, the host uses the others and nothing is wrong.
+
+    ## What to do
+    If the training is to run in the guest, run gpudoctor there. Else give the GPU back to the host: remove vfio-pci from the kernel's
+    command line or modprobe.d, or the device from the guest.
+
+    ## References
+    - https://docs.kernel.org/driver-api/vfio.html
+    """
+    gpus = [device for device in pci.devices if is_gpu(device)]
+    if not site.has_pci or not gpus:
+        not_applicable("no NVIDIA GPU is on a PCI bus here")
+    held = [device for device in gpus if device.driver in FOR_GUESTS]
+    if len(held) < len(gpus):
+        return
+    place = held[0].address
+    give_back = (
+        f"echo {place} | sudo tee /sys/bus/pci/drivers/{held[0].driver}/unbind && echo | sudo tee /sys/bus/pci/devices/{place}/driver_override"
+        f" && sudo modprobe nvidia && echo {place} | sudo tee /sys/bus/pci/drivers_probe"
+    )
+    yield Problem(
+        message=f"{held[0].driver} holds {'the only GPU' if len(held) == 1 else f'all {len(held)} GPUs'} for virtual machines.",
+        evidence=tuple(Evidence("driver bound to the GPU", str(one.driver), f"/sys/bus/pci/devices/{one.address}/driver") for one in held),
+        fixes=(
+            Fix("Run the training, and gpudoctor, in the guest that the GPU was given to."),
+            Fix("Or give the GPU back to the host, with no guest using it, until the next boot", give_back, (ROOT,), VERIFY_DRIVER),
+        ),
+    )
+
+
+RULES = (kernel_module_not_built, nouveau_loaded, secure_boot_unsigned_module, vfio_bound)

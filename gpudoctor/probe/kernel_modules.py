@@ -1,0 +1,178 @@
+"""The NVIDIA modules on disk, and what stands in their way: headers, DKMS, blacklists, Secure Boot."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import NOT_ASKED, Blocked, Cause, DkmsModule, KernelModules, Missing, ModuleFile, readable
+
+MODULES = "/lib/modules"
+DKMS = "/var/lib/dkms"
+CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
+"""As modprobe.d(5) has them; of two files of one name the first counts."""
+NAMES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
+CONTENDED = ("nvidia", "nouveau")
+SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+SIGNATURE = b"~Module signature appended~\n"
+
+
+def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelModules:
+    """What there is for `kernel`, the release of the running one. Where a driver is `loaded` its files are not looked for: they are there."""
+    general = KernelModules(
+        secure_boot=_secure_boot(root),
+        signatures_enforced=_flag(root, "/sys/module/module/parameters/sig_enforce"),
+        lockdown=_lockdown(root),
+        taint=_number(root, "/proc/sys/kernel/tainted"),
+        suspends=_number(root, "/sys/power/suspend_stats/success"),
+    )
+    if loaded:
+        return general
+    installed = kernel if isinstance(kernel, Missing) else _installed(root, kernel)
+    return msgspec.structs.replace(
+        general,
+        installed=installed,
+        other_kernels=NOT_ASKED if isinstance(installed, tuple) and installed else _others(root, str(kernel)),
+        headers=kernel if isinstance(kernel, Missing) else os.path.isdir(files.under(root, f"{MODULES}/{kernel}/build")),
+        dkms=_dkms(root),
+        blocked=_blocked(root),
+    )
+
+
+def _listed(root: str, kernel: str) -> list[tuple[str, str]] | Missing:
+    """Path and name of the NVIDIA modules in the list that modprobe goes by."""
+    text = files.read(files.under(root, f"{MODULES}/{kernel}/modules.dep"), 16 << 20)
+    return text if isinstance(text, Missing) else list(_named(text))
+
+
+def _named(text: str) -> Iterator[tuple[str, str]]:
+    """Of the lines "path: paths of what it needs", those of our modules."""
+    place = text.find("/nvidia")
+    while place >= 0:
+        start, colon = text.rfind("\n", 0, place) + 1, text.find(":", place)
+        path = text[start:colon]
+        name = path.rpartition("/")[2].partition(".")[0].replace("-", "_")
+        if name in NAMES and " " not in path:
+            yield path, name
+        place = text.find("/nvidia", max(colon, place + 1))
+
+
+def _installed(root: str, kernel: str) -> tuple[ModuleFile, ...] | Missing:
+    listed = _listed(root, kernel)
+    if isinstance(listed, Missing):
+        return listed
+    found = []
+    for path, name in listed:
+        place = path if path.startswith("/") else f"{MODULES}/{kernel}/{path}"
+        found.append(ModuleFile(name=name, path=readable(place), signed=_signed(files.under(root, place))))
+    return tuple(found)
+
+
+def _signed(place: str) -> bool | Missing:
+    if not place.endswith(".ko"):
+        return Missing(Cause.UNSUPPORTED, "the file is compressed")
+    try:
+        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return files.missing(place, error)
+    try:
+        size = os.fstat(descriptor).st_size
+        return os.pread(descriptor, len(SIGNATURE), max(0, size - len(SIGNATURE))) == SIGNATURE
+    except OSError as error:
+        return files.missing(place, error)
+    finally:
+        os.close(descriptor)
+
+
+def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:
+    """Looked at only where the running kernel has no module: a list of modules takes a millisecond to read."""
+    kernels = files.names(files.under(root, MODULES))
+    if isinstance(kernels, Missing):
+        return kernels
+    return tuple(readable(other) for other in kernels if other != kernel and isinstance(found := _listed(root, other), list) and found)
+
+
+def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:
+    names = files.names(files.under(root, DKMS))
+    if isinstance(names, Missing):
+        return names
+    found = []
+    for name in names:
+        versions = files.names(files.under(root, f"{DKMS}/{name}")) if name.startswith("nvidia") else []
+        for version in () if isinstance(versions, Missing) else versions:
+            place = files.under(root, f"{DKMS}/{name}/{version}")
+            if not version.startswith("kernel-") and os.path.isdir(place):
+                found.append(_dkms_module(name, version, place))
+    return tuple(found)
+
+
+def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
+    """A kernel's folder appears when the build for it succeeded; a build that failed leaves its log."""
+    entries = files.names(place)
+    built = [entry for entry in (entries if isinstance(entries, list) else ()) if os.path.isdir(f"{place}/{entry}")]
+    log = files.read(f"{place}/build/make.log", 4096)  # "DKMS make.log for nvidia-550.163.01 for kernel 6.1.0 (x86_64)"
+    begun = log.partition("\n")[0].partition(" for kernel ")[2].partition(" ")[0] if isinstance(log, str) else ""
+    kernels = tuple(readable(kernel) for kernel in built if kernel not in {"build", "source"})
+    failed = (begun,) if begun and begun not in kernels else ()
+    return DkmsModule(name=readable(name), version=readable(version), kernels=kernels, failed=failed)
+
+
+def _blocked(root: str) -> tuple[Blocked, ...]:
+    found, seen = [], set()
+    for folder in CONFIGURATION:
+        names = files.names(files.under(root, folder))
+        for name in () if isinstance(names, Missing) else names:
+            if name.endswith(".conf") and name not in seen:
+                seen.add(name)
+                text = files.read(files.under(root, f"{folder}/{name}"))
+                found += _ruled_out(text, f"{folder}/{name}") if isinstance(text, str) else []
+    line = files.read(files.under(root, "/proc/cmdline"), 8192)
+    for word in line.split() if isinstance(line, str) else ():
+        key, _, value = word.partition("=")
+        if key in {"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"}:
+            how = "install" if key == "module_blacklist" else "blacklist"
+            found += [Blocked(one, "/proc/cmdline", how) for one in value.split(",") if one in CONTENDED]
+    return tuple(found)
+
+
+def _ruled_out(text: str, where: str) -> list[Blocked]:
+    found = []
+    for words in (line.split() for line in text.splitlines()):
+        if len(words) > 1 and words[0] == "blacklist" and words[1] in CONTENDED:
+            found.append(Blocked(words[1], readable(where), "blacklist"))
+        elif (
+            len(words) > 2 and words[0] == "install" and words[1] in CONTENDED and words[2] in {"/bin/false", "/bin/true", "/usr/bin/false"}
+        ):
+            found.append(Blocked(words[1], readable(where), "install"))
+    return found
+
+
+def _secure_boot(root: str) -> bool | Missing:
+    """The variable's last byte, after four of attributes."""
+    if not os.path.isdir(files.under(root, "/sys/firmware/efi")):
+        return Missing(Cause.ABSENT, "the machine was not started by UEFI")
+    text = files.read(files.under(root, SECURE_BOOT), 64)
+    if isinstance(text, Missing):
+        return Missing(Cause.FAILED, text.reason) if text.cause is Cause.ABSENT else text
+    return text.endswith("\x01")
+
+
+def _flag(root: str, path: str) -> bool | Missing:
+    text = files.read(files.under(root, path), 64)
+    return text if isinstance(text, Missing) else text.strip() in {"Y", "1"}
+
+
+def _number(root: str, path: str) -> int | Missing:
+    return files.whole_number(files.read(files.under(root, path), 64), path)
+
+
+def _lockdown(root: str) -> str | Missing:
+    """The word in brackets of "none [integrity] confidentiality"."""
+    path = "/sys/kernel/security/lockdown"
+    text = files.read(files.under(root, path), 256)
+    if isinstance(text, Missing):
+        return text
+    return text.partition("[")[2].partition("]")[0] or Missing(Cause.FAILED, f"{path} holds {text[:40]!r}")

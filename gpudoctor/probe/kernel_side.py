@@ -1,0 +1,105 @@
+"""Everything of the kernel side beyond the loaded driver, in one call; and what is looked for only where something is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.probe import files
+from gpudoctor.probe.fabric import fabric_manager
+from gpudoctor.probe.kernel_log import journal, kernel_log
+from gpudoctor.probe.kernel_modules import kernel_modules
+from gpudoctor.process import Supervisor
+from gpudoctor.snapshot import Amd, Cause, Host, KernelDriver, Libcuda, Missing, Nvml, Snapshot, Status, StuckProcess, readable
+
+KFD = "/sys/class/kfd/kfd/topology/nodes"
+BETWEEN_LOOKS = 0.3
+"""Seconds; a process that is in state D for longer does not just wait for a disk."""
+
+
+def with_kernel_side(seen: Snapshot, root: str) -> Snapshot:
+    """`seen`, whose host, container, PCI bus and kernel driver are known, with the sections on modules, kernel log, fabric manager and AMD's driver."""
+    return msgspec.structs.replace(
+        seen,
+        kernel_modules=kernel_modules(root, seen.host.kernel if isinstance(seen.host, Host) else seen.host, loaded=_loaded(seen)),
+        kernel_log=kernel_log(root),
+        fabric_manager=fabric_manager(root, seen.pci, seen.container),
+        amd=amd(root),
+    )
+
+
+def _loaded(seen: Snapshot) -> bool:
+    return isinstance(seen.kernel_driver, KernelDriver) and not isinstance(seen.kernel_driver.version, Missing)
+
+
+def amd(root: str) -> tuple[Amd, ...] | Missing:
+    """The GPUs that ROCm's kernel driver serves: gfx_target_version 100300 is gfx1030, 90010 is gfx90a."""
+    nodes = files.names(files.under(root, KFD))
+    if isinstance(nodes, Missing):
+        return nodes
+    found = []
+    for node in nodes:
+        text = files.read(files.under(root, f"{KFD}/{node}/properties"), 8192)
+        rows = dict(line.split(" ", 1) for line in text.splitlines() if " " in line) if isinstance(text, str) else {}
+        number = rows.get("gfx_target_version", "").strip()
+        if number.isdecimal() and number != "0":  # 0 is a CPU
+            version = int(number)
+            found.append(Amd(target=f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"))
+    return tuple(found)
+
+
+def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
+    """`whole` with what costs too much to ask of a machine in order: the journal, and processes that are stuck."""
+    changes: dict[str, object] = {}
+    closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
+    live = files.under(root, "/") == "/"
+    if live and closed and _wrong(whole):
+        from shutil import which  # noqa: PLC0415 -- costs 3 ms
+
+        changes["kernel_log"] = journal(supervisor, which)
+    if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
+        changes["stuck"] = stuck(root)
+    return msgspec.structs.replace(whole, **changes)
+
+
+def _wrong(whole: Snapshot) -> bool:
+    """Whether a driver's library answered with an error, or does not open a GPU that it counts."""
+    sections = [section for section in (whole.nvml, whole.libcuda) if not isinstance(section, Missing)]
+    if any(isinstance(section.init, Status) and section.init.code for section in sections):
+        return True
+    gpus = whole.nvml.gpus if isinstance(whole.nvml, Nvml) else ()
+    return not isinstance(gpus, Missing) and any(isinstance(gpu.address, Missing) for gpu in gpus)
+
+
+def stuck(root: str) -> tuple[StuckProcess, ...] | Missing:
+    """The processes in state D at two looks."""
+    processes = files.names(files.under(root, "/proc"))
+    if isinstance(processes, Missing):
+        return processes
+    first = dict(_uninterruptible(root, processes))
+    time.sleep(BETWEEN_LOOKS if first else 0)
+    return tuple(
+        StuckProcess(pid=pid, name=readable(name), waits_in=_waits_in(root, pid))
+        for pid, name in _uninterruptible(root, [str(pid) for pid in first])
+        if first[pid] == name
+    )
+
+
+def _uninterruptible(root: str, processes: list[str]) -> Iterator[tuple[int, str]]:
+    """Number and name; the state follows the name, which stands in parentheses and may hold any letter (proc_pid_stat(5))."""
+    for process in processes:
+        if process.isdecimal():
+            text = files.read(files.under(root, f"/proc/{process}/stat"), 4096)
+            head, _, tail = text.rpartition(")") if isinstance(text, str) else ("", "", "")
+            if tail.strip().startswith("D"):
+                yield int(process), head.partition("(")[2]
+
+
+def _waits_in(root: str, pid: int) -> str | Missing:
+    path = f"/proc/{pid}/wchan"
+    text = files.read(files.under(root, path), 256)
+    if isinstance(text, str) and text.strip() not in {"", "0"}:
+        return text.strip()
+    return text if isinstance(text, Missing) else Missing(Cause.DENIED, f"{path} hides it")
