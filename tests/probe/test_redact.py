@@ -25,7 +25,7 @@ GONE = {
     "/mnt/c/Users/Bob/cuda": "/mnt/c/Users/~/cuda",
     r"C:\Users\Bob\cuda": r"C:\Users\~\cuda",
     "/scratch/alice/env/lib": "/scratch/~/env/lib",
-    "https://bob:pw@pypi.example/simple": f"https://{REMOVED}@pypi.example/simple",
+    "https://bob:pw@index.example/simple": f"https://{REMOVED}@index.example/simple",
     f"hf_{TOKEN}": REMOVED,
     f"use ghp_{TOKEN} now": f"use {REMOVED} now",
     "AKIAABCDEFGHIJKLMNOP": REMOVED,
