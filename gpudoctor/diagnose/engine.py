@@ -10,7 +10,7 @@ from gpudoctor.derive import Facts
 from gpudoctor.diagnose.provide import About, argument
 from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, parameters
 from gpudoctor.findings import Finding, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
-from gpudoctor.snapshot import Cause
+from gpudoctor.snapshot import Cause, Pci
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -50,8 +50,7 @@ def _run(rule: Rule, about: About, facts: Facts) -> Run:
         for problem in rule.body(**arguments):
             problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
-        asked = ignorance.missing.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}
-        kind = OutcomeKind.COULD_NOT_TELL if asked else OutcomeKind.NOT_ASKED
+        kind = _ignorance(ignorance, facts)
         reason, lacking = ignorance.missing.reason, ignorance.rung
     except NotApplicable as nothing:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
@@ -61,6 +60,17 @@ def _run(rule: Rule, about: About, facts: Facts) -> Run:
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     return Run(Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason), findings, lacking)
+
+
+def _ignorance(ignorance: CouldNotTell, facts: Facts) -> OutcomeKind:
+    """What not knowing comes to: nobody asked, or nothing could be seen; a driver that is absent where there is no GPU is neither."""
+    cause = ignorance.missing.cause
+    if cause in {Cause.NOT_ASKED, Cause.NOT_STATED}:
+        return OutcomeKind.NOT_ASKED
+    nothing_to_drive = not facts.hardware and facts.site.has_pci and isinstance(facts.snapshot.pci, Pci)
+    if cause is Cause.ABSENT and ignorance.rung is not None and nothing_to_drive:
+        return OutcomeKind.NOT_APPLICABLE
+    return OutcomeKind.COULD_NOT_TELL
 
 
 def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: Facts) -> Finding:

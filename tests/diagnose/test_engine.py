@@ -21,7 +21,7 @@ from gpudoctor.findings import (
 )
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Framework, Libcuda, Missing, Nvml, NvmlGpu, Smoke, Snapshot
-from tests.builders import ABSENT, TIMED_OUT, machine, smoke, tensorflow, torch
+from tests.builders import ABSENT, TIMED_OUT, bare, machine, smoke, tensorflow, torch
 
 
 @rule("GD001", severity=Severity.ERROR, breaks=Rung.NVML, since="0")
@@ -153,3 +153,8 @@ def test_roots_are_ordered_by_severity_confidence_rung_and_code(matrix: Matrix) 
     rules = (about_each_framework, says_what_it_saw, finds_then_fails, crashes)
     diagnosis = diagnose(machine(0), matrix, Policy(level=None), rules)
     assert [finding.id for finding in diagnosis.findings] == ["GD003", "GD001", "GD005:tensorflow", "GD002", "GD002#2"]
+
+
+def test_a_driver_that_is_absent_where_there_is_no_gpu_is_no_riddle(matrix: Matrix) -> None:
+    assert outcome_of(says_what_it_saw, bare(), matrix)[0] == [OutcomeKind.NOT_APPLICABLE]
+    assert outcome_of(says_what_it_saw, bare(pci=TIMED_OUT), matrix)[0] == [OutcomeKind.COULD_NOT_TELL]
