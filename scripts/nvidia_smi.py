@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -16,11 +16,21 @@ Fact: TypeAlias = tuple[str, str, str, str, str]
 MIB: Final = 1 << 20
 NOT_THERE: Final = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions)\]?", re.IGNORECASE)
 UNKNOWN_FIELD: Final = re.compile(r'Field "([^"]+)" is not a valid field')
+LINK: Final = re.compile(r"^\s*Link (\d+): (<inactive>|[\d.]+ GB/s)", re.MULTILINE)
 CUDA_HEADER: Final = re.compile(r"CUDA(?: \w+)? Version\s*:\s*(\d+\.\d+)")
 
 
 def _enabled(text: str) -> bool:
     return text == "Enabled"
+
+
+def _yes(text: str) -> bool:
+    return text in {"Yes", "1"}
+
+
+def _word(text: str) -> str:
+    """As a snapshot spells it: "Exclusive_Process" and "Not Started" are exclusive-process and not-started."""
+    return text.lower().replace("_", "-").replace(" ", "-")
 
 
 def _milliwatts(text: str) -> int:
@@ -29,7 +39,10 @@ def _milliwatts(text: str) -> int:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """A fact of the snapshot and where nvidia-smi says the same. A fact that `changes` by itself may differ between two readings."""
+    """A fact of the snapshot, a dot leading into a struct, and where nvidia-smi says the same.
+
+    A fact that `changes` by itself may differ between two readings.
+    """
 
     fact: str
     query: str
@@ -49,18 +62,41 @@ COUNTERPARTS: Final = (
     Counterpart("mig_enabled", "mig.mode.current", _enabled),
     Counterpart("mig_pending", "mig.mode.pending", _enabled),
     Counterpart("ecc_enabled", "ecc.mode.current", _enabled),
+    Counterpart("ecc_pending", "ecc.mode.pending", _enabled),
+    Counterpart("ecc_corrected", "ecc.errors.corrected.volatile.total", int, changes=True),
     Counterpart("ecc_uncorrected", "ecc.errors.uncorrected.volatile.total", int),
-    Counterpart("compute_mode", "compute_mode", lambda text: text.lower().replace("_", "-")),
+    Counterpart("ecc_corrected_total", "ecc.errors.corrected.aggregate.total", int, changes=True),
+    Counterpart("ecc_uncorrected_total", "ecc.errors.uncorrected.aggregate.total", int),
+    Counterpart("retired_pages.single_bit", "retired_pages.single_bit_ecc.count", int),
+    Counterpart("retired_pages.double_bit", "retired_pages.double_bit.count", int),
+    Counterpart("retired_pages.pending", "retired_pages.pending", _yes),
+    Counterpart("remapped_rows.correctable", "remapped_rows.correctable", int),
+    Counterpart("remapped_rows.uncorrectable", "remapped_rows.uncorrectable", int),
+    Counterpart("remapped_rows.pending", "remapped_rows.pending", _yes),
+    Counterpart("remapped_rows.failed", "remapped_rows.failure", _yes),
+    Counterpart("recovery_action", "gpu_recovery_action", _word),
+    Counterpart("compute_mode", "compute_mode", _word),
     Counterpart("persistence", "persistence_mode", _enabled),
     Counterpart("link_generation", "pcie.link.gen.current", int, changes=True),
     Counterpart("link_generation_max", "pcie.link.gen.max", int),
     Counterpart("link_width", "pcie.link.width.current", int, changes=True),
     Counterpart("link_width_max", "pcie.link.width.max", int),
     Counterpart("clocks_event_reasons", "clocks_event_reasons.active", lambda text: int(text, 16), changes=True),
+    Counterpart("performance_state", "pstate", lambda text: int(text.lstrip("P")), changes=True),
+    Counterpart("utilization", "utilization.gpu", int, changes=True),
+    Counterpart("clock_sm", "clocks.sm", int, changes=True),
+    Counterpart("clock_sm_max", "clocks.max.sm", int),
+    Counterpart("clock_memory", "clocks.mem", int, changes=True),
+    Counterpart("clock_memory_max", "clocks.max.mem", int),
     Counterpart("temperature", "temperature.gpu", int, changes=True),
     Counterpart("power", "power.draw", _milliwatts, changes=True),
     Counterpart("power_limit", "enforced.power.limit", _milliwatts, lambda value: round(value, -1)),
+    Counterpart("power_limit_default", "power.default_limit", _milliwatts, lambda value: round(value, -1)),
+    Counterpart("power_limit_min", "power.min_limit", _milliwatts, lambda value: round(value, -1)),
+    Counterpart("power_limit_max", "power.max_limit", _milliwatts, lambda value: round(value, -1)),
+    Counterpart("fabric.state", "fabric.state", _word, changes=True),
 )
+"""The names of the queries are those that nvidia-smi 550.163.01 holds; gpu_recovery_action came later."""
 
 
 def smi(*arguments: str) -> str:
@@ -69,11 +105,11 @@ def smi(*arguments: str) -> str:
     return done.stdout + done.stderr
 
 
-def queried(fields: Sequence[str]) -> tuple[list[dict[str, str]], list[str]]:
-    """Return nvidia-smi's values, a dictionary for each GPU, and the fields that this nvidia-smi does not know."""
+def queried(fields: Sequence[str], about: str = "gpu") -> tuple[list[dict[str, str]], list[str]]:
+    """Return nvidia-smi's values, a dictionary for each GPU (row `about` something else), and the fields that this nvidia-smi does not know."""
     asked, unknown = list(fields), list[str]()
     while True:
-        output = smi(f"--query-gpu={','.join(asked)}", "--format=csv,noheader,nounits")
+        output = smi(f"--query-{about}={','.join(asked)}", "--format=csv,noheader,nounits")
         refused = UNKNOWN_FIELD.search(output)
         if not refused:
             lines = [line.split(", ") for line in output.splitlines() if line.count(", ") == len(asked) - 1]
@@ -94,29 +130,76 @@ def compared(mine: Any, text: str, pair: Counterpart) -> tuple[str, str, str]:
         both = bool(NOT_THERE.fullmatch(text)) and is_missing(mine)
         return str(shown), text, "equal" if both else "different"
     ours, its = pair.mine(mine), pair.read(text)
-    state = "equal" if ours == its or (pair.fact == "power_limit" and abs(ours - its) <= 10) else "changed" if pair.changes else "different"
+    state = (
+        "equal"
+        if ours == its or (pair.fact.startswith("power_limit") and abs(ours - its) <= 10)
+        else "changed"
+        if pair.changes
+        else "different"
+    )
     return str(ours), str(its), state
+
+
+def rows() -> tuple[list[dict[str, str]], list[str]]:
+    """Return all that nvidia-smi says of each GPU, and the fields that it does not know."""
+    queries = [pair.query for pair in COUNTERPARTS]
+    remapped = [query for query in queries if query.startswith("remapped_rows.")]
+    found, unknown = queried([query for query in queries if query not in remapped])
+    more, without = queried(["gpu_uuid", *remapped], "remapped-rows")
+    of_uuid = {row["gpu_uuid"]: row for row in more}
+    return [{**row, **of_uuid.get(row["uuid"], {})} for row in found], [*unknown, *without]
+
+
+def links_up(index: int) -> list[int] | None:
+    """Return which NVLinks of a GPU carry a speed; None where nvidia-smi lists no link."""
+    listed = LINK.findall(smi("nvlink", "--status", "-i", str(index)))
+    return [int(link) for link, state in listed if state != "<inactive>"] if listed else None
+
+
+def computing(uuid: str) -> list[int]:
+    """Return the processes that compute on a GPU, in order."""
+    listed, _ = queried(["gpu_uuid", "pid"], "compute-apps")
+    return sorted(int(row["pid"]) for row in listed if row["gpu_uuid"] == uuid)
 
 
 def facts(snapshot: Mapping[str, Any]) -> tuple[list[Fact], int, list[str]]:
     """Return each NVML fact beside nvidia-smi's, how many GPUs that lists, and the fields that it does not know."""
-    rows, unknown = queried([pair.query for pair in COUNTERPARTS])
-    by_address = {normalise_address(row["pci.bus_id"]): row for row in rows}
+    listed, unknown = rows()
+    by_address = {normalise_address(row["pci.bus_id"]): row for row in listed}
     found: list[Fact] = []
     for gpu in snapshot["nvml"].get("gpus") or []:
         address = gpu.get("address")
         found += _of_gpu(gpu, by_address.get(address, {}) if isinstance(address, str) else {})
-    return found + _of_driver(snapshot), len(rows), unknown
+    return found + _of_driver(snapshot), len(listed), unknown
 
 
 def _of_gpu(gpu: Mapping[str, Any], row: Mapping[str, str]) -> list[Fact]:
     whose = f"GPU {gpu['index']}"
     found: list[Fact] = []
     for pair in COUNTERPARTS:
-        values = compared(gpu.get(pair.fact), row[pair.query], pair) if pair.query in row else ("", "", "not comparable")
+        values = compared(_inside(gpu, pair.fact), row[pair.query], pair) if pair.query in row else ("", "", "not comparable")
         found.append((whose, pair.fact, *values))
-    others = sorted(set(gpu) - {pair.fact for pair in COUNTERPARTS} - {"type", "index"})
-    return [*found, *((whose, fact, str(gpu[fact])[:60], "", "not comparable") for fact in others)]
+    found += _listed(gpu, whose)
+    told = {fact.partition(".")[0] for _, fact, *_ in found}
+    return [*found, *((whose, fact, str(gpu[fact])[:60], "", "not comparable") for fact in sorted(set(gpu) - told - {"type", "index"}))]
+
+
+def _inside(gpu: Mapping[str, Any], fact: str) -> Any:
+    """The value of a fact; that of a struct where the struct itself is missing."""
+    struct, _, field = fact.partition(".")
+    value = gpu.get(struct)
+    return value if not field or is_missing(value) or value is None else value.get(field)
+
+
+def _listed(gpu: Mapping[str, Any], whose: str) -> Iterator[Fact]:
+    """The facts that nvidia-smi gives as lists."""
+    links, processes = gpu.get("nvlinks"), gpu.get("compute_processes")
+    ours = [link["link"] for link in links if link.get("active") is True] if isinstance(links, list) else None
+    its = links_up(gpu["index"])
+    yield whose, "nvlinks", str(ours), str(its), "equal" if ours == its else "different"
+    if isinstance(processes, list) and isinstance(gpu.get("uuid"), str):
+        mine, theirs = sorted(process["pid"] for process in processes), computing(gpu["uuid"])
+        yield whose, "compute_processes", str(mine), str(theirs), "equal" if mine == theirs else "changed"
 
 
 def _of_driver(snapshot: Mapping[str, Any]) -> list[Fact]:

@@ -115,9 +115,16 @@ def test_the_benchmarks_machines_are_what_they_are_called(tmp_path: Path) -> Non
 SMI = """#!{python}
 import json, sys
 said = json.load(open({answers!r}))
-asked = [argument.partition("=")[2].split(",") for argument in sys.argv if argument.startswith("--query-gpu=")]
+asked = [argument.partition("=")[2].split(",") for argument in sys.argv if argument.startswith("--query-")]
+if sys.argv[1:2] == ["nvlink"]:
+    print("GPU 0: %s" % said[0]["name"])
+    for link, state in enumerate(said[int(sys.argv[-1])]["links"].split()):
+        print("\t Link %d: %s" % (link, "<inactive>" if state == "down" else state + " GB/s"))
+    sys.exit()
 if not asked:
     print("| NVIDIA-SMI 550.163.01   Driver Version: 550.163.01   CUDA Version: 12.4 |")
+    sys.exit()
+if sys.argv[1].startswith("--query-compute-apps"):
     sys.exit()
 for field in asked[0]:
     if field not in said[0]:
@@ -135,6 +142,10 @@ def as_smi(card: NvmlGpu) -> dict[str, str]:
         "ecc.mode.current": "Enabled", "ecc.errors.uncorrected.volatile.total": "0", "compute_mode": "Default", "persistence_mode": "Enabled",
         "pcie.link.gen.current": "1", "pcie.link.gen.max": "4", "pcie.link.width.current": "16", "pcie.link.width.max": "16",
         "temperature.gpu": "33", "power.draw": "61.02", "enforced.power.limit": "400.00",
+        "ecc.mode.pending": "Enabled", "ecc.errors.corrected.volatile.total": "0", "ecc.errors.corrected.aggregate.total": "0",
+        "ecc.errors.uncorrected.aggregate.total": "0", "pstate": "P0", "clocks.max.sm": "1410", "gpu_uuid": str(card.uuid),
+        "remapped_rows.correctable": "0", "remapped_rows.uncorrectable": "0", "remapped_rows.pending": "No", "remapped_rows.failure": "No",
+        "power.default_limit": "400.00", "links": " ".join(["25"] * 12),
     }  # fmt: skip
 
 
@@ -172,6 +183,7 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     seen = json.loads((folder / "acceptance.json").read_text())
     facts = {(whose, fact): state for whose, fact, _, _, state in seen["facts"]}
     assert facts["GPU 1", "memory_total"] == facts["driver", "nvml.cuda_served"] == facts["GPU 0", "address"] == "equal"
+    assert facts["GPU 0", "remapped_rows.pending"] == facts["GPU 1", "nvlinks"] == facts["GPU 0", "power_limit_default"] == "equal"
     assert facts["GPU 0", "link_generation"] == "changed"
     assert facts["GPU 0", "clocks_event_reasons"] == facts["GPU 0", "minor"] == "not comparable"
     states = {result["what"]: result["state"] for result in seen["results"]}
@@ -183,8 +195,10 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
 
 
 def test_the_acceptance_fails_where_nvidia_smi_says_otherwise(accept: Accept) -> None:
-    code, said, folder = accept({"memory.total": "40960", "ecc.mode.current": "[N/A]"})
+    code, said, folder = accept({"memory.total": "40960", "ecc.mode.current": "[N/A]", "links": "25 down", "remapped_rows.failure": "Yes"})
     assert code == 1
+    assert "GPU 0 nvlinks: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] and [0]" in said
+    assert "GPU 0 remapped_rows.failed: False and True" in said
     assert "GPU 0 memory_total: 81920 and 40960" in said
     assert "GPU 0 ecc_enabled: True and [N/A]" in said
     assert "| GPU 1 | memory_total | 81920 | 81920 | equal |" in (folder / "acceptance.md").read_text()
