@@ -67,12 +67,13 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
 
 
 def _state(place: str) -> dict[str, Any]:
-    """Whether the device is awake, and the errors that PCIe's advanced reporting (AER) counted."""
+    """Whether the device is awake, the errors that PCIe's advanced reporting (AER) counted, and its IOMMU group's kind."""
     return {
         "power_state": _text(f"{place}/power_state"),
         "runtime_status": _text(f"{place}/power/runtime_status"),
         "aer_fatal": _total(f"{place}/aer_dev_fatal", "TOTAL_ERR_FATAL"),
         "aer_nonfatal": _total(f"{place}/aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
+        "iommu": _text(f"{place}/iommu_group/type"),
     }
 
 

@@ -59,6 +59,8 @@ class PciDevice(Observed, frozen=True):
     aer_fatal: int | Missing = NOT_ASKED
     """Fatal PCIe errors since the boot; of NVIDIA's only."""
     aer_nonfatal: int | Missing = NOT_ASKED
+    iommu: str | Missing = NOT_ASKED
+    """How the IOMMU treats its transfers: identity (untouched), DMA or DMA-FQ (translated); absent: no IOMMU is at work. Of NVIDIA's only."""
 
 
 class Pci(Observed, frozen=True):

@@ -71,6 +71,9 @@ class PciCard:
     link_width: tuple[int, int] | None = (16, 16)
     numa_node: int = 0
     lost: bool = False
+    iommu: str | None = None
+    aer: tuple[int, int] | None = None
+    """Fatal and non-fatal errors that advanced reporting counted."""
     name: str = "NVIDIA A100-SXM4-80GB"
     uuid: str = "GPU-a1000000-1c2d-3e4f-5a6b-700000000000"
 
@@ -98,6 +101,10 @@ class PciCard:
         yield "numa_node", f"{self.numa_node}\n"
         yield "enable", f"{int(self.driver is not None)}\n"
         yield "modalias", f"pci:v{self.vendor:08X}d{self.device:08X}\n"
+        if self.iommu:
+            yield "iommu_group/type", f"{self.iommu}\n"
+        for kind, count in zip(("fatal", "nonfatal"), self.aer or (), strict=False):
+            yield f"aer_dev_{kind}", f"Undefined 0\nDLP {count}\nTOTAL_ERR_{kind.upper()} {count}\n"
         header = struct.pack(
             "<HHHHBBBB", self.vendor, self.device, 0x0406, 0x0010, 0xA1, 0, self.pci_class >> 8 & 0xFF, self.pci_class >> 16
         )

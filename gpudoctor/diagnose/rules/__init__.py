@@ -16,6 +16,7 @@ from gpudoctor.diagnose.rules import (
     health,
     kernel,
     libcuda,
+    logged,
     masks,
     requirements,
     scheduler,
@@ -30,6 +31,7 @@ from gpudoctor.diagnose.rules import (
 
 _MODULES = (
     hardware,
+    logged,
     driver,
     access,
     environment,

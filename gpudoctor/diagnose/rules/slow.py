@@ -25,6 +25,15 @@ def _milliwatts(value: int) -> str:
     return f"{value / 1000:.0f} W"
 
 
+def _uncorrected(gpu: Gpu) -> Evidence | None:
+    """What PCIe's advanced error reporting counted, where it is not nothing."""
+    device = gpu.pci
+    if isinstance(device, Missing):
+        return None
+    count = sum(errors for errors in (device.aer_fatal, device.aer_nonfatal) if isinstance(errors, int))
+    return Evidence("uncorrected PCIe errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*") if count else None
+
+
 @rule("GD111", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
 def pcie_link_degraded(gpu: Gpu, site: Site) -> Iterator[Problem]:
     """The GPU's PCIe link has fewer lanes, or is slower, than card and slot allow.
@@ -59,6 +68,9 @@ def pcie_link_degraded(gpu: Gpu, site: Site) -> Iterator[Problem]:
     if isinstance(first, int) and isinstance(later, int) and later > first:
         evidence = Evidence("replay counter, and moments later", f"{first}, {later}", "NVML")
         found.append(("is repeating transfers at this moment", evidence, Confidence.CERTAIN))
+    errors = _uncorrected(gpu)
+    if errors is not None:
+        found.append((f"had {errors.value} errors since the boot that it could not correct", errors, Confidence.LIKELY))
     if found:
         yield Problem(
             message=f"{gpu.label}: its PCIe link {', '.join(text for text, _, _ in found)}.",

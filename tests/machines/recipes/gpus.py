@@ -50,6 +50,20 @@ def noted(recipe: Recipe, *notes: str) -> Recipe:
     return replace(recipe, notes=notes)
 
 
+def pair_of_cards(iommu: str) -> Recipe:
+    """Two workstation cards without NVLink that reach each other's memory, behind an IOMMU."""
+    nvml = Nvml(gpus=(NvmlGpu(nvlinks=None), NvmlGpu(nvlinks=None)), facts={"p2p": "0"})
+    tree = Tree(pci=[replace(PciCard.of(one), iommu=iommu) for one in nvml.cards], kernel_driver=nvml.driver)
+    return healthy(2, about=f"two cards without NVLink, IOMMU {iommu}", tree=tree, libraries=(nvml, Cuda(gpus=nvml.gpus)))
+
+
+def slot_with_errors(fatal: int, nonfatal: int) -> Recipe:
+    """A card whose PCIe errors were counted."""
+    nvml = Nvml(gpus=1)
+    tree = Tree(pci=[replace(PciCard.of(one), aer=(fatal, nonfatal)) for one in nvml.cards], kernel_driver=nvml.driver)
+    return healthy(about=f"{fatal} fatal and {nonfatal} other uncorrected PCIe errors", tree=tree)
+
+
 HEALTH: dict[str, Recipe] = {
     "memory-errors-uncorrected": ill(
         of(NvmlGpu(), NvmlGpu(ecc_uncorrected=3), about="the second of two A100 had three uncorrectable memory errors"), "ecc-hardware-error"
@@ -91,6 +105,8 @@ HEALTH: dict[str, Recipe] = {
 SPEED: dict[str, Recipe] = {
     "link-half-as-wide": ill(one("eight lanes of sixteen", pcie_width=(8, 16)), "pcie-link-degraded"),
     "link-slow-under-load": ill(one("generation 1 while the GPU works", pcie_gen=(1, 4), utilization=(96, 40)), "pcie-link-degraded"),
+    "link-with-errors": ill(slot_with_errors(0, 3), "pcie-link-degraded"),
+    "link-without-errors": slot_with_errors(0, 0),
     "link-repeats-transfers": ill(one("the replay counter rises while we look", pcie_replays="70+"), "pcie-link-degraded"),
     "link-idles": one("generation 1 while the GPU idles, and old replays", pcie_gen=(1, 4), pcie_replays=70),
     "power-brake": ill(one("a power brake", clocks_event_reasons=0x88), "power-throttled"),
@@ -178,6 +194,8 @@ VIRTUALISED: dict[str, Recipe] = {
 }  # fmt: skip
 
 SEVERAL: dict[str, Recipe] = {
+    "translated-transfers": ill(pair_of_cards("DMA-FQ"), "nccl-p2p-acs-iommu"),
+    "untouched-transfers": pair_of_cards("identity"),
     "links-down-on-one": ill(of(NvmlGpu(), NvmlGpu(nvlinks="111111110000"), about="four NVLinks of the second GPU are down"), "nvlink-inactive"),
     "links-without-bridge": of(NvmlGpu(nvlinks="0" * 12), NvmlGpu(nvlinks="0" * 12), about="two A100 without a bridge: every link is down"),
     "two-models": noted(of(NvmlGpu(), T4, about="an A100 and a T4"), "mixed-gpu-models"),

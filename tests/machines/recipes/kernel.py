@@ -256,6 +256,21 @@ DEVICES: dict[str, Recipe] = {
                 "NVRM: Xid (PCI:0000:07:00): 31, pid=77, name=python3, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS",
             ),
         ),
+        notes=("gpu-errors-logged",),
+    ),
+    "gpu-at-fault-in-the-log": healthy(
+        2,
+        about="a controller inside the second GPU halted (Xid 62), and the first only had a harmless event (Xid 43)",
+        tree=Tree(
+            pci=cards(2),
+            kernel_driver=DRIVER,
+            files=kmsg(
+                "NVRM: Xid (PCI:0000:07:00): 43, pid=77, name=python3, Ch 00000008",
+                "NVRM: Xid (PCI:0000:0f:00): 62, pid=77, name=python3, 00000000 00000000 00000000",
+            ),
+        ),
+        verdict="degraded",
+        roots=("gpu-errors-logged",),
     ),
 }
 
