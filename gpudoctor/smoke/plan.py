@@ -8,15 +8,14 @@ from gpudoctor.derive import Facts, Gpu
 from gpudoctor.findings import Level
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu
 
-SCRIPTS = {"tensorflow": "tensorflow_smoke.py"}
-"""The child script of each framework that can be trained with."""
+FRAMEWORKS = ("tensorflow", "torch", "jax")
+"""Those that can be trained with; child/ holds an engine for each."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One framework's training."""
 
     framework: str
-    script: str
     executable: str
     devices: tuple[int, ...]
     """CUDA ordinals; none: the CPU."""
@@ -40,7 +39,7 @@ def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ..
     if executable is None:
         return Missing(Cause.FAILED, "the target interpreter does not work")
     names = [framework.name for framework in snapshot.frameworks]
-    usable = [name for name in names if name in SCRIPTS]
+    usable = [name for name in names if name in FRAMEWORKS]
     if not usable:
         what = f"no smoke training is known for {', '.join(names)}" if names else "no framework is installed to train with"
         return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
@@ -57,7 +56,6 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
     return tuple(
         Plan(
             framework=name,
-            script=SCRIPTS[name],
             executable=executable,
             devices=tuple(sorted(free)),
             addresses=free,

@@ -17,7 +17,7 @@ STALL = 300.0
 """Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
 DEADLINE = 1800.0
 
-_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
+_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "smoke.py")
 
 
 def train(
@@ -37,7 +37,7 @@ def _train(plan: Plan, supervisor: Supervisor, environment: Mapping[str, str], p
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)
     spec = Spec(
         name=f"smoke {plan.framework}",
-        argv=(plan.executable, os.path.join(_FOLDER, plan.script), "--answer-fd", ANSWER, "--devices", devices),
+        argv=(plan.executable, _SCRIPT, "--framework", plan.framework, "--answer-fd", ANSWER, "--devices", devices),
         environment={**environment, "PYTHONDONTWRITEBYTECODE": "1"},  # what is examined is not written to
         stall=STALL,
         deadline=DEADLINE,

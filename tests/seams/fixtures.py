@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from tests.seams import debian
+from tests.seams import debian, environments
 from tests.seams.build import SeamUnavailable
 from tests.seams.scenario import Cuda, Nvml, environ_with
 from tests.seams.trees import Tree
@@ -63,6 +63,17 @@ def driver_libraries() -> Iterator[Callable[[str], debian.DriverLibraries]]:
     if not before and debian.CONTROL_NODE.exists():
         debian.CONTROL_NODE.unlink()
         pytest.fail(f"{debian.CONTROL_NODE} was created: NVIDIA's libraries ran with CAP_MKNOD")
+
+
+@pytest.fixture(scope="session")
+def framework_python() -> Callable[[str], Path]:
+    """`framework_python("torch")`: the interpreter of an environment that holds it."""
+
+    def provide(framework: str) -> Path:
+        with _or_skip():
+            return environments.framework_python(framework)
+
+    return provide
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import gpudoctor
 
 CHILD = Path(gpudoctor.__file__).parent / "smoke" / "child"
-SCRIPT = CHILD / "tensorflow_smoke.py"
+SCRIPT = CHILD / "smoke.py"
 
 
 class Run(NamedTuple):
@@ -71,12 +71,24 @@ def run(
     settings: dict[str, str] | None = None,
     python: tuple[str, ...] = (),
     closed: bool = False,
+    framework: str = "tensorflow",
+    interpreter: Path | None = None,
 ) -> Run:
     """Run the child from the folder / with `patch` executed before it; `closed` starts it without standard input, output and error."""
     (folder / "sitecustomize.py").write_text(patch, encoding="utf-8")
     shell = ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh") if closed else ()
     reader, writer = os.pipe()
-    command = [*shell, sys.executable, *python, str(SCRIPT), "--answer-fd", str(writer), *arguments]
+    command = [
+        *shell,
+        str(interpreter or sys.executable),
+        *python,
+        str(SCRIPT),
+        "--framework",
+        framework,
+        "--answer-fd",
+        str(writer),
+        *arguments,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(folder), **(settings or {})}
     answers: list[bytes] = []
     listener = threading.Thread(target=read_to_end, args=(reader, answers))

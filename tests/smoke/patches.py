@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 TWO_CPUS = """
 import tensorflow as tf
 halves = [tf.config.LogicalDeviceConfiguration(), tf.config.LogicalDeviceConfiguration()]
@@ -47,3 +49,61 @@ tf.function = function
 SHUFFLED_LABELS = WRONG_LOSS.format(body="return _right(tf.random.shuffle(labels, seed=1), logits)")
 NOT_A_NUMBER = WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')")
 SEGFAULT = WRONG_LOSS.format(body="import os; os.kill(os.getpid(), 11)")
+
+
+class Broken(NamedTuple):
+    """One framework's ways to go wrong."""
+
+    wrong_row: str
+    shuffled_labels: str
+    not_a_number: str
+    segfault: str
+
+
+_TORCH_LOSS = """
+import torch
+_right = torch.nn.CrossEntropyLoss.forward
+def forward(self, logits, labels):
+    {body}
+torch.nn.CrossEntropyLoss.forward = forward
+"""
+_JAX_LOSS = """
+import jax
+_right = jax.nn.log_softmax
+def log_softmax(logits):
+    {body}
+jax.nn.log_softmax = log_softmax
+"""
+ENGINES = {
+    "torch": Broken(
+        wrong_row="""
+import torch
+_matmul = torch.matmul
+def matmul(left, right):
+    product = _matmul(left, right)
+    product[3] *= 1.01
+    return product
+torch.matmul = matmul
+""",
+        shuffled_labels=_TORCH_LOSS.format(body="return _right(self, logits, labels[torch.randperm(len(labels))])"),
+        not_a_number=_TORCH_LOSS.format(body="return _right(self, logits, labels) * float('nan')"),
+        segfault=_TORCH_LOSS.format(body="import os; os.kill(os.getpid(), 11)"),
+    ),
+    "jax": Broken(
+        wrong_row="""
+import jax
+_matmul = jax.numpy.matmul
+jax.numpy.matmul = lambda left, right: _matmul(left, right).at[3].multiply(1.01)
+""",
+        shuffled_labels="""
+import jax
+_take = jax.numpy.take_along_axis
+def take_along_axis(logs, labels, axis):
+    key = jax.random.key((logs[0, 0] * 1e6).astype(int))  # another order in each step
+    return _take(logs, jax.random.permutation(key, labels), axis)
+jax.numpy.take_along_axis = take_along_axis
+""",
+        not_a_number=_JAX_LOSS.format(body="return _right(logits) * float('nan')"),
+        segfault=_JAX_LOSS.format(body="import os; os.kill(os.getpid(), 11)"),
+    ),
+}

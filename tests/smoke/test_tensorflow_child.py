@@ -227,7 +227,7 @@ def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices(smoke: Smoke) -> N
 def test_it_ends_when_nobody_listens() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, str(SCRIPT), "--answer-fd", str(writer), "--devices", "cpu"]
+    command = [sys.executable, str(SCRIPT), "--framework", "tensorflow", "--answer-fd", str(writer), "--devices", "cpu"]
     ended = subprocess.run(command, cwd="/", pass_fds=(writer,), capture_output=True, timeout=60, check=False)
     os.close(writer)
     assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b"")

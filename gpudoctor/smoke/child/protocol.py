@@ -1,6 +1,6 @@
 """What a smoke-training child says to its parent: lines on a descriptor of their own. Python 3.6 and newer, standard library only.
 
-A line that begins with "@" is a mark of progress; every other line is one JSON object with an "event" (tensorflow_smoke.py lists them).
+A line that begins with "@" is a mark of progress; every other line is one JSON object with an "event" (stages.py lists them).
 JSON here is ASCII and strict: a number that is not finite is one of the strings "nan", "inf", "-inf", and text that is not
 Unicode is written with backslash escapes.
 """

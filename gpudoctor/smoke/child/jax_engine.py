@@ -1,0 +1,146 @@
+"""The smoke training in JAX's idiom: pure functions, value_and_grad, jit. Releases from 0.4.30 on are tested; from 0.4.14 on it is tried."""
+
+import contextlib
+import functools
+import os
+
+OLDEST = (0, 4, 14)
+SETTINGS = {
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX takes three quarters of the GPU's memory otherwise
+    "JAX_DEFAULT_MATMUL_PRECISION": None,
+    "JAX_ENABLE_X64": None,
+    "JAX_DISABLE_JIT": None,
+    "JAX_DEBUG_NANS": None,
+}
+
+
+class Trainer:
+    """The network with its fixed initial weights on one device."""
+
+    def __init__(self, engine, jax, task, np, device):
+        self._engine, self._jax, self._device = engine, jax, device
+        self._weights = jax.device_put(task.initial_weights(np), device)
+        zeros = [np.zeros_like(weight) for weight in task.initial_weights(np)]
+        self._moments = jax.device_put((zeros, zeros), device)
+        self._count = 0
+        self._step = jax.jit(functools.partial(_step, jax, task))
+        self._outputs, self._gradients = None, None
+
+    def step(self, images, labels):
+        self._count += 1
+        batch = self._jax.device_put((images, labels), self._device)
+        state = (self._weights, self._moments, float(self._count))
+        loss, self._weights, self._moments, self._gradients, self._outputs = self._step(state, batch)
+        return loss
+
+    def accuracy(self, images, labels):
+        outputs = self._jax.jit(functools.partial(_forward, self._jax))(self._weights, self._jax.device_put(images, self._device))
+        return float((outputs.argmax(axis=1) == labels).mean())
+
+    def weights(self):
+        return list(self._jax.device_get(self._weights))
+
+    def places(self):
+        parts = {"variables": self._weights, "gradients": self._gradients, "outputs": self._outputs}
+        return {name: self._engine.places(tree) for name, tree in parts.items()}
+
+
+def _forward(jax, weights, images):
+    first, first_bias, second, second_bias = weights
+    hidden = jax.numpy.tanh(images.reshape(images.shape[0], -1) @ first + first_bias)
+    return hidden @ second + second_bias
+
+
+def _step(jax, task, state, batch):
+    """One step of Adam; JAX itself has no optimiser."""
+    (weights, moments, count), (images, labels) = state, batch
+
+    def loss_of(weights):
+        outputs = _forward(jax, weights, images)
+        logs = jax.nn.log_softmax(outputs)
+        return -jax.numpy.take_along_axis(logs, labels[:, None], axis=1).mean(), outputs
+
+    (loss, outputs), gradients = jax.value_and_grad(loss_of, has_aux=True)(weights)
+    first, second = task.DECAYS
+    means = [first * mean + (1 - first) * gradient for mean, gradient in zip(moments[0], gradients)]
+    squares = [second * square + (1 - second) * gradient**2 for square, gradient in zip(moments[1], gradients)]
+    rate = task.LEARNING_RATE / (1 - first**count)
+    roots = [jax.numpy.sqrt(square / (1 - second**count)) for square in squares]
+    moved = [weight - rate * mean / (root + task.EPSILON) for weight, mean, root in zip(weights, means, roots)]
+    return loss, moved, (means, squares), gradients, outputs
+
+
+class Engine:
+    """JAX, as stages.py asks for it; a logical name is a place."""
+
+    name = "JAX"
+    cpu = "CPU:0"
+    settings = SETTINGS
+
+    def __init__(self, task):
+        self._task = task
+        self._jax = self._np = None
+        self._devices = {}
+
+    def load(self, facts, mark):
+        import jax
+
+        facts["version"] = jax.__version__
+        if tuple(int(part) for part in jax.__version__.split(".")[:3]) < OLDEST:
+            raise RuntimeError("The smoke training needs JAX 0.4.14 or newer.")
+        mark("importing its library")
+        import jaxlib
+        import numpy as np
+
+        facts["build"] = {"jaxlib": jaxlib.__version__}
+        facts["platforms"] = os.environ.get("JAX_PLATFORMS") or os.environ.get("JAX_PLATFORM_NAME")
+        self._jax, self._np = jax, np
+
+    def choose(self, ordinals):
+        """JAX opens every device that it lists, so the others are hidden first; naming the platform makes it say why it cannot be had."""
+        if not os.environ.get("JAX_PLATFORMS"):
+            self._jax.config.update("jax_platforms", "cuda,cpu" if ordinals else "cpu")
+        if ordinals:
+            self._jax.config.update("jax_cuda_visible_devices", ",".join(str(ordinal) for ordinal in ordinals))
+        self._devices = {"CPU:{}".format(device.id): device for device in self._jax.devices("cpu")}
+        gpus = sorted(self._jax.devices("cuda"), key=lambda device: device.id) if ordinals else []
+        self._devices.update(("GPU:{}".format(ordinal), device) for ordinal, device in zip(sorted(ordinals), gpus))
+
+    def gpus(self):
+        """The ordinals up to the highest of those that it was to show."""
+        return 1 + max([int(name[4:]) for name in self._devices if name.startswith("GPU:")], default=-1)
+
+    def describe(self):
+        return [self._describe(name, device) for name, device in sorted(self._devices.items())]
+
+    def _describe(self, name, device):
+        kind = name[:3].lower()
+        capability = getattr(device, "compute_capability", None)
+        return {"name": name, "kind": kind, "model": device.device_kind if kind == "gpu" else None, "compute_capability": capability}
+
+    def open(self, ordinals):
+        names = ["GPU:{}".format(ordinal) for ordinal in ordinals] or [name for name in sorted(self._devices) if name.startswith("CPU:")]
+        return [(name, name) for name in names if name in self._devices]
+
+    def full_float32(self):
+        """Without this, products on GPUs since Ampere round their factors to TF32."""
+        return self._jax.default_matmul_precision("highest")
+
+    def product(self, logical, left, right):
+        device = self._devices[logical]
+        product = self._jax.numpy.matmul(self._jax.device_put(left, device), self._jax.device_put(right, device))
+        return self._np.asarray(product), ",".join(self.places(product))
+
+    def places(self, tree):
+        """Where the arrays of a tree are, in our words for the devices."""
+        names = {device: name for name, device in self._devices.items()}
+        return [names.get(device, str(device)) for array in self._jax.tree_util.tree_leaves(tree) for device in array.devices()]
+
+    def trainer(self, logical):
+        return Trainer(self, self._jax, self._task, self._np, self._devices[logical])
+
+    def peak_memory(self, logical):
+        """None where the device keeps no account, as the CPU."""
+        with contextlib.suppress(Exception):
+            return self._devices[logical].memory_stats()["peak_bytes_in_use"]
+        return None

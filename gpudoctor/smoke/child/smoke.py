@@ -1,0 +1,43 @@
+"""Starts a smoke training: `PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1]`; see stages.py."""
+
+import os
+import sys
+
+# only the target's own modules may be found by name from here on
+_HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+sys.dont_write_bytecode = True
+
+import argparse  # noqa: E402
+import importlib.util  # noqa: E402
+
+
+def neighbour(name):
+    """A module of this folder, loaded by path."""
+    spec = importlib.util.spec_from_file_location("gpudoctor_smoke_" + name, os.path.join(_HERE, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def indices(text):
+    """CUDA ordinals from "0,2"; none for "cpu"."""
+    return [] if text == "cpu" else [int(part) for part in text.split(",")]
+
+
+def main(arguments):
+    """Train; the exit status."""
+    parser = argparse.ArgumentParser(description="Smoke training.")
+    parser.add_argument("--framework", required=True, choices=["tensorflow", "torch", "jax"])
+    parser.add_argument("--answer-fd", type=int, required=True)
+    parser.add_argument("--devices", required=True, type=indices)
+    parser.add_argument("--short", type=indices)
+    options = parser.parse_args(arguments)
+    protocol, task, stages, engine = map(neighbour, ("protocol", "task", "stages", options.framework + "_engine"))
+    protocol.hold_standard_descriptors()
+    run = stages.Stages(engine.Engine(task), protocol, task, protocol.Answers(options.answer_fd))
+    return run.run(options.devices, options.short)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

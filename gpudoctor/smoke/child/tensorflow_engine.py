@@ -1,0 +1,155 @@
+"""The smoke training in TensorFlow's idiom: Keras layers, tf.function, GradientTape. 2.12 to 2.21 with Keras 2 and 3 are tested; from 2.4 on it is tried."""
+
+import contextlib
+import os
+import sys
+
+OLDEST = (2, 4)
+SETTINGS = {
+    "TF_CPP_MIN_LOG_LEVEL": "0",  # TensorFlow gives the reason for ignoring a GPU in its log only
+    "KERAS_BACKEND": "tensorflow",
+    "KERAS_HOME": "/dev/null/keras",  # cannot exist: keras.json may ask for float16, and Keras would create one
+    # float32 products on the CPU, which is the reference, are to stay float32
+    "TF_SET_ONEDNN_FPMATH_MODE": None,
+    "ONEDNN_DEFAULT_FPMATH_MODE": None,
+    "DNNL_DEFAULT_FPMATH_MODE": None,
+}
+
+
+class Trainer:
+    """The network with its fixed initial weights on one device."""
+
+    def __init__(self, tf, task, np, logical):
+        self._tf, self._logical = tf, logical
+        keras = tf.keras
+        with tf.device(logical):
+            self._model = keras.Sequential(
+                [
+                    keras.Input(shape=(task.SIDE, task.SIDE)),
+                    keras.layers.Flatten(),
+                    keras.layers.Dense(task.HIDDEN, activation="tanh"),
+                    keras.layers.Dense(task.CLASSES),
+                ]
+            )
+            self._model.set_weights(task.initial_weights(np))
+            self._optimizer = keras.optimizers.Adam(task.LEARNING_RATE, *task.DECAYS, epsilon=task.EPSILON)
+            self._optimizer.build(self._model.trainable_variables)
+        self._compiled = tf.function(self._step, autograph=False)
+        self._gradients, self._outputs = [], None
+
+    def step(self, images, labels):
+        with self._tf.device(self._logical):
+            loss, self._gradients, self._outputs = self._compiled(self._tf.constant(images), self._tf.constant(labels))
+        return loss
+
+    def _step(self, images, labels):
+        tf, variables = self._tf, self._model.trainable_variables
+        with tf.device(self._logical):
+            with tf.GradientTape() as tape:
+                outputs = self._model(images, training=True)
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=outputs))
+            gradients = tape.gradient(loss, variables)
+            self._optimizer.apply_gradients(zip(gradients, variables))
+        return loss, gradients, outputs
+
+    def accuracy(self, images, labels):
+        with self._tf.device(self._logical):
+            outputs = self._model(self._tf.constant(images), training=False)
+        return float((outputs.numpy().argmax(axis=1) == labels).mean())
+
+    def weights(self):
+        return self._model.get_weights()
+
+    def places(self):
+        values = (variable.value for variable in self._model.trainable_variables)
+        held = [value() if callable(value) else value for value in values]  # a method in Keras 2, a tf.Variable in Keras 3
+        return {
+            "variables": [value.device for value in held],
+            "gradients": [gradient.device for gradient in self._gradients],
+            "outputs": [self._outputs.device],
+        }
+
+
+class Engine:
+    """TensorFlow, as stages.py asks for it."""
+
+    name = "TensorFlow"
+    cpu = "/device:CPU:0"
+    settings = SETTINGS
+
+    def __init__(self, task):
+        self._task = task
+        self._tf = self._np = None
+
+    def load(self, facts, mark):
+        """Keras, which TensorFlow imports late, is imported here too, so that its failure shows as one of import."""
+        facts["legacy_keras"] = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
+        import tensorflow as tf
+
+        facts["version"] = tf.__version__
+        facts["built_with_cuda"] = tf.test.is_built_with_cuda()
+        if tuple(int(part) for part in tf.__version__.split(".")[:2]) < OLDEST:
+            raise RuntimeError("The smoke training needs TensorFlow 2.4 or newer.")
+        facts["build"] = dict(tf.sysconfig.get_build_info())
+        import numpy as np
+
+        mark("importing Keras")
+        package = tf.keras.Sequential.__module__.partition(".")[0]  # keras, or tf_keras where TF_USE_LEGACY_KERAS asks for it
+        facts["keras"] = sys.modules[package].__version__
+        self._tf, self._np = tf, np
+
+    def choose(self, ordinals):
+        """Nothing: listing does not open."""
+
+    def gpus(self):
+        return len(self._tf.config.list_physical_devices("GPU"))
+
+    def describe(self):
+        return [self._describe(device) for kind in ("CPU", "GPU") for device in self._tf.config.list_physical_devices(kind)]
+
+    def _describe(self, physical):
+        """What TensorFlow says of a physical device, without opening it."""
+        details = self._tf.config.experimental.get_device_details(physical)
+        capability = details.get("compute_capability")
+        return {
+            "name": physical.name.replace("/physical_device:", ""),
+            "kind": physical.device_type.lower(),
+            "model": details.get("device_name"),
+            "compute_capability": capability and ".".join(str(part) for part in capability),
+        }
+
+    def open(self, ordinals):
+        """Memory growth is set on each GPU, and the other GPUs are hidden before any context is made."""
+        config, kind = self._tf.config, "GPU" if ordinals else "CPU"
+        gpus = config.list_physical_devices("GPU")
+        chosen = [gpus[ordinal] for ordinal in ordinals]
+        for gpu in chosen:
+            config.experimental.set_memory_growth(gpu, True)
+        config.set_visible_devices(chosen, "GPU")
+        logical = [device.name for device in config.list_logical_devices(kind)]
+        return [("{}:{}".format(kind, number), name) for number, name in zip(ordinals or range(len(logical)), logical)]
+
+    @contextlib.contextmanager
+    def full_float32(self):
+        """Without this, GPUs since Ampere round the factors to TF32."""
+        switch = self._tf.config.experimental
+        before = switch.tensor_float_32_execution_enabled()
+        switch.enable_tensor_float_32_execution(False)
+        try:
+            yield
+        finally:
+            switch.enable_tensor_float_32_execution(before)
+
+    def product(self, logical, left, right):
+        with self._tf.device(logical):
+            product = self._tf.matmul(self._tf.constant(left), self._tf.constant(right))
+        return product.numpy(), product.device
+
+    def trainer(self, logical):
+        return Trainer(self._tf, self._task, self._np, logical)
+
+    def peak_memory(self, logical):
+        """None: CPUs before TensorFlow 2.20, everything before 2.5."""
+        with contextlib.suppress(AttributeError, ValueError):
+            return self._tf.config.experimental.get_memory_info(logical.replace("/device:", ""))["peak"]
+        return None

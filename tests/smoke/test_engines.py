@@ -1,0 +1,95 @@
+"""The same smoke training with PyTorch and JAX, for real on the CPU, healthy and broken from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.smoke.child import Run
+from tests.smoke.patches import ENGINES, Broken
+from tests.smoke.test_tensorflow_child import OUTLINE, real, within
+
+pytestmark = pytest.mark.index
+Start = Callable[..., Run]
+
+
+@pytest.fixture(scope="module", params=["torch", "jax"])
+def framework(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def start(framework: str, smoke: Start, framework_python: Callable[[str], Path]) -> Start:
+    interpreter = framework_python(framework)
+
+    def run(*arguments: str, **options: Any) -> Run:
+        return smoke(*arguments, framework=framework, interpreter=interpreter, **options)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def broken(framework: str) -> Broken:
+    return ENGINES[framework]
+
+
+@pytest.fixture(scope="module")
+def healthy(start: Start) -> Run:
+    return start("--devices", "cpu")
+
+
+def test_the_stages_come_in_order(healthy: Run) -> None:
+    assert (healthy.outline(), healthy.status) == (OUTLINE, 0)
+    assert healthy.one("end", stage="import")["version"]
+
+
+def test_it_learns_what_this_data_gives_and_says_where(healthy: Run) -> None:
+    training = healthy.one("training")
+    assert training["losses"][0] == pytest.approx(1.985, rel=1e-3)
+    assert training["losses"][-1] < 0.003
+    assert training["accuracy"] >= 0.998
+    assert len({place for places in training["placement"].values() for place in places}) == 1
+    assert training["placement"]["gradients"] == [training["logical"]]
+
+
+def test_the_first_kernel_and_the_comparison_are_right(healthy: Run) -> None:
+    kernel = healthy.one("kernel")
+    assert 0 < kernel["error"] < kernel["tolerance"]
+    assert within(healthy.one("agreement"))
+
+
+def test_one_wrong_row_of_a_product_is_seen(start: Start, broken: Broken) -> None:
+    kernel = start("--devices", "cpu", patch=broken.wrong_row).one("kernel")
+    assert kernel["error"] > 10 * kernel["tolerance"]
+
+
+def test_shuffled_labels_do_not_learn(start: Start, broken: Broken) -> None:
+    training = start("--devices", "cpu", patch=broken.shuffled_labels).one("training")
+    assert training["accuracy"] < 0.5
+    assert training["losses"][-1] > 1
+
+
+def test_a_loss_that_is_nan_is_said(start: Start, broken: Broken) -> None:
+    run = start("--devices", "cpu", patch=broken.not_a_number)
+    assert set(run.one("training")["losses"]) == {"nan"}
+    assert real(run.one("agreement")["max_loss_difference"]) != real(run.one("agreement")["max_loss_difference"])
+
+
+def test_a_crash_leaves_the_stage_open(start: Start, broken: Broken) -> None:
+    run = start("--devices", "cpu", patch=broken.segfault)
+    assert run.status == -11
+    assert run.outline()[-1].startswith("begin training")
+
+
+def test_a_gpu_that_is_not_there_fails_at_devices(start: Start) -> None:
+    run = start("--devices", "0,1", settings={"CUDA_VISIBLE_DEVICES": ""})
+    assert run.one("failed", stage="devices")["error"]
+    assert run.status == 1
+
+
+def test_nothing_is_written_at_home(start: Start, tmp_path: Path) -> None:
+    assert start("--devices", "cpu", settings={"HOME": str(tmp_path)}).status == 0
+    assert list(tmp_path.rglob("*")) == []
