@@ -8,6 +8,7 @@ import csv
 import io
 import os
 from collections.abc import Iterable
+from typing import Any
 
 from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix import Matrix
@@ -57,10 +58,11 @@ def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]
     if lines[-1]:
         raise TableError(path, len(lines), "the last line has no end")
     rows: list[Row] = []
-    number = 1
+    number, key = 1, None
     try:
         for number, line in enumerate(lines[:-1], start=1):
-            _take(table, _cells(line), rows, header=number == 1)
+            cells = _cells(line)
+            key = _take(table, cells, rows, key) if number > 1 else _head(table, cells)
     except (ValueError, csv.Error) as problem:
         raise TableError(path, number, str(problem)) from None
     if len(lines) == 1:
@@ -68,13 +70,19 @@ def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]
     return tuple(rows)
 
 
-def _take(table: Table[Row], cells: list[str], rows: list[Row], *, header: bool) -> None:
-    if not header:
-        rows.append(table.parse(cells))
-    elif cells != list(table.columns):
+def _head(table: Table[Row], cells: list[str]) -> Any:
+    if cells != list(table.columns):
         raise ValueError(f"the header is not {','.join(table.columns)}")
-    if len(rows) > 1 and not table.key(rows[-2]) < table.key(rows[-1]):
+    return None
+
+
+def _take(table: Table[Row], cells: list[str], rows: list[Row], before: Any) -> Any:
+    """Adds a line's row to `rows`; its key, which lies after that of the row before."""
+    rows.append(table.parse(cells))
+    key = table.key(rows[-1])
+    if len(rows) > 1 and not before < key:
         raise ValueError("repeats the row before it or belongs above it")
+    return key
 
 
 def _cells(line: bytes) -> list[str]:
@@ -84,6 +92,8 @@ def _cells(line: bytes) -> list[str]:
         raise ValueError("is not UTF-8") from None
     if "\r" in text:
         raise ValueError("holds a carriage return")
+    if '"' not in text:
+        return text.split(",") if text else []
     return next(csv.reader([text], strict=True), [])
 
 

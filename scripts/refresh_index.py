@@ -15,44 +15,86 @@ import urllib.parse
 import zipfile
 from typing import Any, NamedTuple
 
+from packaging.specifiers import SpecifierSet
+
 _JSON = "application/vnd.pypi.simple.v1+json"
 
 
+_PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(3, 16)))
+"""The interpreters that a wheel may be for without naming each."""
+
+
 class IndexFile(NamedTuple):
-    """A file that the index lists."""
+    """A file that the index lists; `requires_python` is what it says of Python (">=3.9"), "" where it says nothing."""
 
     filename: str
     url: str
+    requires_python: str = ""
 
 
 class WheelName(NamedTuple):
-    """What a wheel's file name says: one interpreter ("3.11", "3.14t") and the platforms ("linux_x86_64", "win_amd64")."""
+    """What a wheel's file name says.
+
+    `pythons` are the interpreters ("3.11", "3.14t"), of a wheel with a stable ABI all from the named one on, and () for Python code
+    that its metadata alone bounds. `platforms` are as the tables name them: "linux_x86_64", "win_amd64", "macos_arm64", "any".
+    """
 
     distribution: str
     release: str
-    python: str
+    pythons: tuple[str, ...]
     platforms: frozenset[str]
 
 
 def parse_index(body: str, content_type: str, base: str) -> list[IndexFile]:
     """The files on an index page, in either of the two standard forms (JSON, or HTML anchors); `base` is the page's address."""
     if "json" in content_type:
-        return [IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"])) for file in json.loads(body)["files"]]
+        files = json.loads(body)["files"]
+        return [IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"]), file.get("requires-python") or "") for file in files]
     parser = _Anchors()
     parser.feed(body)
-    links = (urllib.parse.urldefrag(urllib.parse.urljoin(base, link)).url for link in parser.links)
-    return [IndexFile(urllib.parse.unquote(link.rsplit("/", 1)[-1]), link) for link in links]
+    links = ((urllib.parse.urldefrag(urllib.parse.urljoin(base, link)).url, python) for link, python in parser.links)
+    return [IndexFile(urllib.parse.unquote(link.rsplit("/", 1)[-1]), link, python) for link, python in links]
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
-    """The parts of a CPython wheel's name, None for other files ("torch-2.0.0-1-cp38-cp38-manylinux2014_aarch64.whl" has a build)."""
+    """The parts of a wheel's name, None for other files ("torch-2.0.0-1-cp38-cp38-manylinux2014_aarch64.whl" has a build)."""
     parts = filename.removesuffix(".whl").split("-")
-    tag = re.fullmatch(r"cp(\d)(\d+)", parts[-3]) if filename.endswith(".whl") and len(parts) in {5, 6} else None
-    if tag is None:
+    if not filename.endswith(".whl") or len(parts) not in {5, 6}:
         return None
-    free_threaded = "t" if parts[-2] == f"{parts[-3]}t" else ""
-    platforms = frozenset(re.sub(r"^(many)?linux(\d+|_\d+_\d+)?_", "linux_", platform) for platform in parts[-1].split("."))
-    return WheelName(parts[0].replace("_", "-").lower(), parts[1], f"{tag[1]}.{tag[2]}{free_threaded}", platforms)
+    pythons: set[str] = set()
+    for tag in parts[-3].split("."):
+        named = re.fullmatch(r"(cp|py)(\d)(\d*)", tag)
+        if named is None:
+            return None
+        if named[1] == "cp" and named[3]:
+            pythons.update(_interpreters(f"{named[2]}.{named[3]}", parts[-2]))
+    platforms = frozenset(name for tag in parts[-1].split(".") for name in _platforms(tag))
+    return WheelName(parts[0].replace("_", "-").lower(), parts[1], tuple(sorted(pythons, key=python_order)), platforms)
+
+
+def python_order(python: str) -> tuple[int, int, bool]:
+    """Sorts "3.9" before "3.14" before "3.14t"."""
+    major, _, minor = python.partition(".")
+    return int(major), int(minor.rstrip("t")), minor.endswith("t")
+
+
+def pythons_within(requires_python: str) -> tuple[str, ...]:
+    """The interpreters that the metadata of Python code allows; () where it says nothing. ValueError where it is no specifier."""
+    allowed = SpecifierSet(requires_python)
+    return tuple(python for python in _PYTHONS if requires_python and allowed.contains(f"{python}.99"))
+
+
+def _interpreters(python: str, abi: str) -> list[str]:
+    if abi == "abi3":
+        return [later for later in _PYTHONS if python_order(later) >= python_order(python)]
+    return [f"{python}t" if abi == f"cp{python.replace('.', '')}t" else python]
+
+
+def _platforms(tag: str) -> tuple[str, ...]:
+    mac = re.fullmatch(r"macosx_\d+_\d+_(arm64|x86_64|intel|universal2)", tag)
+    if mac:
+        return ("macos_arm64", "macos_x86_64") if mac[1] == "universal2" else (f"macos_{mac[1].replace('intel', 'x86_64')}",)
+    return (re.sub(r"^(many)?linux(\d+|_\d+_\d+)?_", "linux_", tag),)
 
 
 class Index:
@@ -70,19 +112,17 @@ class Index:
         answer.raise_for_status()
         return parse_index(answer.text, answer.headers.get("Content-Type", ""), answer.url)
 
-    def wheel(self, url: str) -> zipfile.ZipFile:
-        """A published wheel, of which only what is read is transferred."""
-        return zipfile.ZipFile(RangeFile(self._session, url))
+    def wheel(self, url: str, least: int = 1 << 16) -> zipfile.ZipFile:
+        """A published wheel, of which only what is read is transferred, `least` bytes at a time."""
+        return zipfile.ZipFile(RangeFile(self._session, url, least))
 
 
 class RangeFile(io.RawIOBase):
-    """A remote file that is read by ranges of at least 64 KiB, over anything with the `get` of a requests session."""
+    """A remote file that is read by ranges of at least `least` bytes, over anything with the `get` of a requests session."""
 
-    LEAST = 65536
-
-    def __init__(self, session: Any, url: str) -> None:
+    def __init__(self, session: Any, url: str, least: int = 1 << 16) -> None:
         super().__init__()
-        self._session, self._url, self._at = session, url, 0
+        self._session, self._url, self._least, self._at = session, url, least, 0
         self._start, self._held = 0, b""
         total = self._get("bytes=-1").headers["Content-Range"]
         self._size = int(total.rpartition("/")[2])
@@ -115,7 +155,7 @@ class RangeFile(io.RawIOBase):
         """Up to `size` bytes from here, all where it is negative."""
         end = self._size if size < 0 else min(self._at + size, self._size)
         if not self._start <= self._at <= end <= self._start + len(self._held):
-            last = min(max(end, self._at + self.LEAST), self._size) - 1
+            last = min(max(end, self._at + self._least), self._size) - 1
             self._start, self._held = self._at, self._get(f"bytes={self._at}-{last}").content
         piece = self._held[self._at - self._start : end - self._start]
         self._at += len(piece)
@@ -125,7 +165,9 @@ class RangeFile(io.RawIOBase):
 class _Anchors(html.parser.HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.links: list[str] = []
+        self.links: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links.extend(value for name, value in attrs if tag == "a" and name == "href" and value)
+        given = dict(attrs)
+        if tag == "a" and given.get("href"):
+            self.links.append((given["href"] or "", given.get("data-requires-python") or ""))

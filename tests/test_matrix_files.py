@@ -17,7 +17,7 @@ from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENS
 from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
 
 COMPAT = Path(__file__).resolve().parent.parent / "compat"
-HEADER = b"branch,cuda_served,oldest_capability,newest_capability,source,note\n"
+HEADER = ",".join(DRIVERS.columns).encode() + b"\n"
 
 
 def test_the_shipped_tables_are_found_from_anywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> Non
     package = COMPAT.parent / "gpudoctor"
     shutil.copytree(package, tmp_path / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "gpudoctor" / "compat").mkdir()
-    (tmp_path / "gpudoctor" / "compat" / "drivers.csv").write_bytes(HEADER + b"999,77.0,,,x,\n")
+    (tmp_path / "gpudoctor" / "compat" / "drivers.csv").write_bytes(HEADER + b"999,77.0,,,,,,,,,x,\n")
     program = (
         "from gpudoctor.matrix_files import *; from gpudoctor.versions import *; print(open_matrix().driver(Version(999)).cuda_served)"
     )
@@ -42,8 +42,8 @@ def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> Non
 def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None:
     newer = shutil.copytree(COMPAT, tmp_path / "newer")
     known = (newer / "drivers.csv").read_bytes()
-    source = known.splitlines()[-1].split(b",")[4]
-    (newer / "drivers.csv").write_bytes(known + b"999,77.0,,," + source + b",\n")
+    source = known.splitlines()[-1].split(b",")[10]
+    (newer / "drivers.csv").write_bytes(known + b"999,77.0,,,,,,,,," + source + b",\n")
     driver = open_matrix(str(newer)).driver(versions.Version(999))
     assert driver is not None
     assert str(driver.cuda_served) == "77.0"
@@ -64,7 +64,7 @@ def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> None:
     loose = shutil.copytree(COMPAT, tmp_path / "loose")
     known = (loose / "drivers.csv").read_bytes()
-    (loose / "drivers.csv").write_bytes(known + b"999,77.0,,,nobody,\n")
+    (loose / "drivers.csv").write_bytes(known + b"999,77.0,,,,,,,,,nobody,\n")
     with pytest.raises(UsageError, match=r"do not hold together: drivers\.csv names the source nobody"):
         open_matrix(str(loose))
 
@@ -74,22 +74,22 @@ def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> No
     [
         (b"", 1, "the file is empty"),
         (b"branch,cuda\n", 1, "the header is not branch,cuda_served"),
-        (HEADER + b"550,12.4,,,x", 2, "the last line has no end"),
-        (HEADER + b"550,12.4,,,x,\n\n", 3, "has 0 cells where the header names 6"),
+        (HEADER + b"550,12.4,,,,,,,,,x", 2, "the last line has no end"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\n\n", 3, "has 0 cells where the header names 12"),
         (HEADER + b"550,12.4\n", 2, "has 2 cells"),
-        (HEADER + b"550,12.4,,,x,,\n", 2, "has 7 cells"),
-        (HEADER + b"550,12.4,,,x,\nR555,12.5,,,x,\n", 3, "column branch is 'R555' where a whole number is wanted"),
-        (HEADER + b"0550,12.4,,,x,\n", 2, "column branch is '0550'"),
-        (HEADER + b"550,twelve,,,x,\n", 2, "column cuda_served is 'twelve' where a dotted version is wanted"),
-        (HEADER + b"550,12.,,,x,\n", 2, "column cuda_served is '12.'"),
-        (HEADER + b"550,12.4,,,,\n", 2, "column source is empty"),
-        (HEADER + b"550,12.4,,,a  b,\n", 2, "column source separates its values by more than one space"),
-        (HEADER + b"550,12.4,,,x, n\n", 2, "column note begins or ends with a space"),
-        (HEADER + b"550,12.4,,,x,\n550,12.4,,,x,\n", 3, "repeats the row before it or belongs above it"),
-        (HEADER + b"555,12.5,,,x,\n550,12.4,,,x,\n", 3, "repeats the row before it or belongs above it"),
-        (HEADER + b"550,12.4,,,x,\xff\n", 2, "is not UTF-8"),
-        (HEADER + b'550,12.4,,,x,"open\n', 2, "unexpected end of data"),
-        (HEADER + b"550,12.4,,,x,\r\n", 2, "holds a carriage return"),
+        (HEADER + b"550,12.4,,,,,,,,,x,,\n", 2, "has 13 cells"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\nR555,12.5,,,,,,,,,x,\n", 3, "column branch is 'R555' where a whole number is wanted"),
+        (HEADER + b"0550,12.4,,,,,,,,,x,\n", 2, "column branch is '0550'"),
+        (HEADER + b"550,twelve,,,,,,,,,x,\n", 2, "column cuda_served is 'twelve' where a dotted version is wanted"),
+        (HEADER + b"550,12.,,,,,,,,,x,\n", 2, "column cuda_served is '12.'"),
+        (HEADER + b"550,12.4,,,,,,,,,,\n", 2, "column source is empty"),
+        (HEADER + b"550,12.4,,,,,,,,,a  b,\n", 2, "column source separates its values by more than one space"),
+        (HEADER + b"550,12.4,,,,,,,,,x, n\n", 2, "column note begins or ends with a space"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "repeats the row before it or belongs above it"),
+        (HEADER + b"555,12.5,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "repeats the row before it or belongs above it"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\xff\n", 2, "is not UTF-8"),
+        (HEADER + b'550,12.4,,,,,,,,,x,"open\n', 2, "unexpected end of data"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\r\n", 2, "holds a carriage return"),
     ],
 )
 def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes, line: int, problem: str) -> None:
@@ -116,7 +116,7 @@ def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes,
     ],
 )
 def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
-    cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "x", ""]
+    cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "x", ""]
     good = dict(zip(TENSORFLOW.columns, cells, strict=True))
     assert TENSORFLOW.parse(list(good.values())).ptx == ()
     with pytest.raises(ValueError, match=f"column {column} "):
@@ -126,7 +126,7 @@ def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
 @pytest.mark.parametrize("memory", ["24.0", "big", "-1", "2e1"])
 def test_a_memory_has_one_spelling(memory: str) -> None:
     with pytest.raises(ValueError, match="column memory_gib"):
-        GPUS.parse(["X", "", "8.0", "Ampere", memory, "s", ""])
+        GPUS.parse(["X", "", "geforce", "8.0", "Ampere", memory, *[""] * 5, "s", ""])
 
 
 @pytest.mark.parametrize("day", ["20260131", "2026-1-31", "2026-02-30", "", "2026-W05-6"])

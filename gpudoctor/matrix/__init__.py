@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
 from gpudoctor.matrix.resolve import Resolution, Resolved
-from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
+from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
 
 __all__ = [
     "Chip",
     "CudaRelease",
+    "CudnnRelease",
     "DriverBranch",
     "DriverFloor",
     "FrameworkRelease",

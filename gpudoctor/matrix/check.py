@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, JAX, SOURCE_TABLE, TENSORFLOW, TORCH
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
     """Each broken promise between rows and tables, as a sentence; none in tables that may be shipped."""
     yield from _sources(matrix)
     yield from _cuda(matrix)
+    yield from _cudnn(matrix)
     yield from _gpus(matrix)
     yield from _chips(matrix)
 
@@ -36,7 +37,7 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
             if exact is not None and minor is not None and minor > exact:
                 yield f"CUDA {row.release} has a minor-version floor {minor} above its own driver {exact}."
     served = {row.cuda_served.short for row in matrix.rows(DRIVERS) if row.cuda_served}
-    built = {row.built_with_cuda for table in (TENSORFLOW, TORCH) for row in matrix.rows(table) if row.built_with_cuda}
+    built = {row.built_with_cuda for table in (TENSORFLOW, TORCH, JAX) for row in matrix.rows(table) if row.built_with_cuda}
     for version in sorted(built):
         if matrix.cuda(version) is None and version.minor:
             yield f"A framework is built with CUDA {version}, which cuda.csv lacks."
@@ -44,10 +45,17 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
             yield f"A framework is built with CUDA {version}, which no branch in drivers.csv serves."
 
 
+def _cudnn(matrix: Matrix) -> Iterator[str]:
+    majors = {row.release.major for row in matrix.rows(CUDA)}
+    for row in matrix.rows(CUDNN):
+        if row.cuda not in majors:
+            yield f"cuDNN {row.release} is for CUDA {row.cuda}, which cuda.csv lacks."
+
+
 def _gpus(matrix: Matrix) -> Iterator[str]:
     seen: dict[str, str] = {}
     for product in matrix.rows(GPUS):
-        for name in {names.normalise(name) for name in (product.name, *product.aliases)}:
+        for name in names.keys(product):
             if name in seen:
                 yield f"{product.name} and {seen[name]} in gpus.csv are both called {name}."
             seen[name] = product.name

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from gpudoctor.matrix import names
-from gpudoctor.matrix.resolve import Resolution, Resolved, resolve
-from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, DriverFloor, GpuProduct, Source, Xid
+from gpudoctor.matrix.resolve import Resolution, resolve
+from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.matrix.tables import CHIPS, CUDA, DRIVERS, FRAMEWORK_OF, GPUS, SOURCE_TABLE, XIDS
+from gpudoctor.matrix.tables import CHIPS, CUDA, CUDNN, DRIVERS, FRAMEWORK_OF, GPUS, OTHERS, SOURCE_TABLE, TORCH_BUILDS, XIDS
 from gpudoctor.versions import Version
 
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
@@ -52,6 +52,10 @@ class Matrix:
         releases = [row for row in self.rows(CUDA) if row.release[:2] == version[:2]]
         return next((row for row in releases if row.release == version), releases[0] if releases else None)
 
+    def toolkits_with(self, soname: str) -> tuple[CudaRelease, ...]:
+        """The CUDA releases that come with a library of this name ("libcudart.so.12"), oldest first."""
+        return tuple(row for row in self.rows(CUDA) if soname in row.sonames)
+
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 
@@ -71,6 +75,20 @@ class Matrix:
         below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
+    def cudnn(self, version: Version, cuda: int) -> CudnnRelease | None:
+        """The cuDNN of this release for a major release of CUDA.
+
+        Of a version of one or two numbers the newest that begins so; of a longer one the same build, or another build of its first
+        three numbers, which is all that cuDNN tells of itself.
+        """
+        said = min(version.text.count(".") + 1, 3) if version.text else 3
+        fitting = [row for row in self.rows(CUDNN) if row.cuda == cuda and row.release[:said] == version[:said]]
+        return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
+
+    def cudnns(self, cuda: int) -> tuple[CudnnRelease, ...]:
+        """The releases of cuDNN for a major release of CUDA, oldest first."""
+        return tuple(row for row in self.rows(CUDNN) if row.cuda == cuda)
+
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
         """The oldest and the newest branch known to drive GPUs of this compute capability; None where no row says it."""
         young = [row.branch for row in self.rows(DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability]
@@ -80,10 +98,16 @@ class Matrix:
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
         """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
         name = distribution.casefold().replace("_", "-")
-        table = FRAMEWORK_OF.get(name)
-        if table is None:
-            return Resolution(Resolved.NONE, why=f"no table holds {distribution}")
-        return resolve([row for row in self.rows(table) if row.distribution == name and row.platform == platform], version, python)
+        builds = self.rows(TORCH_BUILDS) if name == "torch" and "+" in version else ()
+        return resolve(self.releases(name, platform), version, python, builds)
+
+    def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
+        """The rows of a distribution, by its normalised name, oldest release first; of one platform where that is named.
+
+        Wheels of Python alone have one row, whose platform is "any".
+        """
+        rows = self.rows(FRAMEWORK_OF.get(distribution, OTHERS))
+        return tuple(row for row in rows if row.distribution == distribution and (not platform or row.platform in {platform, "any"}))
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.matrix.rows import FrameworkRelease
+from gpudoctor.matrix.rows import FrameworkRelease, TorchBuild
 from gpudoctor.versions import Version
 
-_WITH_LOCAL_VERSIONS = {"torch"}
+_WITH_LOCAL_VERSIONS = {"torch", "torchvision", "torchaudio"}
 """Distributions whose project itself publishes builds as local versions: "2.3.1+cu118", "2.3.1+cpu"."""
 
 
@@ -38,14 +39,14 @@ class Resolution(msgspec.Struct, frozen=True):
     python_published: bool | None = None
 
 
-def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None) -> Resolution:
-    """Matches `version` with the rows of one distribution and platform, sorted by release.
+def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None, builds: Sequence[TorchBuild] = ()) -> Resolution:
+    """Matches `version` with the rows of one distribution and platform, sorted by release; `builds` are its other official ones.
 
     A pre-release, a nightly, a vendor's build and anything newer or older than the rows match nothing: such a build is judged by
-    its own files.
+    its own files. A development release has a row only where the project publishes nothing else.
     """
     public, _, local = version.strip().partition("+")
-    release = final_release(public)
+    release = final_release(public) or next((row.release for row in rows if row.release.text == public), None)
     if release is None:
         return _nothing(f"{version} is no final release")
     if not rows:
@@ -55,20 +56,22 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None =
     how, row = _nearest(rows, release)
     if row is None:
         return _nothing(f"{version} lies between releases that differ, or before all that are known")
-    built = _official_build(row, local, exact=how is Resolved.EXACT)
+    built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"+{local} is not known as an official build of {release}")
-    published = python in row.pythons if python is not None and how is Resolved.EXACT else None
+    published = python in row.pythons if python is not None and row.pythons and how is Resolved.EXACT else None
     return Resolution(how, built, python_published=published)
 
 
 def final_release(text: str) -> Version | None:
-    """A final or post release as numbers ("2.15.0.post1" is 2.15.0 build 1), None for anything else."""
+    """A final or post release as numbers ("0.12.0.1" and "0.12.0.post1" are 0.12.0 build 1), None for anything else."""
     public, _, post = text.partition(".post")
     if not all(part.isascii() and part.isdigit() for part in public.split(".")) or ("post" in text and not post.isdigit()):
         return None
     found = versions.parse(public)
-    return None if found is None or public.count(".") > 2 else found._replace(build=int(post or 0), text=text)
+    if found is None or public.count(".") > (2 if post else 3):
+        return None
+    return found._replace(build=int(post), text=text) if post else found._replace(text=text)
 
 
 def _nothing(why: str) -> Resolution:
@@ -90,19 +93,24 @@ def _agree(rows: Sequence[FrameworkRelease]) -> bool:
     return len({(row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx) for row in rows}) == 1
 
 
-def _official_build(row: FrameworkRelease, local: str, *, exact: bool) -> FrameworkRelease | None:
-    """The row as the build with this local version has it: of other builds than the default one, only the CUDA is known."""
+def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBuild], *, exact: bool) -> FrameworkRelease | None:
+    """The row as the build with this local version has it; of one that no table describes, only the CUDA is known."""
     if not local:
         return row
     cuda = _cuda_of(local)
     if row.distribution not in _WITH_LOCAL_VERSIONS or (cuda is None and local != "cpu"):
         return None
-    if cuda is not None and row.built_with_cuda is not None and cuda.short == row.built_with_cuda.short:
+    if (cuda and cuda.short) == (row.built_with_cuda and row.built_with_cuda.short):
         return row
     if not exact or (row.builds and local not in row.builds):
         return None
-    accelerator = "cuda" if cuda else "cpu"
-    return msgspec.structs.replace(row, accelerator=accelerator, built_with_cuda=cuda, cudnn=None, sass=None, ptx=None, requires=())
+    other: dict[str, Any] = {"accelerator": "cuda" if cuda else "cpu", "built_with_cuda": cuda, "requires": ()}
+    other |= dict.fromkeys(("cudnn", "sass", "ptx"))
+    for build in builds:
+        if (build.release.short, build.platform, build.local) == (row.release.short, row.platform, local):
+            sources = (*row.source, *build.source)
+            other |= {"cudnn": build.cudnn, "sass": build.sass, "ptx": build.ptx, "source": sources, "note": build.note}
+    return msgspec.structs.replace(row, **other)
 
 
 def _cuda_of(local: str) -> Version | None:

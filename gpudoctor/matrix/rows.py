@@ -20,7 +20,9 @@ class CudaRelease(msgspec.Struct, frozen=True):
     """A CUDA toolkit release (12.4 is the first of its minor, 12.4.1 its first update) and the oldest drivers for it.
 
     `driver_*` serve all of this release; `minor_driver_*` run what was built with it under minor-version compatibility, which
-    CUDA has since 11.0. Windows floors are unknown where NVIDIA states none.
+    CUDA has since 11.0. Windows floors are unknown where NVIDIA states none. `sass` are the architectures that its compiler makes
+    machine code for, `ptx_isa` is the version of the PTX language that it writes and reads, `host_gcc` the highest major version
+    of gcc that it accepts. `sonames` are its libraries as a program on Linux names them ("libcudart.so.12"), () where unknown.
     """
 
     release: Version
@@ -28,32 +30,49 @@ class CudaRelease(msgspec.Struct, frozen=True):
     driver_windows: Version | None
     minor_driver_linux: Version | None
     minor_driver_windows: Version | None
+    sass: tuple[str, ...] | None
+    ptx_isa: Version | None
+    host_gcc: int | None
+    sonames: tuple[str, ...]
     source: tuple[str, ...]
     note: str
 
 
 class DriverBranch(msgspec.Struct, frozen=True):
-    """A branch of the NVIDIA driver (550 holds 550.54.14 and, on Windows, 551.x and 552.x) and the CUDA it serves.
+    """A branch of the NVIDIA driver (550 holds 550.54.14 and, on Windows, 551.x and 552.x), the CUDA it serves and the GPUs it drives.
 
-    `oldest_capability` and `newest_capability` bound the compute capabilities of the GPUs that the branch drives.
+    `kind` is NVIDIA's word for it: "production", "long-term" or "new-feature". `oldest_capability` and `newest_capability` bound
+    the compute capabilities of its GPUs. `modules` are the flavours of its kernel modules, "proprietary" and "open"; the open
+    flavour drives GPUs from `open_from` on, and from `open_only_from` on no other flavour does. `end_of_life` is the month after
+    which NVIDIA no longer maintains it ("2026-06"). `compat_packages` are the cuda-compat packages that NVIDIA supports on it
+    ("12.8"), () where there are none; GpuProduct.forward_compatible says on which GPUs.
     """
 
     branch: int
     cuda_served: Version | None
     oldest_capability: Version | None
     newest_capability: Version | None
+    kind: str | None
+    modules: tuple[str, ...]
+    open_from: Version | None
+    open_only_from: Version | None
+    end_of_life: str | None
+    compat_packages: tuple[str, ...] | None
     source: tuple[str, ...]
     note: str
 
 
 class FrameworkRelease(msgspec.Struct, frozen=True):
-    """What one published release of a framework's distribution says of itself, for one platform ("linux_x86_64").
+    """What one published release of a framework's distribution says of itself, for one platform ("linux_x86_64"; "any" for Python alone).
 
-    `pythons` are the interpreters that have a wheel ("3.11"). `accelerator` is "cuda" or "cpu", by what the binary was built for.
+    `pythons` are the interpreters that have a wheel ("3.11"). `accelerator` is what the binary was built for: "cuda", "cpu",
+    "directml", "metal", or "none" for pure Python; "stub" is a release that only refuses to install.
     `cudnn` is what it was built with. `sass` are architectures with machine code ("sm_80", "sm_90a") and `ptx` those with
-    portable code that the driver compiles ("compute_90"): None is unknown, () is none. `requires` are the pinned NVIDIA
-    packages, from the extra `and-cuda` for TensorFlow. `builds` are the local versions of all official builds ("cpu", "cu118"), ()
-    where they are not known.
+    portable code that the driver compiles ("compute_90"): None is unknown, () is none. `requires` is what its metadata requires of
+    the packages that matter to a GPU (NVIDIA's, numpy, protobuf, keras, other parts of the stack), as PEP 508 without spaces:
+    `nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra=="and-cuda"`. `numpy_abi` is the newest major release of NumPy that its compiled
+    modules run with, by the binary; None where that was not read. `builds` are the local versions of all official builds ("cpu",
+    "cu118"), () where they are not known.
     """
 
     distribution: str
@@ -66,21 +85,72 @@ class FrameworkRelease(msgspec.Struct, frozen=True):
     sass: tuple[str, ...] | None
     ptx: tuple[str, ...] | None
     requires: tuple[str, ...]
+    numpy_abi: int | None
     builds: tuple[str, ...]
     source: tuple[str, ...]
     note: str
 
 
+class TorchBuild(msgspec.Struct, frozen=True):
+    """The build of PyTorch with a local version ("cu126"), where it is not the one that the index has for that platform.
+
+    `release` is the minor release (2.8), all of whose patches are built alike; the rest is as in FrameworkRelease.
+    """
+
+    release: Version
+    platform: str
+    local: str
+    cudnn: Version | None
+    sass: tuple[str, ...] | None
+    ptx: tuple[str, ...] | None
+    source: tuple[str, ...]
+    note: str
+
+
+class CudnnRelease(msgspec.Struct, frozen=True):
+    """What a published cuDNN holds, for one major release of CUDA ("9.11.0.98" for 12).
+
+    `sass` and `ptx` are the architectures of its kernels, as in FrameworkRelease.
+    """
+
+    release: Version
+    cuda: int
+    soname: str
+    sass: tuple[str, ...] | None
+    ptx: tuple[str, ...] | None
+    source: tuple[str, ...]
+    note: str
+
+
 class GpuProduct(msgspec.Struct, frozen=True):
-    """A GPU as NVML names it, how people type it, and what it is. `memory_gib` is the nominal size in GiB."""
+    """A GPU as NVML names it, how people type it, and what it is; of a board with several GPUs, one of them.
+
+    `kind` is "data-center", "workstation", "geforce", "laptop" or "jetson". `memory_gib` is the nominal size in GiB, `bandwidth_gbs`
+    that of its memory in GB/s. The peaks are in TFLOPS, dense (without sparsity) and accumulated in FP32: `fp32_tflops` is the
+    plain rate, `tf32_tflops`, `bf16_tflops` and `fp16_tflops` are those of the tensor cores, of a GPU without them the plain rate.
+    """
 
     name: str
     aliases: tuple[str, ...]
+    kind: str
     compute_capability: Version
     architecture: str
     memory_gib: float | None
+    bandwidth_gbs: float | None
+    fp32_tflops: float | None
+    tf32_tflops: float | None
+    bf16_tflops: float | None
+    fp16_tflops: float | None
     source: tuple[str, ...]
     note: str
+
+    @property
+    def forward_compatible(self) -> bool | None:
+        """Whether NVIDIA supports cuda-compat packages on it; None for a workstation's, of which it supports some in chosen servers.
+
+        https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
+        """
+        return None if self.kind == "workstation" else self.kind in {"data-center", "jetson"}
 
 
 class Chip(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -13,8 +14,15 @@ from gpudoctor import versions
 Row = TypeVar("Row")
 
 
+_BEFORE_THE_RELEASE = -(10**9)
+"""Where the numbers of development releases begin: they come before the release itself, and are as large as a date."""
+
+
 class Kind(msgspec.Struct, frozen=True):
-    """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts."""
+    """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
+
+    Those are kept that cost most and recur most: a table says the same few versions and sources over and over.
+    """
 
     parse: Callable[[str], Any]
     dump: Callable[[Any], str]
@@ -32,13 +40,20 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
         """The row of one line; ValueError says which column is wrong and how."""
         if len(cells) != len(self.columns):
             raise ValueError(f"has {len(cells)} cells where the header names {len(self.columns)}")
-        values, column = {}, ""
         try:
-            for (column, kind), cell in zip(self.columns.items(), cells, strict=True):
-                values[column] = kind.parse(cell)
+            return self.row(*[kind.parse(cell) for kind, cell in zip(self.columns.values(), cells, strict=True)])
+        except ValueError:
+            self._blame(cells)
+            raise
+
+    def _blame(self, cells: list[str]) -> None:
+        """Raises for the column that is wrong; rows are parsed without this, as nearly all are right."""
+        column = ""
+        try:
+            for column, cell in zip(self.columns, cells, strict=True):
+                self.columns[column].parse(cell)
         except ValueError as problem:
             raise ValueError(f"column {column} {problem}") from None
-        return self.row(**values)
 
     def dump(self, row: Row) -> list[str]:
         """The cells of a row."""
@@ -57,6 +72,7 @@ def _required(cell: str) -> str:
     return _text(cell)
 
 
+@cache
 def _words(cell: str) -> tuple[str, ...]:
     words = tuple(cell.split())
     if " ".join(words) != cell:
@@ -64,10 +80,12 @@ def _words(cell: str) -> tuple[str, ...]:
     return words
 
 
+@cache
 def _sources(cell: str) -> tuple[str, ...]:
     return _words(_required(cell))
 
 
+@cache
 def _version(cell: str) -> versions.Version:
     found = versions.parse(cell)
     if found is None or not cell.isascii() or not cell.replace(".", "").isdigit() or cell.count(".") > 3 or cell.endswith("."):
@@ -75,12 +93,15 @@ def _version(cell: str) -> versions.Version:
     return found
 
 
+@cache
 def _release(cell: str) -> versions.Version:
-    public, _, post = cell.partition(".post")
-    found = _version(public)
-    if "post" in cell and not (post.isascii() and post.isdigit()):
-        raise ValueError(f"is {cell!r} where a release is wanted")
-    return found._replace(build=int(post or 0), text=cell)
+    for word, first in ((".post", 0), (".dev", _BEFORE_THE_RELEASE)):
+        public, found, number = cell.partition(word)
+        if found:
+            if not (number.isascii() and number.isdigit()):
+                raise ValueError(f"is {cell!r} where a release is wanted")
+            return _version(public)._replace(build=first + int(number), text=cell)
+    return _version(cell)
 
 
 def _number(cell: str) -> int:
@@ -95,7 +116,8 @@ def _pci_id(cell: str) -> int:
     return int(cell, 16)
 
 
-def _gib(cell: str) -> float:
+@cache
+def _decimal(cell: str) -> float:
     if not cell.isascii() or not cell.replace(".", "", 1).isdigit():
         raise ValueError(f"is {cell!r} where a number is wanted")
     size = float(cell)
@@ -114,6 +136,21 @@ def _date(cell: str) -> str:
     return cell
 
 
+def _month(cell: str) -> str:
+    try:
+        return _date(f"{cell}-01")[:-3]
+    except ValueError:
+        raise ValueError(f"is {cell!r} where a month as 2026-01 is wanted") from None
+
+
+def _versions(cell: str) -> tuple[str, ...]:
+    words = () if cell == "none" else _words(_required(cell))
+    for word in words:
+        _version(word)
+    return words
+
+
+@cache
 def _architectures(cell: str) -> tuple[str, ...]:
     words = () if cell == "none" else _words(_required(cell))
     for word in words:
@@ -145,7 +182,11 @@ VERSION = Kind(_version, str)
 RELEASE = Kind(_release, str)
 NUMBER = Kind(_number, str)
 PCI_ID = Kind(_pci_id, lambda number: f"{number:04x}")
-GIB = Kind(_gib, lambda size: f"{size:g}")
+DECIMAL = Kind(_decimal, lambda size: f"{size:g}")
 DATE = Kind(_date, str)
+MONTH = Kind(_month, str)
+VERSIONS = Kind(_versions, lambda words: " ".join(words) or "none")
 ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")
-ACCELERATOR = _one_of("cuda", "cpu")
+ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "stub")
+BRANCH_KIND = _one_of("production", "long-term", "new-feature")
+GPU_KIND = _one_of("data-center", "workstation", "geforce", "laptop", "jetson")

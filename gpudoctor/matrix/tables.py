@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudoctor.matrix.rows import Chip, CudaRelease, DriverBranch, FrameworkRelease, GpuProduct, Source, Xid
+from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, FrameworkRelease, GpuProduct, Source, TorchBuild, Xid
 from gpudoctor.matrix.table import (
     ACCELERATOR,
     ARCHITECTURES,
+    BRANCH_KIND,
     DATE,
-    GIB,
+    DECIMAL,
+    GPU_KIND,
+    MONTH,
     NUMBER,
     PCI_ID,
     RELEASE,
@@ -17,6 +20,7 @@ from gpudoctor.matrix.table import (
     SOURCES,
     TEXT,
     VERSION,
+    VERSIONS,
     WORDS,
     Table,
     optional,
@@ -38,6 +42,10 @@ CUDA: Table[CudaRelease] = Table(
         "driver_windows": optional(VERSION),
         "minor_driver_linux": optional(VERSION),
         "minor_driver_windows": optional(VERSION),
+        "sass": optional(ARCHITECTURES),
+        "ptx_isa": optional(VERSION),
+        "host_gcc": optional(NUMBER),
+        "sonames": WORDS,
         "source": SOURCES,
         "note": TEXT,
     },
@@ -52,6 +60,12 @@ DRIVERS: Table[DriverBranch] = Table(
         "cuda_served": optional(VERSION),
         "oldest_capability": optional(VERSION),
         "newest_capability": optional(VERSION),
+        "kind": optional(BRANCH_KIND),
+        "modules": WORDS,
+        "open_from": optional(VERSION),
+        "open_only_from": optional(VERSION),
+        "end_of_life": optional(MONTH),
+        "compat_packages": optional(VERSIONS),
         "source": SOURCES,
         "note": TEXT,
     },
@@ -69,6 +83,7 @@ _FRAMEWORK_COLUMNS = {
     "sass": optional(ARCHITECTURES),
     "ptx": optional(ARCHITECTURES),
     "requires": WORDS,
+    "numpy_abi": optional(NUMBER),
     "builds": WORDS,
     "source": SOURCES,
     "note": TEXT,
@@ -81,6 +96,39 @@ def _framework(name: str) -> Table[FrameworkRelease]:
 
 TENSORFLOW = _framework("tensorflow")
 TORCH = _framework("torch")
+JAX = _framework("jax")
+OTHERS = _framework("others")
+
+TORCH_BUILDS: Table[TorchBuild] = Table(
+    name="torch_builds",
+    row=TorchBuild,
+    columns={
+        "release": VERSION,
+        "platform": REQUIRED,
+        "local": REQUIRED,
+        "cudnn": optional(VERSION),
+        "sass": optional(ARCHITECTURES),
+        "ptx": optional(ARCHITECTURES),
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: (row.release, row.platform, row.local),
+)
+
+CUDNN: Table[CudnnRelease] = Table(
+    name="cudnn",
+    row=CudnnRelease,
+    columns={
+        "release": VERSION,
+        "cuda": NUMBER,
+        "soname": REQUIRED,
+        "sass": optional(ARCHITECTURES),
+        "ptx": optional(ARCHITECTURES),
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: (row.release, row.cuda),
+)
 
 GPUS: Table[GpuProduct] = Table(
     name="gpus",
@@ -88,9 +136,15 @@ GPUS: Table[GpuProduct] = Table(
     columns={
         "name": REQUIRED,
         "aliases": WORDS,
+        "kind": GPU_KIND,
         "compute_capability": VERSION,
         "architecture": REQUIRED,
-        "memory_gib": optional(GIB),
+        "memory_gib": optional(DECIMAL),
+        "bandwidth_gbs": optional(DECIMAL),
+        "fp32_tflops": optional(DECIMAL),
+        "tf32_tflops": optional(DECIMAL),
+        "bf16_tflops": optional(DECIMAL),
+        "fp16_tflops": optional(DECIMAL),
         "source": SOURCES,
         "note": TEXT,
     },
@@ -118,7 +172,14 @@ XIDS: Table[Xid] = Table(
     key=lambda row: row.code,
 )
 
-FRAMEWORK_OF = {"tensorflow": TENSORFLOW, "tensorflow-cpu": TENSORFLOW, "tensorflow-gpu": TENSORFLOW, "torch": TORCH}
-"""The table that holds a distribution, by its normalised name."""
+FRAMEWORK_OF = {
+    **dict.fromkeys(("tensorflow", "tensorflow-cpu", "tensorflow-gpu"), TENSORFLOW),
+    **dict.fromkeys(("torch", "torchvision", "torchaudio"), TORCH),
+    **dict.fromkeys(
+        ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt"),
+        JAX,
+    ),
+}
+"""The table that holds a distribution, by its normalised name; those that are not here may be in OTHERS."""
 
-ALL: tuple[Table[Any], ...] = (SOURCE_TABLE, CUDA, DRIVERS, TENSORFLOW, TORCH, GPUS, CHIPS, XIDS)
+ALL: tuple[Table[Any], ...] = (SOURCE_TABLE, CUDA, CUDNN, DRIVERS, TENSORFLOW, TORCH, TORCH_BUILDS, JAX, OTHERS, GPUS, CHIPS, XIDS)

@@ -17,14 +17,21 @@ def version(text: str) -> versions.Version:
 
 
 def matrix(**tables: str) -> Matrix:
-    """A matrix over tables given as their lines below the header, a missing trailing cell being blank."""
+    """A matrix over tables given as their lines below the header, a missing trailing cell being blank; without spaces, one line will do."""
 
     def read(table: Table[Row]) -> tuple[Row, ...]:
         blanks = len(table.columns) - 1
-        lines = [",".join(table.columns), *(line + "," * (blanks - line.count(",")) for line in tables.get(table.name, "").split())]
+        given = tables.get(table.name, "")
+        rows = [row.strip() for row in given.splitlines() if row.strip()] if "\n" in given else given.split()
+        lines = [",".join(table.columns), *(row + "," * (blanks - _commas(row)) for row in rows)]
         return parse_table(f"{table.name}.csv", "".join(f"{line}\n" for line in lines).encode(), table)
 
     return Matrix(read)
+
+
+def _commas(line: str) -> int:
+    """Those that separate cells, not those inside a quoted one."""
+    return sum(part.count(",") for part in line.split('"')[::2])
 
 
 def release(text: str, **fields: Any) -> FrameworkRelease:
@@ -40,6 +47,7 @@ def release(text: str, **fields: Any) -> FrameworkRelease:
         "sass": ("sm_50", "sm_80"),
         "ptx": (),
         "requires": ("nvidia-cudnn-cu12==8.9.2.26",),
+        "numpy_abi": None,
         "builds": (),
         "source": ("torch-wheels",),
         "note": "",

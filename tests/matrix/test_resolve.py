@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.resolve import final_release, resolve
+from gpudoctor.matrix.rows import TorchBuild
 
 from .samples import matrix, release, version
 
@@ -55,7 +57,8 @@ def test_matches(asked: str, how: Resolved, row: str) -> None:
         ("2.5.0+cu121", "not known as an official build"),
         ("", "no final release"),
         ("2.x", "no final release"),
-        ("2.0.0.1", "no final release"),
+        ("2.0.0.1.post1", "no final release"),
+        ("2.0.0.1.1", "no final release"),
     ],
 )
 def test_no_match(asked: str, why: str) -> None:
@@ -74,6 +77,25 @@ def test_another_official_build_is_known_by_its_cuda_alone() -> None:
     assert row is not None
     assert (row.accelerator, str(row.built_with_cuda)) == ("cuda", "11.8")
     assert (row.cudnn, row.sass, row.ptx, row.requires) == (None, None, None, ())
+
+
+def test_another_official_build_that_a_table_describes_is_known_by_it() -> None:
+    build = TorchBuild(version("2.5"), "linux_x86_64", "cu118", version("9.1"), ("sm_37",), ("compute_37",), ("script",), "n")
+    others = [msgspec.structs.replace(build, platform="win_amd64"), msgspec.structs.replace(build, release=version("2.4")), build]
+    row = resolve(ROWS, "2.5.0+cu118", builds=others).row
+    assert row is not None
+    assert (str(row.built_with_cuda), str(row.cudnn), row.sass, row.ptx) == ("11.8", "9.1", ("sm_37",), ("compute_37",))
+    assert (row.requires, row.source, row.note) == ((), ("torch-wheels", "script"), "n")
+    assert resolve(ROWS, "2.5.0+cu124", builds=others).row == ROWS[4]
+    assert (resolve(ROWS, "2.4.0+cu124", builds=others[:1]).row or build).sass is None
+
+
+def test_the_build_of_the_index_is_the_one_for_the_cpu_on_windows() -> None:
+    rows = [release("2.8.0", platform="win_amd64", accelerator="cpu", built_with_cuda=None, sass=None, ptx=None)]
+    assert resolve(rows, "2.8.0+cpu").row == rows[0]
+    row = resolve(rows, "2.8.0+cu128").row
+    assert row is not None
+    assert (row.accelerator, str(row.built_with_cuda), row.sass) == ("cuda", "12.8", None)
 
 
 def test_the_cpu_build_has_no_cuda() -> None:
@@ -100,13 +122,25 @@ def test_a_post_release_is_its_own_row() -> None:
     assert final_release("2.15.0.post1") == version("2.15.0.1")
 
 
+def test_a_release_may_have_four_numbers() -> None:
+    rows = [release("0.12.0", distribution="jax"), release("0.12.0.1", distribution="jax")]
+    assert [resolve(rows, text).row for text in ("0.12.0", "0.12.0.1")] == rows
+    assert resolve(rows, "0.12.0.2").why.startswith("0.12.0.2 is newer")
+
+
+def test_a_row_without_interpreters_says_nothing_of_them() -> None:
+    assert resolve([release("2.2.0", pythons=())], "2.2.0", "3.11").python_published is None
+
+
 def test_the_distribution_and_platform_choose_the_rows() -> None:
-    known = matrix(torch="torch,2.2.0,linux_x86_64,3.11,cuda,12.1,,,,,,x", tensorflow="tensorflow-cpu,2.12.0,linux_x86_64,3.8,cpu,,,,,,,x")
+    known = matrix(
+        torch="torch,2.2.0,linux_x86_64,3.11,cuda,12.1,,,,,,,x", tensorflow="tensorflow-cpu,2.12.0,linux_x86_64,3.8,cpu,,,,,,,,x"
+    )
     assert known.resolve("Torch", "2.2.0").how is Resolved.EXACT
     assert known.resolve("tensorflow_cpu", "2.12.0").how is Resolved.EXACT
     assert known.resolve("tensorflow", "2.12.0").why == "no release of it for this platform is known"
     assert known.resolve("torch", "2.2.0", platform="win_amd64").how is Resolved.NONE
-    assert known.resolve("mxnet", "1.0").why == "no table holds mxnet"
+    assert known.resolve("mxnet", "1.0").why == "no release of it for this platform is known"
 
 
 @given(st.text(max_size=20))
@@ -114,3 +148,18 @@ def test_any_text_resolves_to_something(asked: str) -> None:
     found = resolve(ROWS, asked)
     assert (found.row is None) == (found.how is Resolved.NONE)
     assert bool(found.why) == (found.row is None)
+
+
+def test_a_wheel_for_any_platform_speaks_for_each() -> None:
+    known = matrix(jax="jax,0.7.0,any,3.12,none,,,,,,,,x\njaxlib,0.7.0,linux_x86_64,3.12,cpu,,,,,,,,x")
+    assert [row.platform for row in known.releases("jax", "win_amd64")] == ["any"]
+    assert known.resolve("jax", "0.7.0", "macos_arm64").how is Resolved.EXACT
+    assert known.releases("jaxlib", "win_amd64") == ()
+    assert len(known.releases("jaxlib")) == 1
+
+
+def test_a_development_release_is_known_where_a_row_holds_it() -> None:
+    rows = matrix(others="plugin,0.4.0.dev230202,win_amd64,3.10,directml,,,,,,,,x").releases("plugin")
+    assert resolve(rows, "0.4.0.dev230202").how is Resolved.EXACT
+    assert "no final release" in resolve(rows, "0.4.0.dev1").why
+    assert "newer than 0.4.0.dev230202" in resolve(rows, "0.4.0").why

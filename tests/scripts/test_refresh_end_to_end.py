@@ -15,14 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.matrix import tables
+
 from .conftest import SCRIPTS
 
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
 
-HEADER = "distribution,release,platform,pythons,accelerator,built_with_cuda,cudnn,sass,ptx,requires,builds,source,note\n"
+HEADER = ",".join(tables.TORCH.columns) + "\n"
 TORCH = "torch-2.1.0-cp311-cp311-manylinux1_x86_64.whl"
 BROKEN = "torch-2.2.0-cp311-cp311-manylinux1_x86_64.whl"
-ROW = "torch,2.1.0,linux_x86_64,3.11,cuda,12.1,8.9.2.26,sm_50 sm_80 sm_90,none,nvidia-cudnn-cu12==8.9.2.26,,torch-wheels,\n"
+ROW = "torch,2.1.0,linux_x86_64,3.11,cuda,12.1,8.9.2.26,sm_50 sm_80 sm_90,none,nvidia-cudnn-cu12==8.9.2.26,1,,torch-wheels,\n"
 
 
 def wheel(**members: str) -> bytes:
@@ -36,7 +38,7 @@ def wheel(**members: str) -> bytes:
 
 GOOD = wheel(
     torch__version_dot_py="__version__ = '2.1.0+cu121'\ncuda = '12.1'\n",
-    torch__lib__libtorch_python_dot_so="\0sm_50 sm_80 sm_90\0",
+    torch__lib__libtorch_python_dot_so="\0sm_50 sm_80 sm_90\0numpy.core._multiarray_umath\0",
     **{"torch-2.1.0.dist-info__METADATA": "Name: torch\nRequires-Dist: nvidia-cudnn-cu12==8.9.2.26\n\n"},
 )
 
@@ -99,7 +101,16 @@ def compat(tmp_path: Path) -> Path:
 def refresh(server: Server, compat: Path, *options: str) -> subprocess.CompletedProcess[str]:
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environment |= {"PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple", "PIP_CONFIG_FILE": os.devnull}
-    command = [sys.executable, str(SCRIPTS / "refresh_torch.py"), "--compat", str(compat), *options]
+    command = [
+        sys.executable,
+        str(SCRIPTS / "refresh_torch.py"),
+        "torch",
+        "--compat",
+        str(compat),
+        "--cache",
+        str(compat / "cache"),
+        *options,
+    ]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
@@ -126,7 +137,7 @@ def test_a_release_that_cannot_be_read_is_reported_and_the_file_stays(server: Se
     server.files[BROKEN] = b"this is no zip archive" * 9
     run = refresh(server, compat, "--write")
     assert run.returncode == 1
-    assert "torch 2.2.0\n  failed: BadZipFile" in run.stderr
+    assert "torch 2.2.0 linux_x86_64\n  failed: BadZipFile" in run.stderr
     assert (compat / "torch.csv").read_text() == HEADER
 
 
@@ -134,6 +145,28 @@ def test_the_shipped_folder_is_the_default(tmp_path: Path, server: Server, compa
     copy = tmp_path / "scripts"
     shutil.copytree(SCRIPTS, copy, ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple", "no_proxy": "127.0.0.1"}
-    run = subprocess.run([sys.executable, str(copy / "refresh_torch.py")], env=environment, capture_output=True, text=True, check=False)
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "home")}
+    run = subprocess.run(
+        [sys.executable, str(copy / "refresh_torch.py"), "torch"], env=environment, capture_output=True, text=True, check=False
+    )
     assert f"+{ROW}" in run.stdout
     assert compat.parent == tmp_path
+    assert [path.name for path in (tmp_path / "home" / "gpudoctor" / "wheels").iterdir()] == [f"{TORCH}.json"]
+
+
+def test_what_was_learnt_is_not_read_again(server: Server, compat: Path, tmp_path: Path) -> None:
+    first = refresh(server, compat)
+    sent = server.sent
+    assert refresh(server, compat).stdout == first.stdout
+    assert server.sent == sent
+    assert refresh(server, compat, "--cache", str(tmp_path / "another")).stdout == first.stdout
+    assert server.sent == 2 * sent
+
+
+def test_a_project_that_the_index_lacks_is_one_sentence(server: Server, compat: Path) -> None:
+    environment = {**os.environ, "PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple", "no_proxy": "127.0.0.1"}
+    command = [sys.executable, str(SCRIPTS / "refresh_torch.py"), "torchvision", "--compat", str(compat)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 1
+    assert run.stderr.startswith("The list of torchvision cannot be read: ")
+    assert run.stdout == ""

@@ -1,0 +1,84 @@
+"""What a wheel's METADATA requires of the packages that matter to a GPU, as the tables hold it; pure."""
+
+from __future__ import annotations
+
+import email.parser
+import re
+from typing import Any
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+_MATTERS = re.compile(
+    r"(nvidia|cuda|jax|torch|triton|pytorch-triton|tensorrt|tensorflow|cupy)(-.+|$)|jaxlib|torchvision|torchaudio"
+    r"|numpy|protobuf|keras|tf-keras|ml-dtypes|h5py|scipy"
+)
+_DOES_NOT = re.compile(r"tensorflow-(io|metadata|datasets|hub|text|probability)\b.*|torch-xla|jax-(metal|rocm.*)")
+
+_PLATFORMS = {
+    "linux_x86_64": ("linux", "Linux", "x86_64", "posix"),
+    "linux_aarch64": ("linux", "Linux", "aarch64", "posix"),
+    "win_amd64": ("win32", "Windows", "AMD64", "nt"),
+    "macos_arm64": ("darwin", "Darwin", "arm64", "posix"),
+    "macos_x86_64": ("darwin", "Darwin", "x86_64", "posix"),
+}
+_CPYTHON = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
+
+
+def requires(metadata: str, platform: str) -> tuple[str, ...]:
+    """Requires-Dist of the packages that matter, for one platform ("any" for all), as PEP 508 without a space, sorted.
+
+    What a marker says of the platform is decided and left out; what it says of Python and extras stays. ValueError where a
+    requirement is not of that form.
+    """
+    known = dict(_CPYTHON)
+    if platform in _PLATFORMS:
+        known |= dict(zip(("sys_platform", "platform_system", "platform_machine", "os_name"), _PLATFORMS[platform], strict=True))
+    found = (_condensed(text, known) for text in email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", []))
+    return tuple(sorted({text for text in found if text}))
+
+
+def requires_python(metadata: str) -> str:
+    """What METADATA says of Python: ">=3.9"; "" where it says nothing."""
+    return str(email.parser.HeaderParser().parsestr(metadata).get("Requires-Python", ""))
+
+
+def _condensed(text: str, known: dict[str, str]) -> str:
+    """The requirement without spaces, "" where it does not matter or its marker is false."""
+    requirement = Requirement(text)
+    name = canonicalize_name(requirement.name)
+    if not _MATTERS.fullmatch(name) or _DOES_NOT.fullmatch(name):
+        return ""
+    marker = _decided(requirement.marker._markers, known) if requirement.marker else True  # noqa: SLF001  no public tree
+    if marker is False:
+        return ""
+    extras = f"[{','.join(sorted(map(canonicalize_name, requirement.extras)))}]" if requirement.extras else ""
+    condensed = f"{name}{extras}{requirement.specifier}" + ("" if marker is True else f";{marker}")
+    if " " in condensed:
+        raise ValueError(f"the requirement {text!r} cannot be written without a space")
+    return condensed
+
+
+def _decided(tree: Any, known: dict[str, str]) -> bool | str:
+    """A marker's tree with what is known decided: True, False, or the text of what is left."""
+    if isinstance(tree, tuple):
+        words = [part.serialize() for part in tree]
+        if known.keys().isdisjoint(words):
+            return "".join(words)
+        return Marker(" ".join(words)).evaluate({**known, "extra": ""})
+    alternatives: list[list[Any]] = [[]]
+    for part in tree:
+        if part == "or":
+            alternatives.append([])
+        elif part != "and":
+            alternatives[-1].append(_decided(part, known))
+    left = [_joined("and", [part for part in parts if part is not True]) for parts in alternatives if False not in parts]
+    if not left:
+        return False
+    return True if "" in left else _joined("or", left)
+
+
+def _joined(word: str, parts: list[Any]) -> str:
+    unique = list(dict.fromkeys(parts))
+    return word.join(f"({part})" for part in unique) if len(unique) > 1 else "".join(unique)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from gpudoctor import versions
+from gpudoctor.matrix import DriverBranch, Matrix
+from gpudoctor.matrix.tables import DRIVERS
+from gpudoctor.matrix_files import open_matrix
+
+from .samples import version
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+@pytest.fixture(scope="module")
+def branches(shipped: Matrix) -> tuple[DriverBranch, ...]:
+    return shipped.rows(DRIVERS)
+
+
+def of(shipped: Matrix, driver: str) -> DriverBranch:
+    row = shipped.driver(version(driver))
+    assert row is not None
+    return row
+
+
+@pytest.mark.parametrize(
+    ("driver", "bounds"),
+    [
+        ("390.157", ("2.0", "7.0")),
+        ("418.197.02", ("3.0", "7.5")),
+        ("450.248.02", ("3.0", "8.0")),
+        ("470.256.02", ("3.0", "8.6")),
+        ("520.61.05", ("5.0", "9.0")),
+        ("535.309.01", ("5.0", "9.0")),
+        ("570.211.01", ("5.0", "12.0")),
+        ("580.142", ("5.0", "12.1")),
+        ("590.48.01", ("7.5", "12.1")),
+    ],
+)
+def test_which_gpus_a_branch_drives(shipped: Matrix, driver: str, bounds: tuple[str, str]) -> None:
+    row = of(shipped, driver)
+    assert (str(row.oldest_capability), str(row.newest_capability)) == bounds
+
+
+@pytest.mark.parametrize(
+    ("driver", "kind", "end"),
+    [
+        ("470.256.02", "long-term", "2024-07"),
+        ("535.309.01", "long-term", "2026-06"),
+        ("570.211.01", "production", "2026-02"),
+        ("580.142", "long-term", "2028-06"),
+        ("595.91.07", "production", "2027-03"),
+        ("610.57.04", "new-feature", "2026-08"),
+        ("615.31", None, None),
+    ],
+)
+def test_kind_and_end(shipped: Matrix, driver: str, kind: str | None, end: str | None) -> None:
+    row = of(shipped, driver)
+    assert (row.kind, row.end_of_life) == (kind, end)
+
+
+def test_the_newest_branch_drives_no_older_gpu_than_the_one_before(branches: tuple[DriverBranch, ...]) -> None:
+    for before, after in pairwise(branches):
+        assert before.oldest_capability is not None
+        assert after.oldest_capability is not None
+        assert before.oldest_capability <= after.oldest_capability
+        if before.newest_capability is not None and after.newest_capability is not None:
+            assert before.newest_capability <= after.newest_capability
+
+
+def test_open_modules_are_there_from_515_and_drive_turing(branches: tuple[DriverBranch, ...]) -> None:
+    for row in branches:
+        assert row.modules == (("proprietary", "open") if row.branch >= 515 else ("proprietary",))
+        assert (row.open_from and str(row.open_from)) == ("7.5" if row.branch >= 515 else None)
+
+
+def test_only_open_modules_drive_blackwell(branches: tuple[DriverBranch, ...]) -> None:
+    blackwell = version("10.0")
+    for row in branches:
+        drives_it = row.branch >= 610 or (row.newest_capability is not None and row.newest_capability >= blackwell)
+        assert (row.open_only_from == blackwell) == drives_it, row.branch
+
+
+@pytest.mark.parametrize(
+    ("driver", "packages"),
+    [("535.54.03", ("12.3", "13.4")), ("570.86.15", ("12.9", "13.4")), ("580.65.06", ("13.1", "13.4")), ("610.43", ("13.4", "13.4"))],
+)
+def test_forward_compatibility_packages(shipped: Matrix, driver: str, packages: tuple[str, str]) -> None:
+    row = of(shipped, driver)
+    assert row.compat_packages is not None
+    assert (row.compat_packages[0], row.compat_packages[-1]) == packages
+
+
+def test_a_package_is_newer_than_what_the_branch_serves_itself(branches: tuple[DriverBranch, ...]) -> None:
+    for row in branches:
+        for package in row.compat_packages or ():
+            served = versions.parse(package)
+            assert served is not None
+            assert row.cuda_served is not None
+            assert served > row.cuda_served
+
+
+def test_none_is_not_unknown(shipped: Matrix) -> None:
+    assert of(shipped, "615.31").compat_packages == ()
+    assert of(shipped, "470.256.02").compat_packages is None
+
+
+@pytest.mark.parametrize("cell", ["2026", "2026-13", "2026-06-01", "june 2026"])
+def test_an_end_is_a_month(cell: str) -> None:
+    cells = ["550", "12.4", "", "", "", "proprietary", "", "", cell, "", "x", ""]
+    with pytest.raises(ValueError, match=r"column end_of_life is .* where a month as 2026-01 is wanted"):
+        DRIVERS.parse(cells)
+
+
+@pytest.mark.parametrize(("column", "cell"), [("kind", "legacy"), ("compat_packages", "twelve"), ("open_from", "Turing")])
+def test_a_broken_cell_is_told(column: str, cell: str) -> None:
+    cells = dict.fromkeys(DRIVERS.columns, "") | {"branch": "550", "source": "x", column: cell}
+    with pytest.raises(ValueError, match=f"column {column} "):
+        DRIVERS.parse(list(cells.values()))

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import CUDA
+from gpudoctor.matrix_files import open_matrix
+
+from .samples import version
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+def test_every_release_names_its_compiler_and_libraries(shipped: Matrix) -> None:
+    for row in shipped.rows(CUDA):
+        assert row.sass
+        assert row.ptx_isa
+        assert row.host_gcc
+        families = {name.partition(".so.")[0] for name in row.sonames}
+        assert families >= {"libcublas", "libcudart", "libcufft", "libcurand", "libcusolver", "libcusparse", "libnvrtc"}, row.release
+        assert len(families) == len(row.sonames)
+
+
+@pytest.mark.parametrize(
+    ("release", "made"),
+    [
+        ("9.0", ("sm_30", "sm_70", "6.0", 6)),
+        ("10.2", ("sm_30", "sm_75", "6.5", 8)),
+        ("11.0.3", ("sm_35", "sm_80", "7.0", 9)),
+        ("11.4", ("sm_35", "sm_87", "7.4", 10)),
+        ("11.4.1", ("sm_35", "sm_87", "7.4", 11)),
+        ("11.8", ("sm_35", "sm_90", "7.8", 11)),
+        ("12.0", ("sm_50", "sm_90a", "8.0", 12)),
+        ("12.6.3", ("sm_50", "sm_90a", "8.5", 13)),
+        ("12.8", ("sm_50", "sm_120a", "8.7", 14)),
+        ("12.9.1", ("sm_50", "sm_121f", "8.8", 14)),
+        ("13.0", ("sm_75", "sm_121f", "9.0", 15)),
+    ],
+)
+def test_what_compilers_make_and_accept(shipped: Matrix, release: str, made: tuple[str, str, str, int]) -> None:
+    row = shipped.cuda(version(release))
+    assert row is not None
+    assert row.sass is not None
+    assert (row.sass[0], row.sass[-1], str(row.ptx_isa), row.host_gcc) == made
+
+
+@pytest.mark.parametrize(
+    ("soname", "first", "last"),
+    [
+        ("libcudart.so.9.0", "9.0", "9.0"),
+        ("libcudart.so.10.1", "10.1", "10.1"),
+        ("libcublas.so.10", "10.1", "10.2"),
+        ("libcudart.so.11.0", "11.0.2", "11.8"),
+        ("libcusolver.so.10", "10.1", "11.0.3"),
+        ("libcusolver.so.11", "11.1", "12.9.1"),
+        ("libnvrtc.so.11.2", "11.2", "11.8"),
+        ("libcudart.so.12", "12.0", "12.9.1"),
+    ],
+)
+def test_toolkits_that_come_with_a_library(shipped: Matrix, soname: str, first: str, last: str) -> None:
+    found = shipped.toolkits_with(soname)
+    assert (str(found[0].release), str(found[-1].release)) == (first, last)
+
+
+def test_a_library_that_no_toolkit_has(shipped: Matrix) -> None:
+    assert shipped.toolkits_with("libcudart.so.8.0") == ()
+    assert {row.release.major for row in shipped.toolkits_with("libcudart.so.13")} == {13}

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.versions import Version
+
+from .samples import matrix, version
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+def test_wheels_say_what_they_hold_and_the_soname_is_that_of_the_major(shipped: Matrix) -> None:
+    for row in shipped.rows(CUDNN):
+        assert row.soname == f"libcudnn.so.{row.release.major}"
+        assert (row.sass is not None) == (row.ptx is not None) == ("cudnn-wheels" in row.source)
+        assert row.sass != ()
+
+
+@pytest.mark.parametrize(
+    ("release", "cuda", "has", "lacks"),
+    [
+        ("8.5.0.96", 11, "sm_35", "sm_90"),
+        ("8.9.7.29", 12, "sm_50", "sm_100"),
+        ("9.10.2.21", 12, "sm_70", "sm_75"),
+        ("9.11.0.98", 12, "sm_75", "sm_70"),
+        ("9.10.2.21", 11, "sm_50", "sm_100"),
+        ("9.12.0.46", 13, "sm_75", "sm_70"),
+        ("9.28.0.42", 13, "sm_120f", "sm_121"),
+    ],
+)
+def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, lacks: str) -> None:
+    row = shipped.cudnn(version(release), cuda)
+    assert row is not None
+    assert row.sass is not None
+    assert has in row.sass
+    assert lacks not in row.sass
+
+
+@pytest.mark.parametrize(
+    ("asked", "cuda", "found"),
+    [
+        (version("9.10.2.21"), 12, "9.10.2.21"),
+        (version("9.10.2"), 12, "9.10.2.21"),
+        (Version(9, 10, 2), 12, "9.10.2.21"),
+        (version("9.10.2.99"), 12, "9.10.2.21"),
+        (version("7.6.5.32"), 10, "7.6.5.32"),
+        (version("7.6.5.32"), 9, "7.6.5.32"),
+        (version("7.0.3"), 9, "7.0.3"),
+        (version("7.6.5"), 11, None),
+        (version("9.11.0"), 11, None),
+        (version("99"), 12, None),
+    ],
+)
+def test_a_release_is_found(shipped: Matrix, asked: Version, cuda: int, found: str | None) -> None:
+    row = shipped.cudnn(asked, cuda)
+    assert (row and str(row.release)) == found
+
+
+def test_a_short_version_finds_the_newest_that_begins_so() -> None:
+    known = matrix(cudnn="9.1.0.70,12,l,,,x\n9.9.0.52,12,l,,,x\n9.9.0.53,12,l,,,x\n9.9.0.53,13,l,,,x\n10.0.0.1,12,l,,,x")
+    assert [str(row.release) for row in (known.cudnn(version("9"), 12), known.cudnn(version("9.9.0.1"), 12)) if row] == ["9.9.0.53"] * 2
+    exact = known.cudnn(version("9.9.0.52"), 12)
+    assert exact is not None
+    assert str(exact.release) == "9.9.0.52"
+    assert [str(row.release) for row in known.cudnns(13)] == ["9.9.0.53"]
