@@ -1,0 +1,80 @@
+"""Reads /etc/ld.so.cache: which file ldconfig has noted for a soname. Both forms, the second alone or behind the first (glibc's dl-cache.h)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from struct import Struct
+
+_OLD = b"ld.so-1.7.0\0"
+_NEW = b"glibc-ld.so.cache1.1"
+_NEW_ENTRY = Struct("=iIIIQ")
+_COUNT = Struct("=I")
+_HEADER = 48
+LIMIT = 16 << 20
+"""Bytes; a machine with everything installed has some hundred thousand."""
+_MOST_NAME = 4096
+_ELF_LIBC6 = 3
+_KINDS = {
+    ("x86_64", 64): 0x300,
+    ("i386", 32): 0x000,
+    ("aarch64", 64): 0xA00,
+    ("ppc64le", 64): 0x500,
+    ("arm", 32): 0x900,
+    ("riscv64", 64): 0x1000,
+}
+"""What ldconfig.h adds to FLAG_ELF_LIBC6 for the libraries of an architecture, where that is one number."""
+
+
+class Cache:
+    """The entries of one cache for one architecture, those for any processor before those for a particular one."""
+
+    __slots__ = ("_data", "_paths", "problem")
+
+    def __init__(self, data: bytes = b"", machine: str = "x86_64", bits: int = 64) -> None:
+        self._data = data
+        self._paths: dict[bytes, int] = {}
+        self.problem = ""
+        """Why nothing could be read."""
+        kind = _KINDS.get((machine, bits))
+        if data and kind is not None:
+            self._read(kind | _ELF_LIBC6)
+
+    def _read(self, wanted: int) -> None:
+        data = self._data
+        place = data.find(_NEW)
+        if place < 0 or not data.startswith((_NEW, _OLD)):
+            self.problem = "it is in no known form"
+            return
+        special = []
+        for flags, key, value, hwcap in _entries(data, place):
+            if flags == wanted:
+                if hwcap:
+                    special.append((key, value))
+                else:
+                    self._paths.setdefault(_text(data, place + key), place + value)
+        for key, value in special:
+            self._paths.setdefault(_text(data, place + key), place + value)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def get(self, soname: str) -> str | None:
+        """The path for `soname`."""
+        place = self._paths.get(os.fsencode(soname))
+        return os.fsdecode(_text(self._data, place)) or None if place is not None else None
+
+
+def _entries(data: bytes, place: int) -> Iterator[tuple[int, int, int, int]]:
+    head = data[place + len(_NEW) : place + len(_NEW) + _COUNT.size]
+    count = _COUNT.unpack(head)[0] if len(head) == _COUNT.size else 0
+    first = place + _HEADER
+    count = min(count, (len(data) - first) // _NEW_ENTRY.size)
+    rows = data[first : first + max(count, 0) * _NEW_ENTRY.size]
+    for flags, key, value, _, hwcap in _NEW_ENTRY.iter_unpack(rows):
+        yield flags, key, value, hwcap
+
+
+def _text(data: bytes, place: int) -> bytes:
+    end = data.find(b"\0", place, place + _MOST_NAME)
+    return data[place:end] if 0 <= place < end else b""

@@ -1,0 +1,273 @@
+"""What an ELF file says of itself: class, machine, soname, needs, search paths, symbol versions, sections of GPU code.
+
+pyelftools would be the library of choice. Measured on the 85 libraries of an environment with TensorFlow and torch it takes 5.2 ms a file
+and 31 ms to import; this reader takes 0.1 ms a file, and a whole X-ray has half a second. Tests hold it against pyelftools and readelf.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from struct import Struct
+
+MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
+"""e_machine of elf.h."""
+CODE_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+"""Where nvcc puts fat binaries: linked ones, and those that are still to be linked."""
+
+# elf.h
+_PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
+_DT_NEEDED, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
+_DT_GNU_HASH = 0x6FFFFEF5
+_DT_FLAGS_1, _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFB, 0x6FFFFFFE, 0x6FFFFFFF
+_DF_1_NODEFLIB = 0x800
+_LOADABLE = (2, 3)  # ET_EXEC, ET_DYN
+
+# bounds for files that lie about their sizes; the largest true ones seen are a twentieth of these
+_MOST_HEADERS = 4096
+_MOST_ENTRIES = 16384
+_MOST_TEXT = 1 << 20
+_MOST_VERSIONS = 4096
+
+
+class NotElf(Exception):  # noqa: N818 -- a property of the file, not an error of ours
+    """Why a file is no ELF file that the loader could take; `fatal` where the loader then gives up instead of looking further."""
+
+    def __init__(self, reason: str, *, fatal: bool = True) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fatal = fatal
+
+
+class Elf:
+    """The facts of one file; texts as os.fsdecode gives them."""
+
+    __slots__ = (
+        "bits",
+        "gnu_hash",
+        "identity",
+        "interpreter",
+        "little",
+        "machine",
+        "needed",
+        "no_defaults",
+        "path",
+        "rpath",
+        "runpath",
+        "sections",
+        "soname",
+        "strings",
+        "symbols",
+        "versions",
+    )  # fmt: skip
+
+    def __init__(self, path: str, bits: int, machine: str, identity: tuple[int, int] = (0, 0)) -> None:
+        self.path = path
+        self.bits = bits
+        self.machine = machine
+        """As platform.machine() says it, or "machine 22"."""
+        self.identity = identity
+        """Device and inode: two paths to one file are one library."""
+        self.little = True
+        self.interpreter = ""
+        """Of a program: its dynamic loader."""
+        self.soname = ""
+        self.needed: tuple[str, ...] = ()
+        self.rpath = ""
+        """DT_RPATH; empty too where there is a DT_RUNPATH, for which the loader then has no eyes."""
+        self.runpath: str | None = None
+        self.no_defaults = False
+        """DF_1_NODEFLIB: neither cache nor default folders are looked at for its needs."""
+        self.versions: dict[str, tuple[str, ...]] = {}
+        """Symbol versions that it needs, by the library that must have them; read on demand."""
+        self.strings = (0, 0)
+        """Offset and size of the strings of its dynamic section, with the names of its symbols."""
+        self.symbols = self.gnu_hash = -1
+        """Offsets of its dynamic symbols and of their hash table; -1 where there is none."""
+        self.sections: tuple[tuple[str, int, int], ...] = ()
+        """Name, offset and size of the sections with GPU code; read on demand."""
+
+
+def read(path: str, *, code: bool = False, versions: bool = False) -> Elf:
+    """The facts of the file at `path`. Raises OSError where it cannot be opened, NotElf where it is none that could be loaded."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    try:
+        return _Reader(path, descriptor).elf(code=code, versions=versions)
+    finally:
+        os.close(descriptor)
+
+
+class _Layout:
+    """How the structures of one class and byte order lie; tables come with the size of a row."""
+
+    def __init__(self, bits: int, order: str) -> None:
+        wide = bits == 64
+        self.header = Struct(order + ("16xHHIQQQIHHHHHH" if wide else "16xHHIIIIIHHHHHH"))
+        self.program = Struct(order + ("IIQQQQQQ" if wide else "IIIIIIII"))
+        self.dynamic = Struct(order + ("qQ" if wide else "iI"))
+        self.section = Struct(order + ("IIQQQQ" if wide else "IIIIII"))
+        self.order = order
+        self.wide = wide
+
+
+class _Reader:
+    """One open file; reads are bounded and never trust a size."""
+
+    def __init__(self, path: str, descriptor: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise NotElf("a folder")
+        if not stat.S_ISREG(status.st_mode):
+            raise NotElf("not a regular file")
+        self._size = status.st_size
+        self._identity = (status.st_dev, status.st_ino)
+
+    def _at(self, offset: int, size: int) -> bytes:
+        if not 0 <= offset < self._size or size <= 0:
+            return b""
+        try:
+            return os.pread(self._descriptor, min(size, self._size - offset), offset)
+        except OSError as error:
+            if error.errno in {errno.EINVAL, errno.EOVERFLOW}:
+                return b""
+            raise
+
+    def elf(self, *, code: bool, versions: bool) -> Elf:
+        head = self._at(0, 64)
+        if len(head) < 52:
+            raise NotElf("too short" if head[:4] == b"\x7fELF"[: len(head)] else "not an ELF file")
+        if head[:4] != b"\x7fELF":
+            raise NotElf("not an ELF file")
+        if head[4] not in {1, 2} or head[5] not in {1, 2}:
+            raise NotElf("an ELF file of no known class or byte order", fatal=head[4] in {1, 2})
+        layout = _Layout(32 * head[4], "<" if head[5] == 1 else ">")
+        if len(head) < layout.header.size:
+            raise NotElf("too short")
+        kind, machine, _, _, programs, sections, _, _, size, count, row, rows, names = layout.header.unpack_from(head)
+        if programs + size * count > self._size:
+            raise NotElf("cut off")
+        found = Elf(self._path, 32 * head[4], MACHINES.get(machine, f"machine {machine}"), self._identity)
+        found.little = head[5] == 1
+        if kind not in _LOADABLE:
+            raise NotElf("an object file" if kind == 1 else f"an ELF file of type {kind}")
+        self._dynamic(found, layout, (programs, size, count), versions=versions)
+        if code:
+            found.sections = tuple(self._sections(layout, sections, row, rows, names))
+        return found
+
+    def _rows(self, shape: Struct, offset: int, size: int, count: int) -> Iterator[tuple[int, ...]]:
+        """The rows of a table of `count` rows of `size` bytes, as far as they are there."""
+        if size < shape.size:
+            return
+        data = self._at(offset, size * min(count, _MOST_HEADERS))
+        for place in range(0, len(data) - shape.size + 1, size):
+            yield shape.unpack_from(data, place)
+
+    def _dynamic(self, found: Elf, layout: _Layout, table: tuple[int, int, int], *, versions: bool) -> None:
+        """The dynamic section, through the segments: a file may lack section headers, and the loader does not look at them."""
+        loads, offset, size = self._segments(found, layout, table)
+        tags: dict[int, int] = {}
+        needed = []
+        data = self._at(offset, min(size, _MOST_ENTRIES * layout.dynamic.size))
+        for place in range(0, len(data) - layout.dynamic.size + 1, layout.dynamic.size):
+            tag, value = layout.dynamic.unpack_from(data, place)
+            if tag == 0:
+                break
+            if tag == _DT_NEEDED:
+                needed.append(value)
+            tags[tag] = value
+        found.no_defaults = bool(tags.get(_DT_FLAGS_1, 0) & _DF_1_NODEFLIB)
+        strings = _placed(loads, tags.get(_DT_STRTAB, 0))
+        if strings < 0:
+            return
+        found.strings = (strings, max(0, min(tags.get(_DT_STRSZ, 0), self._size - strings)))
+        found.symbols = _placed(loads, tags.get(_DT_SYMTAB, 0)) if _DT_SYMTAB in tags else -1
+        found.gnu_hash = _placed(loads, tags[_DT_GNU_HASH]) if _DT_GNU_HASH in tags else -1
+        found.needed = tuple(self._text(strings + name) for name in needed)
+        found.soname = self._text(strings + tags[_DT_SONAME]) if _DT_SONAME in tags else ""
+        if _DT_RUNPATH in tags:
+            found.runpath = self._text(strings + tags[_DT_RUNPATH])
+        elif _DT_RPATH in tags:
+            found.rpath = self._text(strings + tags[_DT_RPATH])
+        if versions and _DT_VERNEED in tags:
+            place = _placed(loads, tags[_DT_VERNEED])
+            found.versions = self._versions(layout.order, place, strings, min(tags.get(_DT_VERNEEDNUM, 0), _MOST_VERSIONS))
+
+    def _segments(self, found: Elf, layout: _Layout, table: tuple[int, int, int]) -> tuple[list[tuple[int, int, int]], int, int]:
+        """Address, offset and size of what is loaded; offset and size of the dynamic section."""
+        loads, dynamic = [], (0, 0)
+        for row in self._rows(layout.program, *table):
+            if layout.wide:
+                kind, _, offset, address, _, size, _, _ = row
+            else:
+                kind, offset, address, _, size, _, _, _ = row
+            if kind == _PT_LOAD:
+                if offset + size > self._size:  # the loader maps it all the same, and the process dies at the first touch
+                    raise NotElf("cut off")
+                loads.append((address, offset, size))
+            elif kind == _PT_DYNAMIC:
+                dynamic = (offset, size)
+            elif kind == _PT_INTERP:
+                found.interpreter = os.fsdecode(self._at(offset, min(size, 4096)).partition(b"\0")[0])
+        return loads, *dynamic
+
+    def _text(self, offset: int) -> str:
+        """The string at `offset`: short in most places, thirty thousand bytes in TensorFlow's RUNPATH."""
+        size = 256
+        while True:
+            data = self._at(offset, size)
+            end = data.find(b"\0")
+            if end >= 0:
+                return os.fsdecode(data[:end])
+            if len(data) < size or size >= _MOST_TEXT:
+                return ""  # no end: the loader would crash on it
+            size *= 16
+
+    def _versions(self, order: str, place: int, strings: int, count: int) -> dict[str, tuple[str, ...]]:
+        """Elfw(Verneed) and Elfw(Vernaux): the same in both classes; each says where the next lies."""
+        need, aux = Struct(order + "HHIII"), Struct(order + "IHHII")
+        found: dict[str, tuple[str, ...]] = {}
+        left = _MOST_VERSIONS
+        for _ in range(count):
+            data = self._at(place, need.size)
+            if len(data) < need.size:
+                break
+            _, entries, file, first, following = need.unpack(data)
+            names, inner = [], place + first
+            for _ in range(min(entries, left)):
+                row = self._at(inner, aux.size)
+                if len(row) < aux.size:
+                    break
+                _, _, _, name, after = aux.unpack(row)
+                names.append(self._text(strings + name))
+                left -= 1
+                if not after:
+                    break
+                inner += after
+            found[self._text(strings + file)] = tuple(names)
+            if not following or not left:
+                break
+            place += following
+        return found
+
+    def _sections(self, layout: _Layout, offset: int, size: int, count: int, names: int) -> Iterator[tuple[str, int, int]]:
+        rows = list(self._rows(layout.section, offset, size, count))
+        if names >= len(rows):
+            return
+        texts = self._at(rows[names][4], min(rows[names][5], _MOST_TEXT))
+        for name, _, _, _, place, length in rows:
+            text = texts[name : name + 32].partition(b"\0")[0].decode("ascii", "replace")
+            if text in CODE_SECTIONS and place < self._size:
+                yield text, place, min(length, self._size - place)
+
+
+def _placed(loads: list[tuple[int, int, int]], address: int) -> int:
+    """Where in the file a virtual address lies, -1 where in none of its segments."""
+    for start, offset, size in loads:
+        if start <= address < start + size:
+            return address - start + offset
+    return -1

@@ -1,0 +1,285 @@
+"""The dynamic loader simulated: which file a soname would be, why, what that shadows, and where it looked (ld.so(8), glibc's dl-load.c).
+
+Not simulated: audit libraries, the folders tls/ and haswell/ of glibc before 2.37, link-map namespaces, and programs that run with raised
+privileges. musl's loader follows other rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.elf.cache import Cache
+from gpudoctor.elf.file import Elf
+from gpudoctor.elf.search import Folders, Tokens, split
+from gpudoctor.elf.system import Files, Refused
+
+MOST_OBJECTS = 4096
+"""Libraries in one process; beyond it nothing more is loaded."""
+CACHE = "/etc/ld.so.cache"
+
+
+class Object:
+    """A file in the simulated process. `caller` is the object that asked for it first."""
+
+    __slots__ = ("caller", "elf", "origin", "path", "why")
+
+    def __init__(self, elf: Elf, path: str, caller: Object | None, why: str) -> None:
+        self.elf = elf
+        self.path = path
+        self.origin = path.rpartition("/")[0] or "/"
+        self.caller = caller
+        self.why = why
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition("/")[2]
+
+
+class Resolution:
+    """What became of one wish. `found` is None where no file could be taken; `problem` then says what ended the search, if not its end."""
+
+    __slots__ = ("already", "asked_by", "found", "looked_in", "problem", "refused", "shadows", "wanted", "why")
+
+    def __init__(self, wanted: str, asked_by: Object | None) -> None:
+        self.wanted = wanted
+        self.asked_by = asked_by
+        self.found: Object | None = None
+        self.why = ""
+        self.already = False
+        """It was in the process already: then nothing was searched."""
+        self.problem = ""
+        self.looked_in: list[str] = []
+        self.refused: list[tuple[str, str]] = []
+        self.shadows: list[tuple[str, str]] = []
+
+
+class Opening:
+    """What became of one dlopen, or of a program's start: the wish itself first, then the needs behind it in the order of the loader."""
+
+    __slots__ = ("resolutions",)
+
+    def __init__(self) -> None:
+        self.resolutions: list[Resolution] = []
+
+    @property
+    def missing(self) -> list[Resolution]:
+        """What was not found; the opening fails then, and takes nothing in."""
+        return [one for one in self.resolutions if one.found is None]
+
+
+class Setting:
+    """What a process is started with, beside the program itself; lists as the environment variables spell them."""
+
+    __slots__ = ("cache", "defaults", "library_path", "platform", "preload")
+
+    def __init__(
+        self, defaults: Iterable[str], cache: Cache | None = None, library_path: str = "", preload: str = "", platform: str = ""
+    ) -> None:
+        self.defaults = tuple(defaults)
+        """The loader's own folders, in order; $LIB is the first of them."""
+        self.cache = cache or Cache()
+        self.library_path = library_path
+        self.preload = preload
+        self.platform = platform
+        """What $PLATFORM stands for; empty is the machine of the program."""
+
+
+class Loader:
+    """One simulated process."""
+
+    def __init__(self, files: Files, setting: Setting) -> None:
+        self._files = files
+        self._setting = setting
+        self.objects: list[Object] = []
+        self._by_identity: dict[tuple[int, int], Object] = {}
+        self._by_name: dict[str, Object] = {}
+        self._tokens = Tokens("", "")
+        self.main: Object | None = None
+
+    def start(self, program: str, *, follow: Iterable[str] | None = None) -> Opening:
+        """Start `program`: it, LD_PRELOAD, and what both need. `follow` as in `open`. Raises Refused where it cannot be started."""
+        elf = self._files.elf(program)
+        if elf is None:
+            raise Refused("there is no such file", fatal=True)
+        lib = next(iter(self._setting.defaults), "").strip("/")
+        self._tokens = Tokens(lib, self._setting.platform or elf.machine)
+        self.main = self._take(elf, program, None, "the program")
+        opening = Opening()
+        roots = [self.main]
+        for wanted in self._setting.preload.replace(":", " ").split():
+            one = self._resolve(wanted, self.main, shadows=False)
+            opening.resolutions.append(one)
+            if one.found is not None and not one.already:
+                one.found.why = one.why = "LD_PRELOAD"
+                roots.append(one.found)
+        self._needs(roots, opening, None if follow is None else frozenset(follow), shadows=False)
+        return opening
+
+    def open(self, wanted: str, caller: Object, *, skip: Iterable[str] = (), shadows: bool = False) -> Opening:
+        """dlopen(`wanted`) by code in `caller`, with everything that it needs; `skip` names needs that are not followed.
+
+        With `shadows`, the search goes on behind the winner. Where something is missing the process stays as it was.
+        """
+        before = len(self.objects)
+        names = dict(self._by_name)
+        opening = Opening()
+        one = self._resolve(wanted, caller, shadows=shadows)
+        opening.resolutions.append(one)
+        if one.found is not None and not one.already:
+            self._needs([one.found], opening, None, shadows=shadows, skip=frozenset(skip))
+        if opening.missing:
+            for lost in self.objects[before:]:
+                self._by_identity.pop(lost.elf.identity, None)
+            del self.objects[before:]
+            self._by_name = names
+        return opening
+
+    def _needs(
+        self, roots: list[Object], opening: Opening, follow: frozenset[str] | None, *, shadows: bool, skip: frozenset[str] = frozenset()
+    ) -> None:
+        """Breadth first, as the loader does it: what is nearer to the root is there before what is further away."""
+        waiting = list(roots)
+        for one in waiting:
+            for wanted in one.elf.needed:
+                if wanted in skip or (follow is not None and wanted not in follow):
+                    continue
+                resolution = self._resolve(wanted, one, shadows=shadows)
+                opening.resolutions.append(resolution)
+                if resolution.found is not None and not resolution.already:
+                    waiting.append(resolution.found)
+            if len(self.objects) >= MOST_OBJECTS:
+                return
+
+    def loaded(self, name: str) -> Object | None:
+        """The object that answers to `name`: its soname, or a name by which it was found before."""
+        return self._by_name.get(name)
+
+    def _resolve(self, wanted: str, caller: Object, *, shadows: bool) -> Resolution:
+        result = Resolution(wanted, caller)
+        there = self.loaded(wanted)
+        if there is not None:
+            result.found, result.already = there, True
+            asker = there.caller.name if there.caller else "the program"
+            result.why = f"already loaded: {there.why}" if there.caller in {None, self.main} else f"already loaded by {asker}: {there.why}"
+            return result
+        try:
+            self._search(result, wanted, caller, shadows=shadows)
+        except Refused as refused:
+            result.problem = refused.reason
+        if result.found is not None:
+            self._by_name.setdefault(wanted, result.found)
+        return result
+
+    def _search(self, result: Resolution, wanted: str, caller: Object, *, shadows: bool) -> None:
+        if "/" in wanted:
+            path = self._tokens.expand(wanted, caller.origin)
+            result.looked_in.append(path.rpartition("/")[0])
+            self._try(result, path, caller, "its path")
+            return
+        seen: set[str] = set()
+        for why, folders in self._lists(caller):
+            try:
+                for folder in folders:
+                    if folder in seen and result.found is not None:
+                        continue
+                    seen.add(folder)
+                    self._visit(result, f"{folder}/{wanted}", folder, caller, why)
+                    if result.found is not None and not shadows:
+                        return
+            except Refused as refused:
+                if refused.fatal:
+                    raise
+            if why == _LAST_LIST and not caller.elf.no_defaults:
+                self._ask_cache(result, wanted, caller)
+                if result.found is not None and not shadows:
+                    return
+
+    def _ask_cache(self, result: Resolution, wanted: str, caller: Object) -> None:
+        if result.found is None:
+            result.looked_in.append(CACHE)
+        path = self._setting.cache.get(wanted)
+        if path is not None:
+            try:
+                self._try(result, path, caller, CACHE)
+            except Refused as refused:
+                if refused.fatal:
+                    raise
+
+    def _visit(self, result: Resolution, path: str, folder: str, caller: Object, why: str) -> None:
+        if result.found is None:
+            result.looked_in.append(folder)
+            self._try(result, path, caller, why)
+            return
+        if path == result.found.path:
+            return
+        try:
+            elf = self._files.elf(path)
+        except Refused:
+            return
+        if elf is not None and self._fits(elf) and elf.identity != result.found.elf.identity:
+            result.shadows.append((path, why))
+
+    def _try(self, result: Resolution, path: str, caller: Object, why: str) -> None:
+        """Take `path` if it can be taken, note it under what was refused if it cannot."""
+        if result.found is not None:
+            return self._visit(result, path, "", caller, why)
+        try:
+            elf = self._files.elf(path)
+        except Refused as refused:
+            result.refused.append((path, refused.reason))
+            if refused.fatal or refused.ends_list:
+                raise
+            return None
+        if elf is None:
+            return None
+        if not self._fits(elf):
+            result.refused.append((path, f"{elf.bits}-bit {elf.machine}"))
+            return None
+        result.why = why
+        there = self._by_identity.get(elf.identity)
+        if there is not None:  # another name of a file that is in the process
+            result.found, result.already = there, True
+        else:
+            result.found = self._take(elf, path, caller, why)
+        return None
+
+    def _take(self, elf: Elf, path: str, caller: Object | None, why: str) -> Object:
+        one = Object(elf, path, caller, why)
+        self.objects.append(one)
+        self._by_identity[elf.identity] = one
+        self._by_name.setdefault(path, one)
+        if elf.soname:
+            self._by_name.setdefault(elf.soname, one)
+        return one
+
+    def _fits(self, elf: Elf) -> bool:
+        main = self.main
+        return main is None or (elf.bits == main.elf.bits and elf.machine == main.elf.machine and elf.little == main.elf.little)
+
+    def _lists(self, caller: Object) -> Iterator[tuple[str, Iterable[str]]]:
+        """The lists of folders in the loader's order, each with what it is called; the cache comes behind _LAST_LIST."""
+        if caller.elf.runpath is None:
+            one: Object | None = caller
+            chain = []
+            while one is not None and one not in chain:
+                chain.append(one)
+                one = one.caller
+            if self.main is not None and self.main not in chain:
+                chain.append(self.main)
+            for one in chain:
+                if one.elf.rpath:
+                    yield f"DT_RPATH of {one.name}", self._folders(one.elf.rpath, one)
+        if self._setting.library_path and self.main is not None:
+            yield "LD_LIBRARY_PATH", self._folders(self._setting.library_path, self.main)
+        if caller.elf.runpath:
+            yield f"DT_RUNPATH of {caller.name}", self._folders(caller.elf.runpath, caller)
+        yield _LAST_LIST, ()
+        if not caller.elf.no_defaults:
+            yield "a default folder", self._folders(":".join(self._setting.defaults), caller)
+
+    def _folders(self, text: str, owner: Object) -> Folders:
+        return Folders(self._files, self._tokens, split(text), owner.origin)
+
+
+_LAST_LIST = "the lists of the process"

@@ -1,0 +1,121 @@
+"""The dynamic symbols of an ELF file: which it needs of others, which of some names it defines, and what its names mention."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from struct import Struct
+
+from gpudoctor.elf.file import Elf
+
+MOST_SYMBOLS = 200_000
+"""Of one file that needs some; torch's largest library defines more, and is only asked for single names."""
+MOST_CHAIN = 4096
+"""Symbols of one bucket, of which a linker makes a handful."""
+_PIECE = 1 << 20
+_ENTRY = Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
+_HEADER = Struct("<IIII")
+_WEAK = 2
+
+
+class _Open:
+    """A file that is read in places."""
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def at(self, offset: int, size: int) -> bytes:
+        return os.pread(self._descriptor, size, offset) if offset >= 0 and size > 0 else b""
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def undefined(path: str, elf: Elf) -> list[str]:
+    """The names that the file at `path`, whose facts are `elf`, needs of others; not those that it can do without. Raises OSError."""
+    if elf.bits != 64 or not elf.little or elf.symbols <= 0:
+        return []
+    file = _Open(path)
+    try:
+        # the names lie behind the table, in all that linkers write
+        size = min(max(elf.strings[0] - elf.symbols, 0), MOST_SYMBOLS * _ENTRY.size) // _ENTRY.size * _ENTRY.size
+        table = file.at(elf.symbols, size)
+        names = file.at(elf.strings[0], min(elf.strings[1], 64 * _PIECE))
+    finally:
+        file.close()
+    found = []
+    for name, info, _, section, _, _ in _ENTRY.iter_unpack(table[: len(table) // _ENTRY.size * _ENTRY.size]):
+        if section == 0 and name and info >> 4 != _WEAK:
+            end = names.find(b"\0", name)
+            if end > name:
+                found.append(os.fsdecode(names[name:end]))
+    return found
+
+
+def defined(path: str, elf: Elf, wanted: Iterable[str]) -> set[str]:
+    """Those of `wanted` that the file defines, by its GNU hash table, which the loader uses too. Raises OSError."""
+    if elf.bits != 64 or not elf.little or elf.gnu_hash <= 0:
+        return set()
+    file = _Open(path)
+    try:
+        return {name for name in wanted if _defines(file, elf, os.fsencode(name))}
+    finally:
+        file.close()
+
+
+def _defines(file: _Open, elf: Elf, name: bytes) -> bool:
+    for index in _candidates(file, elf.gnu_hash, _hash(name)):
+        row = file.at(elf.symbols + index * _ENTRY.size, _ENTRY.size)
+        if len(row) == _ENTRY.size:
+            place, _, _, section, _, _ = _ENTRY.unpack(row)
+            if section and file.at(elf.strings[0] + place, len(name) + 1) == name + b"\0":
+                return True
+    return False
+
+
+def _hash(name: bytes) -> int:
+    value = 5381
+    for letter in name:
+        value = (value * 33 + letter) & 0xFFFFFFFF
+    return value
+
+
+def _candidates(file: _Open, place: int, hashed: int) -> Iterator[int]:
+    """The numbers of the symbols with that hash: header, filter, buckets and chains lie one behind the other."""
+    head = file.at(place, _HEADER.size)
+    buckets, first, words, shift = _HEADER.unpack(head) if len(head) == _HEADER.size else (0, 0, 0, 0)
+    if not buckets or not words:
+        return
+    bloom = place + _HEADER.size
+    word = int.from_bytes(file.at(bloom + 8 * (hashed // 64 % words), 8), "little")
+    if not (word >> hashed % 64 & 1 and word >> (hashed >> shift) % 64 & 1):
+        return
+    table = bloom + 8 * words
+    index = int.from_bytes(file.at(table + 4 * (hashed % buckets), 4), "little")
+    for number in range(index, index + MOST_CHAIN) if index >= first else ():
+        there = int.from_bytes(file.at(table + 4 * (buckets + number - first), 4), "little")
+        if (there ^ hashed) >> 1 == 0:
+            yield number
+        if there & 1:
+            return
+
+
+def mentions(path: str, elf: Elf, name: bytes) -> bool:
+    """Whether `name` is part of a symbol's name in the file at `path`, whose facts are `elf`; False where it cannot be read."""
+    place, left = elf.strings
+    try:
+        file = _Open(path)
+    except (OSError, ValueError):
+        return False
+    try:
+        before = b""
+        while left > 0 and (piece := file.at(place, min(left, _PIECE))):
+            if name in before + piece:
+                return True
+            before = piece[-len(name) :]
+            place, left = place + len(piece), left - len(piece)
+    except OSError:
+        return False
+    finally:
+        file.close()
+    return False

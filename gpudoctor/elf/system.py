@@ -1,0 +1,142 @@
+"""What the simulated loader needs to see of the file system, and what the real loader of a machine was built with."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from typing import Protocol
+
+from gpudoctor.elf import file
+from gpudoctor.elf.cache import LIMIT, Cache
+
+_LOADER_BYTES = 2 << 20
+"""An ld.so has a quarter of that."""
+
+
+class Refused(Exception):  # noqa: N818 -- an answer
+    """The loader cannot take a file. `fatal`: it then gives up the whole search; `ends_list`: the folders told of in the same place."""
+
+    def __init__(self, reason: str, *, fatal: bool = False, ends_list: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fatal = fatal
+        self.ends_list = ends_list
+
+
+class Files(Protocol):
+    """The file system as the loader sees it."""
+
+    def elf(self, path: str) -> file.Elf | None:
+        """The library at `path`; None where nothing is. Raises Refused."""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether `path` is a folder, links followed."""
+
+
+class System:
+    """The file system below a root; everything is looked at once."""
+
+    def __init__(self, root: str = "/", live: Iterable[str] = ()) -> None:
+        """`live` are folders that are not looked for below `root`: an environment that is examined beside another machine's tree."""
+        self._root = root.rstrip("/")
+        self._live = tuple(f"{folder.rstrip('/')}/" for folder in live) if self._root else ()
+        self._known: dict[str, file.Elf | Refused | None] = {}
+        self._folders: dict[str, bool] = {}
+        self._real: dict[str, str] = {}
+
+    def place(self, path: str) -> str:
+        """Where `path` lies for us."""
+        return path if self._live and path.startswith(self._live) else self._root + path
+
+    def real(self, path: str) -> str:
+        """`path` with its links resolved, as those inside would call it."""
+        if path not in self._real:
+            self._real[path] = self._resolve(path)
+        return self._real[path]
+
+    def _resolve(self, path: str) -> str:
+        place = self.place(path)
+        found = os.path.realpath(place)
+        if place == path:
+            return found
+        top = os.path.realpath(self._root)
+        return found[len(top) :] if found.startswith(f"{top}/") else path
+
+    def elf(self, path: str) -> file.Elf | None:
+        """As in Files."""
+        if path not in self._known:
+            self._known[path] = self._look(path)
+        known = self._known[path]
+        if isinstance(known, Refused):
+            raise known
+        return known
+
+    def _look(self, path: str) -> file.Elf | Refused | None:
+        try:
+            found = file.read(self.place(path), code=True)
+        except file.NotElf as reason:
+            return Refused(reason.reason, fatal=reason.fatal)
+        except OSError as error:
+            if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+                return None
+            return Refused(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
+        except ValueError:  # a zero byte in the name
+            return None
+        found.path = path
+        return found
+
+    def is_folder(self, path: str) -> bool:
+        """As in Files."""
+        if path not in self._folders:
+            try:
+                self._folders[path] = os.path.isdir(self.place(path))
+            except ValueError:
+                self._folders[path] = False
+        return self._folders[path]
+
+    def cache(self, machine: str, bits: int) -> Cache:
+        """/etc/ld.so.cache; an empty one where it cannot be read."""
+        try:
+            descriptor = os.open(self.place("/etc/ld.so.cache"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            none = Cache()
+            none.problem = error.strerror or str(error)
+            return none
+        try:
+            return Cache(os.read(descriptor, LIMIT), machine, bits)
+        finally:
+            os.close(descriptor)
+
+    def defaults(self, interpreter: str, machine: str, bits: int) -> tuple[str, ...]:
+        """The folders built into the loader at `interpreter`: it holds them as text, "/lib64/", a zero byte, "/usr/lib64/", and so on."""
+        built_in = _built_in(self._start(interpreter)) if interpreter else ()
+        if built_in:
+            return built_in
+        wide = ("/lib64", "/usr/lib64") if bits == 64 else ()
+        return (f"/lib/{machine}-linux-gnu", f"/usr/lib/{machine}-linux-gnu", *wide, "/lib", "/usr/lib")
+
+    def _start(self, path: str) -> bytes:
+        try:
+            descriptor = os.open(self.place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return b""
+        try:
+            return os.read(descriptor, _LOADER_BYTES)
+        except OSError:
+            return b""
+        finally:
+            os.close(descriptor)
+
+
+def _built_in(data: bytes) -> tuple[str, ...]:
+    place = data.find(b"/\0/usr/lib")
+    if place < 0:
+        return ()
+    start = data.rfind(b"\0", 0, place) + 1
+    found = []
+    for part in data[start : start + 1024].split(b"\0"):
+        if not (part.startswith(b"/") and part.endswith(b"/")):
+            break
+        found.append(os.fsdecode(part[:-1]))
+    return tuple(found)
