@@ -5,22 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+import msgspec
+
 from gpudoctor.probe import files
 from gpudoctor.probe.constants import Constants
 from gpudoctor.probe.packages import parse
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Missing, readable
-
-TENSORFLOW = frozenset((
-    "tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-rocm", "tensorflow-macos",
-    "tensorflow-intel", "tensorflow-directml", "tensorflow-base", "intel-tensorflow", "intel-tensorflow-avx512", "nvidia-tensorflow",
-    "tf-nightly", "tf-nightly-gpu", "tf-nightly-cpu", "tf-nightly-rocm", "tf-nightly-cpu-aws",
-))  # fmt: skip
-"""The distributions that are TensorFlow itself, by normalised name."""
-
-
-def family(name: str) -> str | None:
-    """The framework that a distribution of this normalised name is, or None where it is none."""
-    return "tensorflow" if name in TENSORFLOW else name if name in {"torch", "jax"} else None
+from gpudoctor.snapshot.distributions import family
 
 
 def has_framework(path: Iterable[str]) -> bool:
@@ -43,8 +34,16 @@ def frameworks(path: Iterable[str], distributions: Iterable[Distribution]) -> tu
         folder = _importable(folders, name)
         distribution = _distribution(name, folder, installed)
         if folder is not None or distribution is not None:
-            found.append(describe(_Installed(name, folder, distribution, installed)))
+            whole = describe(_Installed(name, folder, distribution, installed))
+            found.append(msgspec.structs.replace(whole, shadow=_shadow(folders, name, folder)))
     return tuple(found)
+
+
+def _shadow(folders: list[str], name: str, package: str | None) -> str | Missing:
+    """The module file that an import meets before the package."""
+    earlier = folders[: folders.index(package)] if package in folders else folders
+    place = next((folder for folder in earlier if os.path.isfile(f"{folder}/{name}.py")), None)
+    return f"{readable(place)}/{name}.py" if place else Missing(Cause.ABSENT, f"no {name}.py comes before the package on sys.path")
 
 
 def _importable(folders: Iterable[str], package: str) -> str | None:

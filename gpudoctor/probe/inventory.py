@@ -14,7 +14,7 @@ from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.redact import Redactor
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
-from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Libcuda, Missing, Python, Snapshot, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Distribution, Framework, Libcuda, Missing, Python, Snapshot, readable
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
 ISOLATED = ("-I", "-S")
@@ -29,6 +29,8 @@ class Patience(msgspec.Struct, frozen=True):
     hardware: float = 240.0
     """In all: many GPUs without persistence need long, with a sign of life at each call."""
     python: float = 10.0
+    libraries: float = 20.0
+    """For the X-ray, which takes some fifty milliseconds where the file system answers."""
 
 
 class Options(Protocol):
@@ -74,7 +76,7 @@ class Inventory:
     def begin(self) -> None:
         """Start the children. Raises UsageError where --python names nothing that can be started."""
         self._nodes = device_nodes(self._options.root)  # before any driver library can create one
-        paths = _own_path()
+        paths = own_path()
         # our own environment may keep the compiled binding, 300 ms of work; nothing is written into the target's
         keep_clean = ("-B",) if sys.dont_write_bytecode else ()
         self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=("--path", *paths))
@@ -94,7 +96,8 @@ class Inventory:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         argv = (*interpreter, os.path.join(SCRIPTS, script), "--answer-fd", ANSWER, *more)
         patience = self._patience
-        stall, deadline = (patience.python, patience.python) if name == "python" else (patience.hardware_stall, patience.hardware)
+        limit = {"python": patience.python, "libraries": patience.libraries}.get(name)
+        stall, deadline = (limit, limit) if limit else (patience.hardware_stall, patience.hardware)
         spec = Spec(name=name, argv=argv, environment=environment, stall=stall, deadline=deadline)
         self._supervisor.start(spec, lambda _line: self._spoke.add(name))
 
@@ -104,28 +107,46 @@ class Inventory:
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
         from gpudoctor.probe.host import username  # noqa: PLC0415
         from gpudoctor.probe.kernel_side import afterwards  # noqa: PLC0415
+        from gpudoctor.probe.libraries import NOTHING, libraries, subjects  # noqa: PLC0415
         from gpudoctor.probe.packages import packages  # noqa: PLC0415
 
         name = username(self._options.root, self._environ)
         self.redactor = Redactor(self._environ.get("HOME", ""), name if isinstance(name, str) else "", identify=self._options.identify)
-        seen = self._look()
         python, path = answers.python(self._wait("python"), self.target)
-        if isinstance(python, Missing):
-            environment = msgspec.structs.replace(seen, python=python, packages=python, frameworks=python)
-        else:
+        sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
+        xrayed: tuple[Framework, ...] = ()
+        if isinstance(python, Python):
             self.interpreter = self.target.executable
-            installed = packages(path)
+            prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
+            installed = packages(path, prefix)
             found = frameworks(path, installed.distributions)
-            environment = msgspec.structs.replace(seen, python=python, packages=installed, frameworks=found)
+            xrayed = subjects(found)
+            if xrayed:
+                self._start_xray(python.executable, path, xrayed)
+            if not found:
+                python = msgspec.structs.replace(python, elsewhere=_elsewhere(self._environ, path, self._options.root))
+            sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
+        seen = self._look()
         masked, unmasked = self._libcuda(python)
+        if xrayed:
+            sections["libraries"] = libraries(self._wait("libraries"), xrayed)
         whole = msgspec.structs.replace(
-            environment,
+            seen,
+            **sections,
             nvml=answers.nvml(self._wait("nvml")),
             libcuda=masked,
             libcuda_unmasked=unmasked,
             remarks=tuple(self._remarks),
         )
         return self.redactor.struct(afterwards(whole, self._options.root, self._supervisor))
+
+    def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...]) -> None:
+        from gpudoctor.probe.libraries import arguments  # noqa: PLC0415 -- only where there is a framework to look at
+
+        package = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPTS)))
+        keep_clean = ("-B",) if sys.dont_write_bytecode else ()
+        more = arguments(package, executable, path, frameworks, self._options.root)
+        self._start("libraries", (sys.executable, *ISOLATED, *keep_clean), "libraries_probe.py", more=more)
 
     def _look(self) -> Snapshot:
         """What needs no child."""
@@ -179,7 +200,13 @@ class Inventory:
         return self._supervisor.wait([name], until).get(name) or Outcome(name=name, end=End.STOPPED)
 
 
-def _own_path() -> tuple[str, ...]:
+def _elsewhere(environ: Mapping[str, str], path: tuple[str, ...], root: str) -> tuple[Distribution, ...]:
+    from gpudoctor.probe.elsewhere import elsewhere  # noqa: PLC0415 -- only where the environment holds no framework
+
+    return elsewhere(environ, path, root)
+
+
+def own_path() -> tuple[str, ...]:
     """Our own sys.path without the current directory, which `python -m` puts there."""
     try:
         here = os.getcwd()

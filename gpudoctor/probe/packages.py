@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Distribution, Missing, Packages, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, readable
+from gpudoctor.snapshot.distributions import normalise
 
 BEGINNINGS = (
     "tensorflow",
@@ -52,11 +54,10 @@ NAMES = (
     "diffusers",
 )
 SUFFIXES = (".dist-info", ".egg-info")
-
-
-def normalise(name: str) -> str:
-    """The name as PEP 503 compares it: tensorflow_cpu and TensorFlow.CPU are tensorflow-cpu."""
-    return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)
+REQUIRING = ("tensorflow", "tf-", "torch", "jax", "keras", "cupy", "xformers", "vllm", "intel-tensorflow")
+"""How the names of those begin whose requirements are read: frameworks, and what must fit one of them to its release."""
+CONDA_NAMES = ("pytorch", "cudatoolkit", "cudnn", "libtorch", "nccl")
+"""Of conda's packages, besides those that are called as on the index."""
 
 
 def relevant(name: str) -> bool:
@@ -77,8 +78,11 @@ def parse(folder: str) -> tuple[str, str] | None:
     return (normalise(name), version) if name and version else None
 
 
-def packages(path: Iterable[str]) -> Packages:
-    """The relevant distributions in the folders of `path`, a sys.path; one that cannot be read holds none."""
+def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
+    """The relevant distributions in the folders of `path`, a sys.path; one that cannot be read holds none.
+
+    `conda_prefix` is the environment's folder where conda made it: then who installed what is looked for too.
+    """
     found, seen = [], set()
     for folder in path:
         if not os.path.isabs(folder) or folder in seen:
@@ -88,5 +92,52 @@ def packages(path: Iterable[str]) -> Packages:
         for entry in () if isinstance(entries, Missing) else entries:
             named = parse(entry)
             if named and relevant(named[0]):
-                found.append(Distribution(name=readable(named[0]), version=readable(named[1]), where=readable(folder)))
-    return Packages(distributions=tuple(found))
+                found.append(_distribution(folder, entry, *named, asks_installer=bool(conda_prefix)))
+    return Packages(distributions=tuple(found), conda=_conda(conda_prefix))
+
+
+def _distribution(folder: str, entry: str, name: str, version: str, *, asks_installer: bool) -> Distribution:
+    metadata = f"{folder}/{entry}"
+    return Distribution(
+        name=readable(name),
+        version=readable(version),
+        where=readable(folder),
+        requires=_requires(f"{metadata}/METADATA") if name.startswith(REQUIRING) else NOT_ASKED,
+        installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
+    )
+
+
+def _requires(path: str) -> tuple[str, ...] | Missing:
+    """The relevant lines of Requires-Dist, which all stand before the first empty line."""
+    text = files.read(path, _HEAD)
+    if isinstance(text, Missing):
+        return text
+    head = text.partition("\n\n")[0]
+    wanted = (line[len(_FIELD) :].strip() for line in head.splitlines() if line.startswith(_FIELD))
+    return tuple(line for line in wanted if relevant(normalise(_NAME_ENDS.split(line, maxsplit=1)[0])))
+
+
+_FIELD = "Requires-Dist:"
+_HEAD = 32 << 10
+"""Bytes; the fields of torch's METADATA, the longest, take 7 KiB."""
+_NAME_ENDS = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def _installer(path: str) -> str | Missing:
+    text = files.read(path)
+    return text.strip() if isinstance(text, str) else text
+
+
+def _conda(prefix: str) -> tuple[str, ...] | Missing:
+    """The relevant packages in conda-meta, which holds one file for each."""
+    if not prefix:
+        return Missing(Cause.ABSENT, "not a conda environment")
+    entries = files.names(f"{prefix}/conda-meta")
+    if isinstance(entries, Missing):
+        return entries
+    stems = (entry.removesuffix(".json") for entry in entries if entry.endswith(".json"))
+    return tuple(readable(stem) for stem in stems if _of_conda(stem.rsplit("-", 2)[0]))
+
+
+def _of_conda(name: str) -> bool:
+    return relevant(normalise(name)) or name.startswith(CONDA_NAMES)

@@ -25,6 +25,16 @@ from gpudoctor.snapshot.driver import (
 )
 from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, KernelModules, ModuleFile, StuckProcess
+from gpudoctor.snapshot.libraries import (
+    Asking,
+    Extension,
+    FrameworkLibraries,
+    GpuCode,
+    Libraries,
+    LibraryFile,
+    LibraryUse,
+    Place,
+)
 from gpudoctor.snapshot.machine import (
     DeviceNodes,
     Host,
@@ -39,7 +49,21 @@ from gpudoctor.snapshot.machine import (
     Variables,
     XidEvent,
 )
-from gpudoctor.snapshot.smoke import Agreement, Kernel, Smoke, SmokeDevice, Stage, StageState, Training
+from gpudoctor.snapshot.smoke import (
+    Agreement,
+    CompiledStep,
+    Copy,
+    Kernel,
+    MemoryRate,
+    Product,
+    Smoke,
+    SmokeDevice,
+    Speed,
+    Stage,
+    StageState,
+    Training,
+)
+from gpudoctor.snapshot.supposed import Supposed
 from gpudoctor.snapshot.surroundings import (
     Allocation,
     CdiSpec,
@@ -61,12 +85,15 @@ __all__ = [
     "Agreement",
     "Allocation",
     "Amd",
+    "Asking",
     "Blocked",
     "Cause",
     "CdiSpec",
+    "CompiledStep",
     "Compiler",
     "Container",
     "ContainerTools",
+    "Copy",
     "CudaCall",
     "CudaContext",
     "CudaDevice",
@@ -76,10 +103,13 @@ __all__ = [
     "Distribution",
     "DkmsModule",
     "DriverFile",
+    "Extension",
     "Fabric",
     "FabricManager",
     "Fact",
     "Framework",
+    "FrameworkLibraries",
+    "GpuCode",
     "GpuPair",
     "GpuProcess",
     "Hang",
@@ -89,10 +119,14 @@ __all__ = [
     "KernelLog",
     "KernelModules",
     "Libcuda",
+    "Libraries",
+    "LibraryFile",
+    "LibraryUse",
     "Licence",
     "Limits",
     "LoaderCache",
     "Major",
+    "MemoryRate",
     "MigInstance",
     "Missing",
     "ModuleFile",
@@ -106,8 +140,10 @@ __all__ = [
     "Packages",
     "Pci",
     "PciDevice",
+    "Place",
     "Platform",
     "ProcGpu",
+    "Product",
     "Python",
     "Real",
     "RemappedRows",
@@ -116,11 +152,13 @@ __all__ = [
     "Smoke",
     "SmokeDevice",
     "Snapshot",
+    "Speed",
     "Sram",
     "Stage",
     "StageState",
     "Status",
     "StuckProcess",
+    "Supposed",
     "Toolkit",
     "Training",
     "Variables",
@@ -133,7 +171,7 @@ __all__ = [
     "real",
 ]
 
-VERSION = "1.0"
+VERSION = "1.1"
 """major.minor of the snapshot's form; a new major is unreadable for this program, a new minor only says more."""
 
 
@@ -174,11 +212,16 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     python: Python | Missing = NOT_ASKED
     packages: Packages | Missing = NOT_ASKED
     frameworks: tuple[Framework, ...] | Missing = NOT_ASKED
+    libraries: Libraries | Missing = NOT_ASKED
     toolkits: tuple[Toolkit, ...] | Missing = NOT_ASKED
     """Empty: we looked, there is none."""
     compilers: tuple[Compiler, ...] | Missing = NOT_ASKED
     """The host compilers that nvcc would call."""
+    system_cudnn: Fact | Missing = NOT_ASKED
+    """The cuDNN that lies on the loader's path outside the environment."""
     smoke: tuple[Smoke, ...] | Missing = NOT_ASKED
+    supposed: tuple[Supposed, ...] | Missing = NOT_ASKED
+    """Of a supposed machine only."""
     remarks: tuple[str, ...] = ()
     """What the reader or the probes noticed about the observation itself, such as a newer minor version."""
 

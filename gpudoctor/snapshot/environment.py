@@ -24,6 +24,8 @@ class Python(Observed, frozen=True):
     """venv, conda or system."""
     path: tuple[str, ...] | Missing = NOT_ASKED
     """sys.path without the script's own folder."""
+    elsewhere: tuple[Distribution, ...] | Missing = NOT_ASKED
+    """The frameworks in other environments that may have been meant; looked for only where this one holds none."""
 
 
 class Distribution(Observed, frozen=True):
@@ -33,13 +35,23 @@ class Distribution(Observed, frozen=True):
     """Normalised as in PEP 503: tensorflow-cpu."""
     version: str
     where: str
-    """The folder that holds it."""
+    """The folder that holds it; for one that is only supposed, who wants it."""
+    extras: tuple[str, ...] = ()
+    """Of one that is only supposed: the extras asked for."""
+    chosen: bool = False
+    """Of one that is only supposed: nobody named its version; it is the newest that the requirements allow, as an installer would choose."""
+    requires: tuple[str, ...] | Missing = NOT_ASKED
+    """What its METADATA requires (Requires-Dist, PEP 508) of distributions that matter to a GPU; read for frameworks and their parts."""
+    installer: str | Missing = NOT_ASKED
+    """conda, pip, uv: from the file INSTALLER; read in conda environments only."""
 
 
 class Packages(Observed, frozen=True):
     """The distributions of the environment that matter to a GPU, in the order of sys.path."""
 
     distributions: tuple[Distribution, ...]
+    conda: tuple[str, ...] | Missing = NOT_ASKED
+    """What conda installed and matters to a GPU: name-version-build, from conda-meta; absent outside a conda environment."""
 
 
 class Framework(Observed, frozen=True):
@@ -50,12 +62,14 @@ class Framework(Observed, frozen=True):
     """
 
     name: str
-    """tensorflow, torch or jax."""
+    """tensorflow, torch or jax; on a machine that is only supposed also cupy, onnxruntime and their like."""
     distribution: str
     """Empty where the package is there without metadata, as builds from source are."""
     version: Fact | Missing = NOT_ASKED
     location: str | Missing = NOT_ASKED
     """The folder of the package."""
+    shadow: str | Missing = NOT_ASKED
+    """A file of the same name (torch.py) earlier on sys.path, which an import takes in its place."""
     cuda_build: bool | Missing = NOT_ASKED
     """What the build says of itself; for jax, whether a CUDA plugin is installed."""
     rocm_build: bool | Missing = NOT_ASKED

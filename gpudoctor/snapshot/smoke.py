@@ -61,7 +61,7 @@ class Agreement(Observed, frozen=True):
 
 
 class Training(Observed, frozen=True):
-    """One training run on one device."""
+    """One network's training on one device."""
 
     device: str
     """Asked for: GPU:0, CPU:0."""
@@ -77,6 +77,75 @@ class Training(Observed, frozen=True):
     samples_per_second: Real
     address: str | Missing = NOT_ASKED
     agreement: Agreement | Missing = NOT_ASKED
+    network: str = "dense"
+    """dense or convolutional."""
+
+
+class Speed(Observed, frozen=True):
+    """How fast a network trains on a GPU and, in the same process, on the CPU, from data that lie there; images a second."""
+
+    device: str
+    network: str
+    batch: int
+    """Images in a step."""
+    samples_per_second: Real
+    cpu_samples_per_second: Real
+    address: str | Missing = NOT_ASKED
+
+
+class Copy(Observed, frozen=True):
+    """A copy between the machine's memory and a device's."""
+
+    device: str
+    direction: str
+    """to the device or from it."""
+    pinned: bool
+    """From or to pages that cannot be moved."""
+    size: int
+    """Bytes."""
+    bytes_per_second: Real
+    address: str | Missing = NOT_ASKED
+
+
+class MemoryRate(Observed, frozen=True):
+    """How fast a device reads and writes its own memory, by doubling an array."""
+
+    device: str
+    size: int
+    """Bytes read and written."""
+    bytes_per_second: Real
+    address: str | Missing = NOT_ASKED
+
+
+class Product(Observed, frozen=True):
+    """A product of two square matrices on a device, by the framework."""
+
+    device: str
+    precision: str
+    """fp32, tf32, bf16 or fp16."""
+    size: int
+    """Rows."""
+    flops: Real
+    """Operations a second: 2 size^3 for one product."""
+    error: Real
+    """The largest |row - exact row| / |exact row| of some rows."""
+    tolerance: float
+    address: str | Missing = NOT_ASKED
+
+
+class CompiledStep(Observed, frozen=True):
+    """A step of the dense network compiled by the framework's compiler, in seconds."""
+
+    device: str
+    compiler: str
+    """XLA or torch.compile."""
+    seconds: Real
+    """Compiling and the first step."""
+    step_seconds: Real
+    loss_difference: Real
+    """From the same step uncompiled."""
+    loss_tolerance: float
+    address: str | Missing = NOT_ASKED
 
 
 class Smoke(Observed, frozen=True):
@@ -87,7 +156,17 @@ class Smoke(Observed, frozen=True):
     stages: tuple[Stage, ...] = ()
     devices: tuple[SmokeDevice, ...] | Missing = NOT_ASKED
     kernels: tuple[Kernel, ...] = ()
+    networks: tuple[str, ...] = ("dense",)
+    """What was to be trained on each device."""
     trainings: tuple[Training, ...] = ()
+    speeds: tuple[Speed, ...] = ()
+    copies: tuple[Copy, ...] = ()
+    """This and what follows is measured at level full only."""
+    memory: tuple[MemoryRate, ...] = ()
+    products: tuple[Product, ...] = ()
+    compiled: tuple[CompiledStep, ...] = ()
+    mapped: tuple[str, ...] | Missing = NOT_ASKED
+    """The files of CUDA's libraries in its process at the end, links resolved, by /proc/self/maps."""
     skipped: tuple[str, ...] = ()
     """Devices that were left alone, each with the reason."""
     output: str | Missing = NOT_ASKED

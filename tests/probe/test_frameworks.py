@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.frameworks import family, frameworks
+from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.packages import packages
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing
+from gpudoctor.snapshot.distributions import family
 from tests.probe.places import Content, plant
 
 BUILD = "tensorflow/python/platform/build_info.py"

@@ -25,7 +25,8 @@ OWN = Options(python=sys.executable)
 TARGETS = {
     "exits": "exit 0",
     "fails": "echo no licence >&2; exit 7",
-    "garbage": 'while [ "$1" != --answer-fd ]; do shift; done; head -c 5000 /dev/urandom >/dev/fd/$2; head -c 5000 /dev/urandom >&2; exit 0',
+    # a line that begins with @ would be a mark of progress
+    "garbage": 'while [ "$1" != --answer-fd ]; do shift; done; head -c 5000 /dev/urandom | LC_ALL=C tr -d @ >/dev/fd/$2; head -c 5000 /dev/urandom >&2',
     "garbage answer": 'while [ "$1" != --answer-fd ]; do shift; done; printf "{}\\n[1]\\n{\\"type\\":\\"python\\",\\"path\\":7}\\nnull\\n\\377\\n" >&$2',
     "sleeps": "exec sleep 100",
     "segfaults": "kill -SEGV $$",

@@ -25,11 +25,16 @@ def framework_python(framework: str) -> Path:
     with locked(f"environment-{framework}") as cache:
         folder = cache / "environments" / f"{framework}-{key}"
         if not folder.exists():
-            if not any(os.environ.get(name, "").lower() not in {"", "0", "false"} for name in ("CI", "GPUDOCTOR_TEST_INDEX")):
-                msg = "needs the package index: set GPUDOCTOR_TEST_INDEX=1 to download"
-                raise SeamUnavailable(msg)
+            may_download()
             _make(folder, wanted)
     return folder / "bin" / "python"
+
+
+def may_download() -> None:
+    """Raises SeamUnavailable where this is not CI and nobody said that the index may be asked."""
+    if not any(os.environ.get(name, "").lower() not in {"", "0", "false"} for name in ("CI", "GPUDOCTOR_TEST_INDEX")):
+        msg = "needs the package index: set GPUDOCTOR_TEST_INDEX=1 to download"
+        raise SeamUnavailable(msg)
 
 
 def _make(folder: Path, wanted: tuple[str, ...]) -> None:

@@ -1,0 +1,61 @@
+"""`gpudoctor xray`: which library would be loaded and why, for the frameworks of an environment or for single files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import msgspec
+
+from gpudoctor.cli import output
+from gpudoctor.cli.deliver import look
+from gpudoctor.errors import UsageError
+from gpudoctor.process import Supervisor
+
+SCHEMA = "gpudoctor.xray/1"
+PATIENCE = 60.0
+"""Seconds for all of it."""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The part of a check's options that the inventory needs."""
+
+    python: str | None
+    root: str = "/"
+    identify: bool = False
+
+
+def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root: str = "/") -> int:
+    """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
+    from gpudoctor.probe.host import username  # noqa: PLC0415 -- loaded when it runs
+    from gpudoctor.probe.redact import Redactor  # noqa: PLC0415 -- likewise
+    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- likewise
+
+    places = tuple(_file(path) for path in files)
+    with Supervisor(deadline=_deadline()) as supervisor:
+        asked = Asked(python, root)
+        seen: Any = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
+    name = username(root, os.environ)
+    seen = Redactor(os.environ.get("HOME", ""), name if isinstance(name, str) else "").struct(seen)
+    if as_json:
+        output.write(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA, **msgspec.to_builtins(seen)}), indent=2) + b"\n")
+        return 0
+    from gpudoctor.report import libraries  # noqa: PLC0415 -- loads rich
+
+    shown = look(no_color=False)
+    text = libraries.files(seen, shown) if places else libraries.environment(seen, shown)
+    output.write(text.encode("ascii" if shown.plain else "utf-8", "backslashreplace"))
+    return 0
+
+
+def _deadline() -> float:
+    import time  # noqa: PLC0415
+
+    return time.monotonic() + PATIENCE
+
+
+def _file(path: str) -> str:
+    place = os.path.abspath(path)
+    if not os.path.isfile(place):
+        raise UsageError(f"{path}: there is no such file; name a shared library or a program.")
+    return place

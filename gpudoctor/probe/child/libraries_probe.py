@@ -1,0 +1,40 @@
+"""The X-ray of the target's libraries. Runs under gpudoctor's own interpreter with -I -S, for its package gpudoctor.elf, and loads none of them.
+
+Arguments: --package FOLDER (that holds gpudoctor), --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, __file__.rpartition("/")[0])
+import gpudoctor_answer as answer
+
+del sys.path[0]
+
+
+def given(option, count=1):
+    """The values of every occurrence of an option."""
+    arguments = sys.argv
+    places = [number for number, word in enumerate(arguments) if word == option]
+    values = [arguments[place + 1 : place + 1 + count] for place in places]
+    return [value[0] for value in values] if count == 1 else values
+
+
+def main():
+    sys.path.insert(0, given("--package")[0])
+    from gpudoctor.probe.xray import examine
+    from gpudoctor.probe.xray.wanted import Wish
+
+    del sys.path[0]
+    asked = examine.Asked(given("--executable")[0], given("--path"), os.environ, (given("--root") or ["/"])[0])
+    asked.frameworks = [Wish(*values) for values in given("--framework", 4)]
+    files = given("--file")
+    for path in files:
+        examine.single(asked, path, answer.say)
+    if not files:
+        examine.environment(asked, answer.say, answer.mark)
+    answer.say({"type": "done"})
+    answer.leave()
+
+
+main()

@@ -1,0 +1,51 @@
+"""The frameworks in other environments of this user, which may be the one that was meant."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.probe.packages import parse
+from gpudoctor.snapshot import Distribution, Missing, readable
+from gpudoctor.snapshot.distributions import family
+
+
+def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tuple[Distribution, ...]:
+    """The frameworks in the active environments, the user's own folder and beside the interpreters on PATH, outside `path`, a sys.path.
+
+    On a machine that is only a tree, PATH and the user's folder are not its own.
+    """
+    seen = {os.path.realpath(folder) for folder in path}
+    found: list[Distribution] = []
+    for folder in _sites(environ, whole=root == "/"):
+        real = os.path.realpath(folder)
+        if real in seen:
+            continue
+        seen.add(real)
+        entries = files.names(folder)
+        named = filter(None, map(parse, () if isinstance(entries, Missing) else entries))
+        found += (Distribution(readable(name), readable(version), readable(folder)) for name, version in named if family(name))
+    return tuple(found)
+
+
+def _sites(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
+    """The folders of packages that could be meant."""
+    for prefix in _prefixes(environ, whole=whole):
+        for folder in ("lib", "local/lib"):
+            entries = files.names(f"{prefix}/{folder}")
+            for entry in () if isinstance(entries, Missing) else entries:
+                if entry.startswith("python"):
+                    yield f"{prefix}/{folder}/{entry}/site-packages"
+                    yield f"{prefix}/{folder}/{entry}/dist-packages"
+
+
+def _prefixes(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
+    yield from filter(os.path.isabs, (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")))
+    if not whole:
+        return
+    if os.path.isabs(home := environ.get("HOME", "")):
+        yield f"{home}/.local"
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        if os.path.isabs(folder) and any(os.path.exists(f"{folder}/{name}") for name in ("python3", "python", "pip")):
+            yield os.path.dirname(folder)

@@ -1,0 +1,67 @@
+"""The X-ray as the parent sees it: what the child is told, and its answer as a section of the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from gpudoctor.probe.answers import gap
+from gpudoctor.process import Outcome
+from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
+
+NOTHING = Missing(Cause.ABSENT, "no framework that was built with CUDA is installed")
+
+
+def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
+    """The frameworks that ask for CUDA's libraries, as far as they say; one that does not say is looked at."""
+    return tuple(one for one in frameworks if isinstance(one.location, str) and one.cuda_build is not False and one.rocm_build is not True)
+
+
+def arguments(package: str, executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str) -> tuple[str, ...]:
+    """For libraries_probe.py; `package` is the folder that holds gpudoctor."""
+    words = ["--package", package, "--executable", executable, "--root", root]
+    for entry in path:
+        words += ["--path", entry]
+    for one in frameworks:
+        built = (one.built_with_cuda, one.built_with_cudnn)
+        words += ["--framework", one.name, str(one.location), *(fact.value if isinstance(fact, Fact) else "" for fact in built)]
+    return tuple(words)
+
+
+def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missing:
+    """What the child said. Where it ended early, the frameworks that it did not come to are there with the reason."""
+    frameworks: list[FrameworkLibraries] = []
+    extensions: list[Extension] = []
+    preloaded: tuple[str, ...] = ()
+    done = False
+    for line in outcome.lines:
+        try:
+            said = msgspec.json.decode(line, type=FrameworkLibraries | Extension | _Preloaded | _Done | Missing)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if isinstance(said, Missing):
+            return said
+        if isinstance(said, FrameworkLibraries):
+            frameworks.append(said)
+        elif isinstance(said, Extension):
+            extensions.append(said)
+        elif isinstance(said, _Preloaded):
+            preloaded = said.preloaded
+        else:
+            done = True
+    if not done or outcome.trouble:
+        rest = gap(outcome, "the X-ray")
+        if not frameworks:
+            return rest
+        known = {one.framework for one in frameworks}
+        frameworks += [FrameworkLibraries(one.name, code=rest, uses=rest) for one in asked if one.name not in known]
+    return Libraries(tuple(frameworks), tuple(extensions), preloaded)
+
+
+class _Preloaded(msgspec.Struct, tag_field="type", tag="libraries"):
+    preloaded: tuple[str, ...] = ()
+
+
+class _Done(msgspec.Struct, tag_field="type", tag="done"):
+    pass

@@ -1,0 +1,93 @@
+"""The libraries of CUDA by name: which component a file is, which wheel brings it, what the releases of CUDA call it."""
+
+from __future__ import annotations
+
+STEMS = {
+    "libcudart": "cudart",
+    "libcublas": "cublas",
+    "libcublasLt": "cublaslt",
+    "libcufft": "cufft",
+    "libcurand": "curand",
+    "libcusolver": "cusolver",
+    "libcusparse": "cusparse",
+    "libcusparseLt": "cusparselt",
+    "libcudnn": "cudnn",
+    "libnccl": "nccl",
+    "libnvrtc": "nvrtc",
+    "libnvJitLink": "nvjitlink",
+    "libcupti": "cupti",
+    "libcufile": "cufile",
+    "libnvshmem_host": "nvshmem",
+    "libnvToolsExt": "nvtx",
+    "libnvinfer": "tensorrt",
+    "libnvjpeg": "nvjpeg",
+    "libcuda": "cuda",
+}
+"""The part of a file name before .so, and the component that it is of."""
+
+WHEELS = {
+    "cudart": "cuda-runtime",
+    "cublas": "cublas",
+    "cublaslt": "cublas",
+    "cufft": "cufft",
+    "curand": "curand",
+    "cusolver": "cusolver",
+    "cusparse": "cusparse",
+    "cusparselt": "cusparselt",
+    "cudnn": "cudnn",
+    "nccl": "nccl",
+    "nvrtc": "cuda-nvrtc",
+    "nvjitlink": "nvjitlink",
+    "cupti": "cuda-cupti",
+    "cufile": "cufile",
+    "nvshmem": "nvshmem",
+    "nvtx": "nvtx",
+    "nvjpeg": "nvjpeg",
+    "ptxas": "cuda-nvcc",
+    "libdevice": "cuda-nvcc",
+}
+"""The wheel of a component: nvidia-WHEEL-cu12, and for CUDA 13 nvidia-WHEEL, but for cuDNN, NCCL and others, which keep nvidia-WHEEL-cu13."""
+
+_SONAMES: tuple[tuple[tuple[int, int], dict[str, str]], ...] = (
+    ((13, 0), {"cudart": "13", "cublas": "13", "cublaslt": "13", "cufft": "12", "curand": "10", "cusolver": "12", "cusparse": "12", "cupti": "13"}),
+    ((12, 0), {"cudart": "12", "cublas": "12", "cublaslt": "12", "cufft": "11", "curand": "10", "cusolver": "11", "cusparse": "12", "cupti": "12"}),
+    ((11, 1), {"cudart": "11.0", "cublas": "11", "cublaslt": "11", "cufft": "10", "curand": "10", "cusolver": "11", "cusparse": "11"}),
+    ((11, 0), {"cudart": "11.0", "cublas": "11", "cublaslt": "11", "cufft": "10", "curand": "10", "cusolver": "10", "cusparse": "11"}),
+    ((10, 1), {"cublas": "10", "cublaslt": "10", "cufft": "10", "curand": "10", "cusolver": "10", "cusparse": "10"}),
+)  # fmt: skip
+"""What follows .so. in the sonames since each release of CUDA; those of 12 and 13 as in NVIDIA's wheels. What is not here, and all of
+CUDA before 10.1, bears the release itself: libcublas.so.10.0."""
+
+
+def component(name: str) -> str | None:
+    """The component of a file name or soname: libcudnn_ops.so.9 is cudnn; None for what is not CUDA's."""
+    stem, found, _ = name.partition(".so")
+    if not found:
+        return None
+    if stem.startswith(("libcudnn_", "libnvrtc-", "libnvinfer_")):
+        stem = "libcudnn" if stem.startswith("libcudnn_") else stem[:8] if stem.startswith("libnvrtc-") else "libnvinfer"
+    return STEMS.get(stem)
+
+
+def soname(component: str, release: str) -> str | None:
+    """What a build with CUDA `release` ("12.5.1", "11.2", "12") calls the library; None where that does not follow."""
+    stem = next((stem for stem, one in STEMS.items() if one == component), None)
+    digits = release.split(".")
+    if stem is None or not digits[0].isdecimal():
+        return None
+    minor = digits[1] if len(digits) > 1 and digits[1].isdecimal() else ""
+    key = (int(digits[0]), int(minor or "99"))
+    for since, names in _SONAMES:
+        if key >= since:
+            suffix = names.get(component)
+            return f"{stem}.so.{suffix}" if suffix else f"{stem}.so.{digits[0]}.{minor}" if minor else None
+    return f"{stem}.so.{digits[0]}.{minor}" if minor else None
+
+
+def cudnn_parts(major: str) -> tuple[str, ...]:
+    """The libraries that libcudnn.so.MAJOR opens when they are needed, those of its kernels first; cuDNN 7 and older is one file."""
+    parts = {
+        "9": ("ops", "cnn", "adv", "graph", "engines_precompiled", "engines_runtime_compiled", "heuristic"),
+        "8": ("ops_infer", "cnn_infer", "adv_infer", "ops_train", "cnn_train", "adv_train"),
+    }
+    return tuple(f"libcudnn_{part}.so.{major}" for part in parts.get(major, ()))

@@ -1,0 +1,205 @@
+"""Where CUDA's libraries lie on disk, whether the loader looks there or not; whose they are, and of which version, without loading any."""
+
+from __future__ import annotations
+
+import os
+
+from gpudoctor.elf.system import System
+from gpudoctor.probe.xray.components import WHEELS, component
+
+TOOLKITS = ("/usr/local", "/opt")
+SYSTEM = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/usr/lib/wsl/lib",
+    "/usr/local/nvidia/lib64",
+)
+MOST_PLACES = 64
+HEADERS = {
+    "cudnn": ("cudnn_version.h", ("CUDNN_MAJOR", "CUDNN_MINOR", "CUDNN_PATCHLEVEL")),
+    "nccl": ("nccl.h", ("NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH")),
+}
+_HEADER_BYTES = 8192
+
+
+class Disk:
+    """The folders below a root that may hold libraries of CUDA; each is listed once."""
+
+    def __init__(self, system: System, path: tuple[str, ...], prefixes: tuple[str, ...]) -> None:
+        """`path` is the target's sys.path, `prefixes` are its own and conda's."""
+        self._place = system.place
+        self.real = system.real
+        self.path = tuple(folder.rstrip("/") for folder in path if folder.startswith("/"))
+        self._prefixes = prefixes
+        self._listed: dict[str, list[str]] = {}
+        self._wheels: dict[str, dict[str, str]] = {}
+        self._folders: list[tuple[str, str]] | None = None
+        self._files: dict[str, list[tuple[str, str]]] | None = None
+
+    def names(self, folder: str) -> list[str]:
+        """What a folder holds, in the file system's own order, as glob would see it; nothing where it cannot be read."""
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = os.listdir(self._place(folder))
+            except (OSError, ValueError):
+                self._listed[folder] = []
+        return self._listed[folder]
+
+    def exists(self, path: str) -> bool:
+        """Whether there is something at `path`."""
+        return os.path.exists(self._place(path))
+
+    def text(self, path: str, limit: int = 1 << 20) -> str:
+        """The beginning of a text file; empty where it cannot be read."""
+        try:
+            descriptor = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except (OSError, ValueError):
+            return ""
+        try:
+            return os.read(descriptor, limit).decode("utf-8", "replace")
+        except OSError:
+            return ""
+        finally:
+            os.close(descriptor)
+
+    def wheels(self, site: str) -> dict[str, str]:
+        """Version by normalised name of the distributions of NVIDIA's in a folder, from the names of their metadata."""
+        if site not in self._wheels:
+            found = {}
+            for entry in self.names(site):
+                if entry.startswith(("nvidia_", "nvidia-")) and entry.endswith(".dist-info"):
+                    name, _, version = entry[: -len(".dist-info")].rpartition("-")
+                    found[name.replace("_", "-").lower()] = version
+            self._wheels[site] = found
+        return self._wheels[site]
+
+    def folders(self) -> list[tuple[str, str]]:
+        """Every folder that may hold them, and whose it is."""
+        if self._folders is None:
+            self._folders = [*self._sites(), *self._conda(), *self._toolkits(), *((folder, "system") for folder in SYSTEM)][:MOST_PLACES]
+        return self._folders
+
+    def _sites(self) -> list[tuple[str, str]]:
+        return [
+            (f"{site}/nvidia/{part}/lib", "wheel")
+            for site in self.path
+            for part in sorted(self.names(f"{site}/nvidia"))
+            if self.names(f"{site}/nvidia/{part}/lib")
+        ]
+
+    def _conda(self) -> list[tuple[str, str]]:
+        return [(f"{prefix}/lib", "conda") for prefix in dict.fromkeys(self._prefixes) if self.exists(f"{prefix}/conda-meta")]
+
+    def _toolkits(self) -> list[tuple[str, str]]:
+        libs = ("lib64", "lib", f"targets/{os.uname().machine}-linux/lib", "extras/CUPTI/lib64")
+        homes = [f"{place}/{name}" for place in TOOLKITS for name in sorted(self.names(place)) if name.startswith("cuda")]
+        return [(f"{home}/{lib}", "toolkit") for home in homes for lib in libs if self.exists(f"{home}/{lib}")]
+
+    def elsewhere(self, wanted: str, besides: str) -> list[tuple[str, str]]:
+        """The files called like `wanted` but for the release at the end, each file once, and whose folder they lie in; not the file `besides`."""
+        if self._files is None:
+            self._files = self._index()
+        seen = {self.real(besides)} if besides else set()
+        found = []
+        for path, kind in self._files.get(wanted.partition(".so")[0], ()):
+            real = self.real(path)
+            if real not in seen:
+                seen.add(real)
+                found.append((path, kind))
+        return sorted(found, key=lambda file: file[0].rpartition("/")[2] != wanted)
+
+    def _index(self) -> dict[str, list[tuple[str, str]]]:
+        index: dict[str, list[tuple[str, str]]] = {}
+        for folder, kind in self.folders():
+            for name in self.names(folder):
+                if name.startswith(("libcu", "libnv", "libnccl")):
+                    stem, dot, suffix = name.partition(".so.")
+                    if dot and suffix and component(name) is not None:
+                        index.setdefault(stem, []).append((f"{folder}/{name}", kind))
+        for files in index.values():
+            files.sort(key=lambda file: (file[0].rpartition("/")[0], len(file[0])))
+        return index
+
+    def owner(self, path: str, component: str) -> str:
+        """The distribution that a file is of, "conda", "toolkit", "driver" or "system"; empty where that cannot be told."""
+        named = self._wheel(path, component)
+        if named:
+            return " or ".join(named)
+        if component == "cuda":
+            return "driver"
+        if any(path.startswith(f"{prefix}/lib/") and self.exists(f"{prefix}/conda-meta") for prefix in self._prefixes):
+            return "conda"
+        if any(path.startswith(f"{place}/cuda") for place in TOOLKITS):
+            return "toolkit"
+        return "system" if path.startswith(("/usr/", "/lib")) else ""
+
+    def _wheel(self, path: str, component: str) -> list[str]:
+        """The installed wheels that bring such a file to such a place: more than one where those of two CUDAs share a folder and do not tell."""
+        plain = os.path.normpath(path)
+        for site in self.path:
+            if plain.startswith(f"{site}/nvidia/"):
+                part = plain[len(site) + 8 :].partition("/")[0]
+                stem = f"nvidia-{WHEELS.get(component, component)}"
+                installed = self.wheels(site)
+                if part.startswith("cu") and part[2:].isdecimal():
+                    return [name for name in (stem, f"{stem}-{part}") if name in installed][:1]
+                named = [name for name in installed if name.startswith(f"{stem}-cu") and name[len(stem) + 3 :].isdecimal()]
+                return named if len(named) < 2 else self._written_by(site, plain, sorted(named))
+        return []
+
+    def _written_by(self, site: str, path: str, named: list[str]) -> list[str]:
+        """Those of the wheels whose RECORD has the file in the size that it has: of two that share a folder, the one installed last."""
+        try:
+            size = os.stat(self._place(path)).st_size
+        except OSError:
+            return named
+        inside = path[len(site) + 1 :]
+        fitting = [name for name in named if self._recorded(site, name, inside) == str(size)]
+        return fitting or named
+
+    def _recorded(self, site: str, name: str, inside: str) -> str:
+        """The size that a wheel's RECORD gives for a file; empty where it does not."""
+        text = self.text(f"{site}/{name.replace('-', '_')}-{self.wheels(site)[name]}.dist-info/RECORD")
+        line = text.partition(f"\n{inside},")[2] or (text[len(inside) + 1 :] if text.startswith(f"{inside},") else "")
+        return line.partition("\n")[0].rpartition(",")[2].strip()
+
+    def version(self, path: str, component: str, soname: str) -> tuple[str, str] | str:
+        """The version and where it is written; else why it cannot be told. A header beside the file beats metadata, which two wheels may share."""
+        if component in HEADERS:
+            header, words = HEADERS[component]
+            base = os.path.normpath(os.path.dirname(path))
+            for folder in (f"{os.path.dirname(base)}/include", "/usr/include", "/usr/include/x86_64-linux-gnu"):
+                if folder.startswith("/usr/include") and not path.startswith(("/usr/lib", "/lib")):
+                    break
+                numbers = defined(self.text(f"{folder}/{header}", _HEADER_BYTES), words)
+                if numbers:
+                    return numbers, f"{folder}/{header}"
+        named = self._wheel(path, component)
+        if len(named) == 1:
+            site = next(site for site in self.path if os.path.normpath(path).startswith(f"{site}/"))
+            return self.wheels(site)[named[0]], f"the metadata of {named[0]}"
+        if named:
+            return f"{' and '.join(named)} put their files into the same folder"
+        real = self.real(path)
+        numbers = real.rpartition("/")[2].partition(".so.")[2]
+        if numbers.count(".") > 0:
+            return numbers, "the file's name"
+        if any(real.startswith(f"{place}/cuda-") for place in TOOLKITS) and component in {"libdevice", "ptxas"}:
+            home = "/".join(
+                real.split("/")[: 1 + real.split("/").index(next(part for part in real.split("/") if part.startswith("cuda-")))]
+            )
+            return home.rpartition("cuda-")[2], f"the name of {home}"
+        return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name says it"
+
+
+def defined(text: str, words: tuple[str, ...]) -> str:
+    """The numbers that a header defines under `words`, joined by dots; empty where one is missing."""
+    found = []
+    for word in words:
+        after = text.partition(f"#define {word} ")[2].split(None, 1)
+        if not after or not after[0].isdecimal():
+            return ""
+        found.append(after[0])
+    return ".".join(found)

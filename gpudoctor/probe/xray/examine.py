@@ -1,0 +1,155 @@
+"""The X-ray of one environment, or of single files, in plain dictionaries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from gpudoctor.elf.loader import Loader, Setting
+from gpudoctor.elf.system import Refused, System
+from gpudoctor.probe.xray import xla
+from gpudoctor.probe.xray.components import component
+from gpudoctor.probe.xray.disk import Disk
+from gpudoctor.probe.xray.extensions import extensions
+from gpudoctor.probe.xray.patient import Around, missing, places
+from gpudoctor.probe.xray.wanted import FRAMEWORKS, Wish
+
+Say = Callable[[dict[str, Any]], None]
+Mark = Callable[[str], None]
+
+
+class Asked:
+    """What is to be looked at: the target's interpreter and sys.path, the environment that it would run in, its frameworks."""
+
+    def __init__(self, executable: str, path: Iterable[str], environ: Mapping[str, str], root: str = "/") -> None:
+        self.executable = executable
+        self.path = tuple(path)
+        self.environ = environ
+        self.root = root
+        self.frameworks: list[Wish] = []
+
+
+def around(asked: Asked) -> Around:
+    """The process that is simulated. Raises Refused where its interpreter cannot be read."""
+    library_path = asked.environ.get("LD_LIBRARY_PATH", "")
+    prefix = os.path.dirname(os.path.dirname(asked.executable))
+    base = os.path.dirname(os.path.dirname(os.path.realpath(asked.executable)))
+    live = [folder for folder in (*asked.path, *library_path.split(":"), prefix, base) if len(folder) > 1 and base != "/usr"]
+    system = System(asked.root, live)
+    program = system.real(asked.executable)
+    elf = system.elf(program)
+    if elf is None:
+        raise Refused(f"{program} is not there")
+    if "musl" in elf.interpreter:
+        raise Refused("its C library is musl, whose loader follows rules of its own")
+    defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
+    setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, asked.environ.get("LD_PRELOAD", ""))
+    prefixes = [folder for folder in (prefix, asked.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
+    return Around(system, Disk(system, asked.path, tuple(prefixes)), setting, program)
+
+
+def environment(asked: Asked, say: Say, mark: Mark) -> None:
+    """Say a line for each framework, then for each extension, then what is preloaded; or why nothing can be told."""
+    mark("reading the interpreter")
+    try:
+        shared = around(asked)
+    except Refused as refused:
+        say(missing("failed", f"the loader could not be simulated for {asked.executable}: {refused.reason}"))
+        return
+    for wish in asked.frameworks:
+        mark(f"looking at {wish.name}")
+        say(_framework(shared, wish, asked.environ))
+    mark("looking at extensions")
+    names = [wish.name for wish in asked.frameworks]
+    cuda = dict(zip(names, [wish.cuda for wish in asked.frameworks], strict=True))
+    homes = dict(zip(names, [wish.home for wish in asked.frameworks], strict=True))
+    for one in extensions(shared, cuda, homes):
+        say(one)
+    say({"type": "libraries", "preloaded": asked.environ.get("LD_PRELOAD", "").replace(":", " ").split()})
+
+
+def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[str, Any]:
+    said: dict[str, Any] = {"type": "framework-libraries", "framework": wish.name}
+    try:
+        patient, own = FRAMEWORKS[wish.name](wish, shared)
+    except Refused as refused:
+        return {**said, "uses": missing("failed", refused.reason)}
+    objects = [found for path in own if (found := _object(shared, path)) is not None]
+    uses = list(patient.uses.values())
+    holding = [one for one in objects if one["code"]["type"] == "gpu-code"]
+    most = max(holding, key=lambda one: _code_size(shared, one["path"]), default=None)
+    if wish.name in {"tensorflow", "jax"} and most is not None:
+        first = xla.jax_first(shared.disk) if wish.name == "jax" else ()
+        uses += xla.uses(shared, most["path"], environ, first)
+    if most is not None:
+        few = most["code"]["few"]
+        kinds = {kind: [name for name in most["code"][kind] if name not in few] for kind in ("sass", "ptx")}
+        said.update(code={"type": "gpu-code", **kinds}, code_where=most["path"])
+    else:
+        said["code"] = (
+            missing("absent", f"no file of {wish.name} holds GPU code") if objects else missing("absent", "none of its files is there")
+        )
+    taken = {one["file"].get("path") for one in uses}
+    also = [one.path for one in patient.loader.objects if component(one.name) is not None and one.path not in taken]
+    return {**said, "objects": objects, "uses": uses, "also_loaded": also}
+
+
+def _code_size(shared: Around, path: str) -> int:
+    elf = shared.system.elf(path)
+    return sum(size for _, _, size in elf.sections) if elf is not None else 0
+
+
+def _object(shared: Around, path: str) -> dict[str, Any] | None:
+    try:
+        elf = shared.system.elf(path)
+    except Refused as refused:
+        return {"type": "library-file", "path": path, "code": missing("failed", refused.reason)}
+    if elf is None:
+        return None
+    if not elf.sections and not any(component(name) for name in elf.needed):
+        return None
+    return {"type": "library-file", "path": path, "real": shared.disk.real(path), "soname": elf.soname, "code": shared.code(path)}
+
+
+def single(asked: Asked, path: str, say: Say) -> None:
+    """Say what one file needs, what it would get, and its GPU code: as if the target's interpreter opened it."""
+    try:
+        shared = around(asked)
+        elf = shared.system.elf(path)
+    except Refused as refused:
+        say({"type": "file", "path": path, "problem": refused.reason})
+        return
+    if elf is None:
+        say({"type": "file", "path": path, "problem": "there is no such file"})
+        return
+    loader = Loader(shared.system, shared.setting)
+    if elf.bits != 64 or elf.machine != os.uname().machine:
+        found = []
+    else:
+        loader.start(shared.program)
+        assert loader.main is not None  # noqa: S101 -- start() ended well
+        found = loader.open(path, loader.main, shadows=True).resolutions[1:]
+    needs: dict[str, dict[str, Any]] = {}
+    for one in found:
+        needs.setdefault(one.wanted, _need(shared, one, direct=one.wanted in elf.needed))
+    say({
+        "type": "file", "path": path, "machine": f"{elf.bits}-bit {elf.machine}", "soname": elf.soname, "rpath": elf.rpath,
+        "runpath": elf.runpath or "", "needed": list(elf.needed), "code": shared.code(path), "needs": list(needs.values()),
+    })  # fmt: skip
+
+
+def _need(shared: Around, one: Any, *, direct: bool) -> dict[str, Any]:
+    part = component(one.wanted) or ""
+    taken = one.found.path if one.found else ""
+    return {
+        "wanted": one.wanted,
+        "asked_by": one.asked_by.path,
+        "direct": direct,
+        "path": taken,
+        "why": one.why,
+        "problem": one.problem,
+        "looked_in": [] if one.found else one.looked_in,
+        "shadows": places(one.shadows),
+        "elsewhere": places(shared.disk.elsewhere(one.wanted, taken)) if part else [],
+    }

@@ -1,0 +1,159 @@
+"""One simulated process of the target's interpreter, and what is noted of the libraries that it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpudoctor.elf import fatbin, file
+from gpudoctor.elf.loader import Loader, Object, Opening, Resolution, Setting
+from gpudoctor.elf.system import Refused, System
+from gpudoctor.probe.xray.components import component
+from gpudoctor.probe.xray.disk import Disk
+
+BASE = frozenset((
+    "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",
+    "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
+))  # fmt: skip
+"""Every process has these, and none of them is CUDA's: their needs are not followed."""
+MOST_ELSEWHERE = 12
+
+
+def missing(cause: str, reason: str) -> dict[str, str]:
+    """A Missing of the snapshot."""
+    return {"type": "missing", "cause": cause, "reason": reason}
+
+
+class Around:
+    """What all frameworks of the environment share."""
+
+    def __init__(self, system: System, disk: Disk, setting: Setting, program: str) -> None:
+        self.system = system
+        self.disk = disk
+        self.setting = setting
+        self.program = program
+        self._codes: dict[str, dict[str, Any]] = {}
+
+    def code(self, path: str) -> dict[str, Any]:
+        """The GpuCode of a file, or why it is missing."""
+        if path not in self._codes:
+            self._codes[path] = self._read_code(path)
+        return self._codes[path]
+
+    def _read_code(self, path: str) -> dict[str, Any]:
+        try:
+            elf = self.system.elf(path)
+            if elf is None:
+                return missing("absent", f"{path} is not there")
+            if not elf.sections:
+                return missing("absent", f"{path} holds no section of GPU code")
+            found = fatbin.read(self.system.place(path), elf.sections)
+        except Refused as refused:
+            return missing("failed", f"{path}: {refused.reason}")
+        except (OSError, file.NotElf) as error:
+            return missing("failed", f"{path}: {error}")
+        if found.damage:
+            return missing("failed", f"{path}: {found.damage}")
+        return {"type": "gpu-code", "sass": found.sass, "ptx": found.ptx, "few": found.few}
+
+    def described(self, path: str, soname: str, part: str, *, code: bool = False) -> dict[str, Any]:
+        """The LibraryFile of a component."""
+        version = self.disk.version(path, part, soname)
+        owner = self.disk.owner(path, part)
+        said: dict[str, Any] = {"type": "library-file", "path": path, "real": self.disk.real(path)}
+        if soname:
+            said["soname"] = soname
+        if isinstance(version, tuple):
+            said["version"] = {"type": "fact", "value": version[0], "where": version[1]}
+        else:
+            said["version"] = missing("failed" if " and " in version else "absent", version)
+        said["owner"] = owner or missing("absent", f"{path} lies in no place that says whose it is")
+        if code:
+            said["code"] = self.code(path)
+        return said
+
+
+class Patient:
+    """A process that imports one framework, as far as the loader is concerned."""
+
+    def __init__(self, around: Around, home: str) -> None:
+        """`home` is the folder of the framework's package. Raises Refused where the interpreter cannot be read."""
+        self.around = around
+        self.loader = Loader(around.system, around.setting)
+        self._home = home
+        self.uses: dict[str, dict[str, Any]] = {}
+        self._own: dict[str, bool] = {}
+        self.loader.start(around.program)
+
+    @property
+    def main(self) -> Object:
+        """The interpreter."""
+        assert self.loader.main is not None  # noqa: S101 -- start() ended well
+        return self.loader.main
+
+    def load(self, path: str, *, why: str = "", note: bool = True) -> Opening:
+        """Open a file of the framework, or one that it names, by its path; `why` is who asks."""
+        opening = self.loader.open(path, self.main, skip=BASE)
+        first = opening.resolutions[0]
+        if why and first.found is not None and not first.already:
+            first.found.why = why
+        if note:
+            for one in opening.resolutions[1:]:
+                self.note(one, asking="linked", vital=True)
+        return opening
+
+    def forget(self) -> None:
+        """Begin the notes again."""
+        self.uses.clear()
+        self._own.clear()
+
+    def open(self, wanted: str, caller: Object, *, vital: bool) -> Opening:
+        """As dlopen does by name."""
+        opening = self.loader.open(wanted, caller, skip=BASE, shadows=True)
+        self.note(opening.resolutions[0], asking="opened", vital=vital)
+        for one in opening.resolutions[1:]:
+            self.note(one, asking="linked", vital=vital)
+        return opening
+
+    def note(self, one: Resolution, *, asking: str, vital: bool) -> None:
+        """Keep what became of a wish, if it is one for a library of CUDA's; a wish of the framework's own files outranks others'."""
+        part = component(one.wanted)
+        if part is None or "/" in one.wanted:
+            return
+        own = one.asked_by is not None and one.asked_by.path.startswith(f"{self._home}/")
+        if one.wanted in self.uses and (self._own[one.wanted] or not own):
+            return
+        self._own[one.wanted] = own
+        self.uses[one.wanted] = self._use(one, part, asking, vital=vital)
+
+    def _use(self, one: Resolution, part: str, asking: str, *, vital: bool) -> dict[str, Any]:
+        said: dict[str, Any] = {
+            "type": "library-use",
+            "component": part,
+            "wanted": one.wanted,
+            "asked_by": one.asked_by.path if one.asked_by else self.around.program,
+            "asking": asking,
+            "vital": vital,
+        }
+        if one.found is not None:
+            said["file"] = self.around.described(one.found.path, one.found.elf.soname, part, code=one.wanted.startswith(_WITH_CODE))
+            said["why"] = one.why
+        else:
+            said["file"] = missing("absent", one.problem or f"{one.wanted} is in none of the places looked at")
+            said["looked_in"] = one.looked_in
+        said["shadows"] = places(one.shadows)
+        said["refused"] = places(one.refused)
+        taken = one.found.path if one.found else ""
+        noted = {path for path, _ in one.shadows}
+        others = [place for place in self.around.disk.elsewhere(one.wanted, taken) if place[0] not in noted]
+        said["elsewhere"] = places(others[:MOST_ELSEWHERE])
+        return said
+
+
+_WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")
+"""What of cuDNN decides which GPUs it serves: its precompiled engines hold code that the rest of it no longer calls."""
+
+
+def places(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """As Place structs."""
+    return [{"type": "place", "path": path, "why": why} for path, why in found]

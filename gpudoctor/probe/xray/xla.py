@@ -1,0 +1,118 @@
+"""What XLA looks for to compile: libdevice.10.bc and ptxas, in its own order of places (tsl's cuda_root_path.cc, XLA's subprocess_compilation.cc)."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from gpudoctor.probe.xray.disk import TOOLKITS, Disk
+from gpudoctor.probe.xray.patient import Around, missing, places
+
+FLAG = "--xla_gpu_cuda_data_dir="
+LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
+_RELEASE = b"Cuda compilation tools, release "
+
+
+def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Both, as XLA in `library` would find them; `first` are folders that the framework itself prefers."""
+    told = next((word[len(FLAG) :].strip("'\"") for word in environ.get("XLA_FLAGS", "").split() if word.startswith(FLAG)), "")
+    preferred = [(told, f"{FLAG[:-1]} in XLA_FLAGS")] if told else [(root, "the framework names its folder") for root in first]
+    roots = [(root, "a folder in XLA's own list") for root in _roots(os.path.normpath(os.path.dirname(library)))]
+    search = [(folder.rstrip("/"), "PATH") for folder in environ.get("PATH", os.defpath).split(":")]
+    data = [(f"{root}/{LIBDEVICE}", why) for root, why in (*preferred, *roots)]
+    programs = [(f"{root}/bin/ptxas", why) for root, why in preferred]
+    programs += [(f"{folder}/ptxas", why) for folder, why in search]
+    programs += [(f"{root}/bin/ptxas", why) for root, why in roots]
+    return [
+        _use(around, ("libdevice", "libdevice.10.bc", "read"), library, data),
+        _use(around, ("ptxas", "ptxas", "started"), library, programs),
+    ]
+
+
+def jax_first(disk: Disk) -> tuple[str, ...]:
+    """The folder of NVIDIA's compiler wheel, which jax itself names (jax/_src/lib/__init__.py, _cuda_path)."""
+    candidates = [f"{site}/{part}" for site in disk.path for part in ("jaxlib/cuda", "nvidia/cu13", "nvidia/cuda_nvcc")]
+    return tuple(root for root in candidates if disk.exists(f"{root}/nvvm") or disk.exists(f"{root}/bin/ptxas"))[:1]
+
+
+def _roots(folder: str) -> tuple[str, ...]:
+    """CandidateCudaRoots of a library in `folder`; the toolkit that the build machine had is not known."""
+    beside = ("../nvidia/cuda_nvcc", "../../nvidia/cuda_nvcc", "cuda", "../../../..", "../../../../..")
+    return ("/usr/local/cuda", "/opt/cuda", *(os.path.normpath(f"{folder}/{one}") for one in beside))
+
+
+def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: list[tuple[str, str]]) -> dict[str, Any]:
+    disk = around.disk
+    part, wanted, asking = kind
+    whys = {path: why for path, why in reversed(candidates) if path.startswith("/")}
+    order = [path for path, _ in candidates if path in whys]
+    there = [path for path in dict.fromkeys(order) if disk.exists(path)]
+    said: dict[str, Any] = {
+        "type": "library-use",
+        "component": part,
+        "wanted": wanted,
+        "asked_by": library,
+        "asking": asking,
+        "vital": False,
+        "shadows": places((path, whys[path]) for path in there[1:]),
+        "refused": [],
+        "elsewhere": places(_elsewhere(disk, part, there)),
+    }
+    if there:
+        return {**said, "file": _file(around, part, there[0]), "why": whys[there[0]]}
+    reason = f"{wanted} is in none of the places looked at"
+    return {**said, "file": missing("absent", reason), "looked_in": [os.path.dirname(path) for path in dict.fromkeys(order)]}
+
+
+def _file(around: Around, part: str, path: str) -> dict[str, Any]:
+    said = around.described(path, "", part)
+    if part == "ptxas" and said["version"]["type"] == "missing":
+        program = _started(around, path)
+        version = around.disk.version(program, part, "")
+        release = "" if isinstance(version, tuple) else _release(around.system.place(program))
+        if isinstance(version, tuple):
+            said["version"] = {"type": "fact", "value": version[0], "where": version[1]}
+        elif release:
+            said["version"] = {"type": "fact", "value": release, "where": f"the text in {program}"}
+    return said
+
+
+def _started(around: Around, path: str) -> str:
+    """The program behind a small script that starts it."""
+    text = around.disk.text(path, 512)
+    return (
+        next((word for word in text.split() if word.startswith("/") and word.endswith("/ptxas")), path) if text.startswith("#!") else path
+    )
+
+
+def _release(path: str) -> str:
+    """The release that the program itself would print; it is not run."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ""
+    try:
+        with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
+            place = mapped.find(_RELEASE)
+            if place < 0:
+                return ""
+            text = mapped[place + len(_RELEASE) : place + len(_RELEASE) + 32].decode("ascii", "replace")
+    except (OSError, ValueError):
+        return ""
+    finally:
+        os.close(descriptor)
+    exact = text.partition("V")[2].partition("\n")[0].partition("\0")[0].strip()
+    return exact if exact.replace(".", "").isdecimal() else text.partition(",")[0]
+
+
+def _elsewhere(disk: Disk, part: str, taken: list[str]) -> list[tuple[str, str]]:
+    inside = LIBDEVICE if part == "libdevice" else "bin/ptxas"
+    found = [(f"{site}/nvidia/{name}/{inside}", "wheel") for site in disk.path for name in disk.names(f"{site}/nvidia")]
+    if part == "ptxas":
+        found += [(f"{site}/triton/backends/nvidia/bin/ptxas", "triton's own") for site in disk.path]
+    for place in TOOLKITS:
+        found += [(f"{place}/{name}/{inside}", "toolkit") for name in disk.names(place) if name.startswith("cuda")]
+    seen = {disk.real(path) for path in taken}
+    return [(path, why) for path, why in found if disk.exists(path) and disk.real(path) not in seen]

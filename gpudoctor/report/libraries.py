@@ -1,0 +1,167 @@
+"""The X-ray as text: a table a framework, or what single files need; 80 columns are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudoctor.report.page import Look, Page
+from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, GpuCode, LibraryFile, LibraryUse, Missing, Place
+from gpudoctor.snapshot.xray import Environment, File, Files
+
+
+def environment(seen: Environment, look: Look) -> str:
+    """The whole page."""
+    page = Page(look)
+    page.paragraph(f"X-ray of {seen.python}", style="bold", hang=2)
+    if isinstance(seen.libraries, Missing):
+        page.paragraph(f"Nothing to look at: {seen.libraries.reason}.", hang=2)
+        return page.render()
+    if seen.libraries.preloaded:
+        page.paragraph(f"LD_PRELOAD loads first: {', '.join(seen.libraries.preloaded)}", hang=2)
+    short = _Shortener(seen)
+    for one in seen.libraries.frameworks:
+        _framework(page, one, next((known for known in seen.frameworks if known.name == one.framework), None), short)
+    if seen.libraries.extensions:
+        page.heading("Extensions")
+        for extension in seen.libraries.extensions:
+            _extension(page, extension, short)
+    short.legend(page)
+    return page.render()
+
+
+class _Shortener:
+    """Long folders that occur again and again get a letter, which the end of the page explains."""
+
+    def __init__(self, seen: Environment) -> None:
+        places = [str(one.location).rpartition("/")[0] for one in seen.frameworks if isinstance(one.location, str)]
+        self._names: dict[str, str] = {}
+        for place in dict.fromkeys(places):
+            if len(place) > 24:
+                self._names[place] = f"<{'ABCDEFGH'[len(self._names) % 8]}>"
+
+    def path(self, path: str) -> str:
+        """Without the steps back and forth of a search path."""
+        done: list[str] = []
+        for part in path.split("/"):
+            if part == ".." and len(done) > 1:
+                done.pop()
+            elif part != ".":
+                done.append(part)
+        plain = "/".join(done)
+        for place, name in self._names.items():
+            if plain.startswith(f"{place}/"):
+                return name + plain[len(place) :]
+        return plain
+
+    def legend(self, page: Page) -> None:
+        """What the letters stand for."""
+        page.gap()
+        for place, name in self._names.items():
+            page.paragraph(f"{name} is {place}", hang=4)
+
+
+def code(found: GpuCode | Missing | None) -> str:
+    """The architectures, as short as nvcc's: sm_75 80 86, compute_90."""
+    if not isinstance(found, GpuCode):
+        return "none" if found is None or found.cause is Cause.ABSENT else f"not known ({found.reason})"
+    kinds = ((name, [one for one in each if one not in found.few]) for name, each in (("sm", found.sass), ("compute", found.ptx)))
+    parts = [f"{name}_{' '.join(one.partition('_')[2] for one in each)}" for name, each in kinds if each]
+    few = f"; in a few kernels only {' '.join(found.few)}" if found.few else ""
+    return (" + ".join(parts) or "none") + few
+
+
+def _framework(page: Page, one: FrameworkLibraries, known: Framework | None, short: _Shortener) -> None:
+    said = [one.framework]
+    if known is not None and isinstance(known.version, Fact):
+        said.append(known.version.value)
+    built = [
+        f"{name} {fact.value}"
+        for name, fact in (("CUDA", known.built_with_cuda), ("cuDNN", known.built_with_cudnn))
+        if isinstance(fact, Fact)
+    ] if known is not None else []  # fmt: skip
+    page.heading(" ".join(said) + (f", built with {' and '.join(built)}" if built else ""))
+    where = f" in {short.path(one.code_where)}" if one.code_where else ""
+    page.paragraph(f"code for {code(one.code)}{where}", indent=2, hang=2)
+    if isinstance(one.uses, Missing):
+        page.paragraph(f"its libraries: not known ({one.uses.reason})", indent=2, hang=2)
+        return
+    width = max((len(use.wanted) for use in one.uses), default=0) + 2
+    for use in one.uses:
+        _use(page, use, width, short)
+    if one.also_loaded:
+        page.paragraph(f"also loaded, though nothing here asks for them: {', '.join(map(short.path, one.also_loaded))}", indent=2, hang=2)
+
+
+def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
+    lost = isinstance(use.file, Missing)
+    mark, style = ("!!", "bold red") if lost and use.vital else ("! ", "yellow") if lost else ("  ", "")
+    asker = use.asked_by.rpartition("/")[2]
+    page.cells([(mark, 3, style), (use.wanted, width, style), (_found(use), 0, "")])
+    if isinstance(use.file, Missing):
+        page.paragraph(f"found nowhere for {asker}: {use.file.reason}", indent=8, hang=2)
+    else:
+        owner = f" ({use.file.owner})" if isinstance(use.file.owner, str) else ""
+        page.paragraph(f"{short.path(use.file.path)}{owner}", indent=8, hang=2)
+        page.paragraph(f"{use.why}{_asked(use, asker)}", indent=8, hang=2)
+        if isinstance(use.file.code, GpuCode):
+            page.paragraph(f"code for {code(use.file.code)}", indent=8, hang=2)
+    _others(page, "hides", use.shadows, short)
+    _others(page, "refused", use.refused, short)
+    if lost:
+        _others(page, "is on disk at", use.elsewhere, short)
+
+
+def _asked(use: LibraryUse, asker: str) -> str:
+    return f", asked for by {asker}" if asker not in use.why else ""
+
+
+def _found(use: LibraryUse) -> str:
+    file = use.file
+    if not isinstance(file, LibraryFile):
+        return "MISSING" if use.vital else "missing"
+    return file.version.value if isinstance(file.version, Fact) else "version not known"
+
+
+def _others(page: Page, what: str, found: Iterable[Place], short: _Shortener | None = None) -> None:
+    for place in found:
+        path = short.path(place.path) if short else place.path
+        page.paragraph(f"{what} {path} ({place.why})", indent=8, hang=2)
+
+
+def _extension(page: Page, one: Extension, short: _Shortener) -> None:
+    page.paragraph(f"{one.distribution} {one.version} ({one.framework}): code for {code(one.code)}", indent=2, hang=2)
+    wanted = f" wants {', '.join(one.wanted)}" if not isinstance(one.wanted, Missing) and one.wanted else " links no library of CUDA's"
+    page.paragraph(f"{short.path(one.path)}{wanted}", indent=4, hang=2)
+
+
+def files(seen: Files, look: Look) -> str:
+    """What each file needs, as a process of the interpreter would find it."""
+    page = Page(look)
+    for one in seen.files:
+        page.heading(one.path)
+        if one.problem:
+            page.paragraph(f"It could not be read: {one.problem}.", indent=2, hang=2)
+            continue
+        page.paragraph(", ".join([one.machine, *([f"soname {one.soname}"] if one.soname else [])]), indent=2, hang=2)
+        page.paragraph(f"GPU code: {code(one.code)}", indent=2, hang=2)
+        for name, folders in (("RPATH", one.rpath), ("RUNPATH", one.runpath)):
+            if folders:
+                page.paragraph(f"{name} {' '.join(dict.fromkeys(folders.split(':')))}", indent=2, hang=4)
+        _needs(page, one)
+    page.gap()
+    page.paragraph(f"As a process of {seen.python} would load them; --python names another.", hang=2)
+    return page.render()
+
+
+def _needs(page: Page, one: File) -> None:
+    width = max((len(need.wanted) for need in one.needs), default=0) + 2
+    for need in one.needs:
+        lost = not need.path
+        asker = "" if need.direct else f"; {need.asked_by.rpartition('/')[2]} needs it"
+        page.cells([("!!" if lost else "  ", 3, "bold red" if lost else ""), (need.wanted, width, ""), ("MISSING" if lost else "", 0, "")])
+        if not lost:
+            page.paragraph(need.path, indent=8, hang=2)
+        page.paragraph(f"{need.why or need.problem or 'found nowhere'}{asker}", indent=8, hang=2)
+        _others(page, "hides", need.shadows)
+        if lost:
+            _others(page, "is on disk at", need.elsewhere)

@@ -1,0 +1,55 @@
+"""What `gpudoctor xray` shows by itself: an environment's libraries without the rest of a snapshot, or single files."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.snapshot.environment import Framework
+from gpudoctor.snapshot.libraries import GpuCode, Libraries, Place
+from gpudoctor.snapshot.values import Missing
+
+
+class Need(msgspec.Struct, frozen=True):
+    """A library that a file needs, directly or through another."""
+
+    wanted: str
+    asked_by: str
+    direct: bool
+    path: str
+    """Empty: none was found."""
+    why: str
+    problem: str = ""
+    looked_in: tuple[str, ...] = ()
+    shadows: tuple[Place, ...] = ()
+    elsewhere: tuple[Place, ...] = ()
+
+
+class File(msgspec.Struct, frozen=True, tag_field="type", tag="file"):
+    """What one file is and needs."""
+
+    path: str
+    problem: str = ""
+    machine: str = ""
+    soname: str = ""
+    rpath: str = ""
+    runpath: str = ""
+    needed: tuple[str, ...] = ()
+    code: GpuCode | Missing | None = None
+    needs: tuple[Need, ...] = ()
+
+
+class Files(msgspec.Struct, frozen=True):
+    """The X-ray of files, as the interpreter `python` would load them."""
+
+    python: str
+    files: tuple[File, ...]
+
+
+class Environment(msgspec.Struct, frozen=True):
+    """The X-ray of an environment."""
+
+    python: str
+    why: str
+    """Why this one was examined."""
+    frameworks: tuple[Framework, ...]
+    libraries: Libraries | Missing

@@ -1,0 +1,140 @@
+"""What the metadata of installed packages says, who installed them, and what lies in other environments."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.probe.elsewhere import elsewhere
+from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.packages import packages
+from gpudoctor.snapshot import Cause, Distribution, Missing
+from tests.probe.places import Options, look, plant
+
+METADATA = """Metadata-Version: 2.1
+Name: torch
+Version: 2.6.0
+Requires-Python: >=3.9.0
+Requires-Dist: filelock
+Requires-Dist: nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"
+Requires-Dist: triton (==3.2.0) ; platform_system == "Linux"
+Requires-Dist: numpy
+Requires-Dist: opt-einsum>=3.3; extra == "opt-einsum"
+
+Requires-Dist: protobuf<2 is what a line of the description may begin with
+"""
+
+
+def only(site: Path, **changes: str) -> Distribution:
+    (found,) = packages([str(site)], **changes).distributions
+    return found
+
+
+def test_the_requirements_that_matter_are_read_as_they_are_written(tmp_path: Path) -> None:
+    plant(tmp_path, {"torch-2.6.0.dist-info/METADATA": METADATA})
+    assert only(tmp_path).requires == (
+        'nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"',
+        'triton (==3.2.0) ; platform_system == "Linux"',
+        "numpy",
+    )
+
+
+def test_of_what_is_no_framework_they_are_not_asked_for(tmp_path: Path) -> None:
+    plant(tmp_path, {"numpy-2.0.2.dist-info/METADATA": METADATA})
+    found = only(tmp_path)
+    assert isinstance(found.requires, Missing)
+    assert found.requires.cause is Cause.NOT_ASKED
+    assert isinstance(found.installer, Missing)
+    assert found.installer.cause is Cause.NOT_ASKED
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", b"Requires-Dist:\n", b"Requires-Dist: ==\nRequires-Dist: \xc3\xa9\n"])
+def test_damaged_metadata_requires_nothing(tmp_path: Path, content: bytes) -> None:
+    plant(tmp_path, {"torch-2.6.0.dist-info/METADATA": content})
+    assert only(tmp_path).requires == ()
+
+
+def test_metadata_that_is_not_there_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "torch-2.6.0.dist-info").mkdir()
+    found = only(tmp_path).requires
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.ABSENT
+
+
+def test_a_long_description_is_not_read_to_its_end(tmp_path: Path) -> None:
+    plant(tmp_path, {"torch-2.6.0.dist-info/METADATA": METADATA + "x" * 4_000_000})
+    requires = only(tmp_path).requires
+    assert isinstance(requires, tuple)
+    assert len(requires) == 3
+
+
+def test_in_a_conda_environment_it_is_read_who_installed_what(tmp_path: Path) -> None:
+    site = tmp_path / "lib/python3.11/site-packages"
+    plant(site, {"torch-2.6.0.dist-info/INSTALLER": "pip\n", "torch-2.6.0.dist-info/METADATA": METADATA})
+    names = (
+        "pytorch-2.5.1-py3.11_cuda12.4_cudnn9.1.0_0",
+        "numpy-1.26.4-py311h64a7726_0",
+        "cudnn-8.9.2.26-cuda11_0",
+        "openssl-3.3.1-h4ab18f5_0",
+    )
+    plant(tmp_path / "conda-meta", {f"{name}.json": "{}" for name in names} | {"history": "", "torch-note.txt": ""})
+    found = packages([str(site)], str(tmp_path))
+    assert found.distributions[0].installer == "pip"
+    assert found.conda == ("cudnn-8.9.2.26-cuda11_0", "numpy-1.26.4-py311h64a7726_0", "pytorch-2.5.1-py3.11_cuda12.4_cudnn9.1.0_0")
+
+
+def test_outside_conda_there_is_nothing_of_conda(tmp_path: Path) -> None:
+    for prefix, cause in (("", Cause.ABSENT), (str(tmp_path / "none"), Cause.ABSENT)):
+        conda = packages([], prefix).conda
+        assert isinstance(conda, Missing)
+        assert conda.cause is cause
+
+
+def test_a_file_before_the_package_hides_it(tmp_path: Path) -> None:
+    plant(tmp_path / "work", {"torch.py": ""})
+    plant(tmp_path / "site", {"torch/__init__.py": "", "jax/__init__.py": "", "jax.py": ""})
+    hidden, jax = frameworks([str(tmp_path / "work"), str(tmp_path / "site")], ())
+    assert (hidden.name, hidden.shadow) == ("torch", f"{tmp_path}/work/torch.py")
+    assert isinstance(jax.shadow, Missing)  # in one folder the package comes before the file
+    (after,) = frameworks([str(tmp_path / "site"), str(tmp_path / "work")], ())[:1]
+    assert isinstance(after.shadow, Missing)
+
+
+SITE = "lib/python3.11/site-packages"
+
+
+def test_frameworks_of_other_environments_are_found(tmp_path: Path) -> None:
+    for place in ("venv", "conda", "home/.local", "usr"):
+        plant(tmp_path / place, {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
+    plant(tmp_path / "usr", {"bin/python3": "", "lib/python3/dist-packages/tensorflow-2.18.0.dist-info/METADATA": ""})
+    environ = {
+        "VIRTUAL_ENV": str(tmp_path / "venv"),
+        "CONDA_PREFIX": str(tmp_path / "conda"),
+        "HOME": str(tmp_path / "home"),
+        "PATH": os.pathsep.join(("relative", str(tmp_path / "usr/bin"), str(tmp_path / "none"))),
+    }
+    found = elsewhere(environ, [str(tmp_path / "venv" / SITE)], "/")
+    assert {(one.name, one.where.removeprefix(f"{tmp_path}/")) for one in found} == {
+        ("torch", f"conda/{SITE}"),
+        ("torch", f"home/.local/{SITE}"),
+        ("torch", f"usr/{SITE}"),
+        ("tensorflow", "usr/lib/python3/dist-packages"),
+    }
+    named = elsewhere(environ, [], str(tmp_path))
+    assert {one.where.removeprefix(f"{tmp_path}/") for one in named} == {f"venv/{SITE}", f"conda/{SITE}"}
+
+
+def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path) -> None:
+    plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
+    (tmp_path / "link").symlink_to("venv")
+    assert elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, [str(tmp_path / "venv" / SITE)], "/none") == ()
+
+
+def test_other_environments_are_looked_at_only_where_none_is_here(tmp_path: Path) -> None:
+    plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
+    environ = {"PATH": os.defpath, "HOME": str(tmp_path), "VIRTUAL_ENV": str(tmp_path / "venv")}
+    snapshot, _ = look(Options(python="/usr/bin/python3", root=str(tmp_path)), environ)
+    assert not isinstance(snapshot.python, Missing)
+    assert snapshot.python.elsewhere == (Distribution("torch", "2.6.0", f"~/venv/{SITE}"),)
