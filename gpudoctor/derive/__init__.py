@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, serves
+from gpudoctor.derive.code import EffectiveCode, Fit, Meetings, effective_code, meetings
+from gpudoctor.derive.components import Component, component
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder, proved_to
+from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site, site
-from gpudoctor.derive.training import Flaw, Judgement, judge, on_device
+from gpudoctor.derive.training import Flaw, Judgement, judge, on_device, proven
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy
-from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Framework, Missing, Smoke, Snapshot, Training
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.snapshot import Cause, Framework, Missing, Smoke, Snapshot
 
 __all__ = [
+    "Component",
     "Driver",
+    "EffectiveCode",
     "EffectiveCuda",
     "Facts",
+    "Fit",
     "Flaw",
     "Gpu",
     "Hardware",
     "Judgement",
     "Ladder",
+    "Meetings",
     "Site",
+    "Stack",
     "Visibility",
     "judge",
     "on_device",
@@ -45,6 +53,9 @@ class Facts:
         self.snapshot = snapshot
         self.matrix = matrix
         self.policy = policy
+        self._cuda: dict[Framework, EffectiveCuda | Missing] = {}
+        self._meetings: dict[Framework, Meetings | Missing] = {}
+        self._published: dict[Framework, tuple[FrameworkRelease, ...]] = {}
 
     @cached_property
     def site(self) -> Site:
@@ -78,31 +89,72 @@ class Facts:
 
     def effective_cuda(self, framework: Framework) -> EffectiveCuda | Missing:
         """The CUDA that a framework would run with; absent for a build without."""
-        return effective_cuda(framework, self.snapshot.python, self.matrix)
+        if framework not in self._cuda:
+            seen = self.snapshot
+            self._cuda[framework] = effective_cuda(framework, seen.python, self.matrix, seen.host, seen.packages)
+        return self._cuda[framework]
+
+    @cached_property
+    def stack(self) -> Stack | Missing:
+        """The distributions of the environment and what they require of one another."""
+        packages = self.snapshot.packages
+        return packages if isinstance(packages, Missing) else Stack(self.snapshot, packages, self.matrix)
+
+    def effective_code(self, framework: Framework) -> EffectiveCode | Missing:
+        """The GPU code of a framework's build; absent for a build without CUDA."""
+        cuda = self.effective_cuda(framework)
+        if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
+            return cuda
+        rows = self.published(framework)
+        return effective_code(framework, self.snapshot.libraries, next((row for row in rows if row.sass is not None), None))
+
+    def meetings(self, framework: Framework) -> Meetings | Missing:
+        """How a framework's code meets each GPU that its programs may use."""
+        if framework not in self._meetings:
+            code = self.effective_code(framework)
+            self._meetings[framework] = code if isinstance(code, Missing) else meetings(code, self.hardware, self.matrix)
+        return self._meetings[framework]
+
+    def component(self, name: str, framework: Framework) -> Component | Missing:
+        """One of CUDA's libraries as a framework meets it; absent for a build without CUDA."""
+        cuda = self.effective_cuda(framework)
+        if isinstance(cuda, Missing):
+            return cuda
+        return component(name, framework, cuda, self.snapshot, stack=self.stack, rows=self.published(framework))
+
+    def published(self, framework: Framework) -> tuple[FrameworkRelease, ...]:
+        """What the matrix knows of the release whose GPU code a framework runs."""
+        if framework not in self._published:
+            seen = self.snapshot
+            self._published[framework] = published(framework, seen.python, self.matrix, seen.host, seen.packages)
+        return self._published[framework]
 
     def another_can_train(self, framework: Framework) -> bool:
-        """Whether another framework's build fits the driver, so that the environment is not lost with this one."""
+        """Whether another framework's build fits driver and GPU, so that the environment is not lost with this one."""
         return any(self._fits(other) for other in self.frameworks if other.name != framework.name)
 
     def _fits(self, framework: Framework) -> bool:
         effective = self.effective_cuda(framework)
-        return (
-            isinstance(effective, EffectiveCuda) and isinstance(self.driver, Driver) and serves(self.driver, effective, self.site) is True
-        )
+        if not isinstance(effective, EffectiveCuda) or not isinstance(self.driver, Driver):
+            return False
+        met = self.meetings(framework)
+        runs = isinstance(met, Missing) or not met.none_left
+        return runs and serves(self.driver, effective, self.site) is True
 
     @cached_property
     def cpu_framework(self) -> str:
         """The framework that was shown to train on the CPU; empty where none was."""
-        return next((smoke.framework for smoke in self._smokes if any(_proves(run, "CPU") for run in smoke.trainings)), "")
+        return next((smoke.framework for smoke in self._smokes if _proves(smoke, "CPU")), "")
 
     def trains(self, framework: str) -> bool:
         """Whether this framework was shown to train on some GPU."""
-        return any(_proves(run, "GPU") for smoke in self._smokes if smoke.framework == framework for run in smoke.trainings)
+        return any(_proves(smoke, "GPU") for smoke in self._smokes if smoke.framework == framework)
 
     @property
     def _smokes(self) -> tuple[Smoke, ...]:
         return () if isinstance(self.snapshot.smoke, Missing) else self.snapshot.smoke
 
 
-def _proves(training: Training, kind: str) -> bool:
-    return training.device.upper().startswith(kind) and judge(training) is None
+def _proves(smoke: Smoke, kind: str) -> bool:
+    """Whether a framework was shown to train on some device of a kind."""
+    return any(run.device.upper().startswith(kind) and proven(smoke, run.device) for run in smoke.trainings)

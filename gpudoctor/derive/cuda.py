@@ -5,10 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive import platform
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python
+from gpudoctor.matrix.cite import cited
+from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
 from gpudoctor.versions import Version
 
 
@@ -20,24 +22,61 @@ class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
     cudnn: Version | Missing
     cudnn_where: str = ""
     floor: Version | Missing
-    """The oldest Linux driver that runs it: under minor-version compatibility where CUDA has that, else the exact one."""
+    """The oldest driver of this system that runs it: under minor-version compatibility where CUDA has that, else the exact one."""
     exact_floor: Version | Missing
-    """The oldest Linux driver that serves all of it, PTX included."""
+    """The oldest driver of this system that serves all of it, PTX included."""
     floor_where: str = ""
     disagreement: str = ""
     """What another source says, where it says something else."""
 
 
+WITHOUT_CUDA = ("cpu", "metal")
+"""What the matrix says of builds that no NVIDIA GPU is of use to."""
 _UNKNOWN_FLOOR = Missing(Cause.NOT_STATED, "the compatibility matrix has no driver floor for this CUDA")
 
 
-def _row(framework: Framework, python: Python | Missing, matrix: Matrix) -> FrameworkRelease | None:
-    """What the matrix knows of this release."""
-    if not isinstance(framework.version, Fact):
+def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matrix, host: Host | Missing) -> FrameworkRelease | None:
+    """What the matrix knows of this release, as it is published for this platform; where that is not known, for Linux on x86_64."""
+    if not isinstance(one, Fact):
         return None
     interpreter = python.version if isinstance(python, Python) and isinstance(python.version, str) else None
     parsed = versions.parse(interpreter) if interpreter else None
-    return matrix.resolve(framework.distribution, framework.version.value, python=parsed.short if parsed else None).row
+    wheels = platform.word(host, python) or platform.LINUX
+    return matrix.resolve(name, one.value, wheels, parsed.short if parsed else None).row
+
+
+def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
+    """JAX as its CUDA half has it where only packages are named: a plugin of its own, or that of an extra ("cuda12").
+
+    Beside it the version and the name by which the matrix knows that half.
+    """
+    if framework.name != "jax" or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
+        return framework, framework.version, framework.distribution
+    plugin = next((one for one in packages.distributions if one.name.startswith("jax-cuda") and one.name.endswith("-plugin")), None)
+    extras = (extra for one in packages.distributions if one.name == "jax" for extra in one.extras)
+    major = plugin.name[8:10] if plugin else next((extra[4:6] for extra in extras if extra.startswith("cuda")), "")
+    if not major.isdigit():
+        return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution
+    where = _place(plugin) if plugin else "the extra of jax that was asked for"
+    known = Fact(plugin.version, where) if plugin else framework.version
+    built = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=Fact(major, where))
+    return built, known, f"jax-cuda{major}-plugin"
+
+
+def published(
+    framework: Framework, python: Python | Missing, matrix: Matrix, host: Host | Missing, packages: Packages | Missing
+) -> tuple[FrameworkRelease, ...]:
+    """What the matrix knows of the release whose GPU code this framework runs: for JAX of its CUDA plugin and of that one's client."""
+    places: list[tuple[str, Fact | Missing]] = [(framework.distribution, framework.version)]
+    if framework.name == "jax":
+        listed = () if isinstance(packages, Missing) else packages.distributions
+        places = [(one.name, Fact(one.version, one.where)) for one in listed if one.name.startswith("jax-cuda")]
+    rows = (_row(version, name, python, matrix, host) for name, version in places)
+    return tuple(row for row in rows if row is not None)
+
+
+def _place(one: Distribution) -> str:
+    return f"{one.name} {one.version}"
 
 
 def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
@@ -46,7 +85,7 @@ def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | 
     The framework's own word outranks the matrix, which only makes it more precise: TensorFlow 1.14 says "10" and means 10.0.
     """
     said = versions.parse(own.value) if isinstance(own, Fact) else None
-    where = f"matrix: {row.distribution} {row.release} ({', '.join(row.source)})" if row is not None else ""
+    where = cited(row.source, f"{row.distribution} {row.release}") if row is not None else ""
     if said is None or not isinstance(own, Fact):
         return known, where if known is not None else "", ""
     if known is None:
@@ -66,26 +105,35 @@ def _differs(said: Version, known: Version) -> bool:
     return said[:parts] != known[:parts]
 
 
-def _floors(cuda: Version, matrix: Matrix) -> tuple[Version | Missing, Version | Missing, str]:
-    known = matrix.driver_floor(cuda)
+def _floors(cuda: Version, matrix: Matrix, host: Host | Missing) -> tuple[Version | Missing, Version | Missing, str]:
+    windows = isinstance(host, Host) and host.platform == Platform.WINDOWS
+    known = matrix.driver_floor(cuda, "windows" if windows else "linux")
     if known is None:
         return _UNKNOWN_FLOOR, _UNKNOWN_FLOOR, ""
     exact = known.exact or _UNKNOWN_FLOOR
-    return known.minor_version_floor or exact, exact, f"matrix: CUDA {cuda.short} ({', '.join(known.source)})"
+    return known.minor_version_floor or exact, exact, cited(known.source, f"CUDA {cuda.short}")
 
 
-def effective_cuda(framework: Framework, python: Python | Missing, matrix: Matrix) -> EffectiveCuda | Missing:
+def effective_cuda(
+    framework: Framework,
+    python: Python | Missing,
+    matrix: Matrix,
+    host: Host | Missing = NOT_ASKED,
+    packages: Packages | Missing = NOT_ASKED,
+) -> EffectiveCuda | Missing:
     """The CUDA `framework` would run with; absent where its build has none, not-stated where nothing says."""
+    framework, version, name = _with_plugin(framework, packages)
     if framework.cuda_build is False:
-        return Missing(Cause.ABSENT, f"{framework.distribution} is built without CUDA")
-    row = _row(framework, python, matrix)
-    if row is not None and row.accelerator == "cpu" and not isinstance(framework.built_with_cuda, Fact):
+        why = "there is no CUDA plugin of jax" if framework.name == "jax" else f"{framework.distribution} is built without CUDA"
+        return Missing(Cause.ABSENT, why)
+    row = _row(version, name, python, matrix, host)
+    if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
         return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
     cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
         return Missing(Cause.NOT_STATED, f"neither {framework.distribution}'s own files nor the matrix say which CUDA it was built with")
     cudnn, cudnn_where, cudnn_clash = _settle(framework.built_with_cudnn, row.cudnn if row else None, row)
-    floor, exact, floor_where = _floors(cuda, matrix)
+    floor, exact, floor_where = _floors(cuda, matrix, host)
     return EffectiveCuda(
         version=cuda,
         where=where,

@@ -58,10 +58,10 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How to call it to a person: index, name, address."""
+        """How to call it to a person: index, name, and address where it has one."""
         index = f"GPU {self.nvml.index}" if isinstance(self.nvml, NvmlGpu) else "GPU"
         name = f" {self.name}" if isinstance(self.name, str) else ""
-        return f"{index}{name} at {self.key}"
+        return f"{index}{name}" + ("" if self.key.startswith("nvml:") else f" at {self.key}")
 
     @property
     def minor(self) -> int | Missing:

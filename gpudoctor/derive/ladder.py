@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
-from gpudoctor.derive.training import judge, kernel_right
+from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
 from gpudoctor.snapshot import Cause, CudaContext, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, Training
 
@@ -147,8 +147,8 @@ class _Smokes:
     def kernels(self) -> list[tuple[str, Kernel]]:
         return [(smoke.framework, kernel) for smoke in self.smokes for kernel in smoke.kernels if kernel.address == self.key]
 
-    def trainings(self) -> list[tuple[str, Training]]:
-        return [(smoke.framework, training) for smoke in self.smokes for training in smoke.trainings if training.address == self.key]
+    def trainings(self) -> list[tuple[Smoke, Training]]:
+        return [(smoke, training) for smoke in self.smokes for training in smoke.trainings if training.address == self.key]
 
     def listing(self) -> list[str]:
         """The frameworks that list this GPU."""
@@ -168,7 +168,8 @@ class _Smokes:
                 Step(Rung.FRAMEWORK, RungState.FAILED, blind),
                 Step(Rung.TRAINED, RungState.NOT_SHOWN, blind),
             )
-        judged = [(framework, judge(training)) for framework, training in trainings]
+        trained = dict.fromkeys(smoke.framework for smoke, training in trainings if proven(smoke, training.device))
+        flaws = dict.fromkeys((smoke.framework, flaw.flaw) for smoke, training in trainings if (flaw := judge(training)))
         return (
             self.step(
                 Rung.KERNEL_RAN,
@@ -178,8 +179,8 @@ class _Smokes:
             self.step(Rung.FRAMEWORK, ", ".join(seen), ""),
             self.step(
                 Rung.TRAINED,
-                ", ".join(framework for framework, flaw in judged if flaw is None),
-                "; ".join(f"{framework}: {flaw.flaw.value}" for framework, flaw in judged if flaw is not None),
+                ", ".join(trained),
+                "; ".join(f"{framework}: {flaw.value}" for framework, flaw in flaws),
             ),
         )
 

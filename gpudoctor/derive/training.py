@@ -6,7 +6,7 @@ import enum
 
 import msgspec
 
-from gpudoctor.snapshot import Agreement, Kernel, Missing, Training
+from gpudoctor.snapshot import Agreement, Kernel, Missing, Real, Smoke, Training
 
 LOSS_MUST_FALL_TO = 0.1
 """Share of the first loss. The data is separable: fifty steps go to 0.02 of it, and labels learnt by heart stay above 0.2."""
@@ -62,6 +62,12 @@ def judge(training: Training) -> Judgement | None:
     return _learning(training) or _compared(training)
 
 
+def proven(smoke: Smoke, device: str) -> bool:
+    """Whether every network that was to be trained on `device` was, without a flaw."""
+    sound = {training.network for training in smoke.trainings if training.device == device and judge(training) is None}
+    return sound >= {*smoke.networks}
+
+
 def _compared(training: Training) -> Judgement | None:
     missing = training.agreement
     return Judgement(Flaw.NOT_COMPARED, missing.reason) if isinstance(missing, Missing) else None
@@ -82,4 +88,9 @@ def _learning(training: Training) -> Judgement | None:
 
 def kernel_right(kernel: Kernel) -> bool:
     """Whether a first product ran on its device and is right."""
-    return on_device(kernel.device, (kernel.ran_on,)) and isinstance(kernel.error, int | float) and kernel.error <= kernel.tolerance
+    return on_device(kernel.device, (kernel.ran_on,)) and within(kernel.error, kernel.tolerance)
+
+
+def within(error: Real, tolerance: float) -> bool:
+    """Whether a measured error is one that rounding explains; one that is not finite never is."""
+    return isinstance(error, int | float) and error <= tolerance

@@ -5,8 +5,9 @@ import pytest
 from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python
+from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
 from tests.builders import ABSENT, tensorflow, torch
+from tests.matrix.samples import matrix as tables_of
 
 PYTHON = Python("/env/bin/python", "named", version="3.11.7")
 
@@ -79,3 +80,48 @@ def test_the_driver_floor_follows_the_cuda(cuda: str, floor: str, matrix: Matrix
 def test_a_cuda_of_an_unknown_major_has_no_floor(matrix: Matrix) -> None:
     found = effective(torch(version=own("99.1.0"), built_with_cuda=own("99.0")), matrix)
     assert isinstance(found.floor, Missing)
+
+
+JAX_ALONE = Framework("jax", "jax", version=Fact("0.8.0", "stated"))
+WINDOWS = Host(platform=Platform.WINDOWS, architecture="x86_64")
+
+
+@pytest.mark.parametrize(
+    ("packages", "cuda"),
+    [
+        ((Distribution("jax", "0.8.0", "stated", extras=("cuda12",)),), "12"),
+        ((Distribution("jax", "0.8.0", "stated"), Distribution("jax-cuda13-plugin", "0.8.0", "jax[cuda13] 0.8.0")), "13"),
+    ],
+)
+def test_jax_has_the_cuda_of_its_plugin_where_only_packages_are_named(
+    packages: tuple[Distribution, ...], cuda: str, matrix: Matrix
+) -> None:
+    found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=Packages(packages))
+    assert isinstance(found, EffectiveCuda)
+    assert str(found.version.major) == cuda
+
+
+def test_jax_without_a_plugin_has_no_cuda(matrix: Matrix) -> None:
+    found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=Packages((Distribution("jax", "0.8.0", "stated"),)))
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.ABSENT
+
+
+def test_the_row_is_that_of_the_platform() -> None:
+    tables = tables_of(
+        sources="wheels,Wheels,,2026-01-02",
+        torch="torch,2.8.0,linux_x86_64,3.11,cuda,12.8,,,,,,,wheels,\ntorch,2.8.0,win_amd64,3.11,cpu,,,,,,,,wheels,",
+    )
+    bare = torch(version=own("2.8.0"), cuda_build=ABSENT, built_with_cuda=ABSENT)
+    assert isinstance(effective_cuda(bare, PYTHON, tables), EffectiveCuda)
+    found = effective_cuda(bare, PYTHON, tables, WINDOWS)
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.ABSENT
+
+
+def test_windows_has_floors_of_its_own(matrix: Matrix) -> None:
+    linux = effective_cuda(tensorflow(), PYTHON, matrix)
+    windows = effective_cuda(tensorflow(), PYTHON, matrix, WINDOWS)
+    assert isinstance(linux, EffectiveCuda)
+    assert isinstance(windows, EffectiveCuda)
+    assert (str(linux.floor), str(windows.floor)) == ("525.60.13", str(matrix.driver_floor(windows.version, "windows").minor_version_floor))  # type: ignore[union-attr]

@@ -1,0 +1,220 @@
+"""The GPU code in a framework's build, from the best source that tells of it, and how code meets a GPU."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from typing import Protocol
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.cite import cited
+from gpudoctor.snapshot import Cause, CudaDevice, Framework, FrameworkLibraries, GpuCode, Libraries, Missing, NvmlGpu
+from gpudoctor.versions import Version
+
+
+class Fit(str, enum.Enum):
+    """How the code of a build meets a GPU."""
+
+    NATIVE = "native"  # machine code for it is there
+    PTX = "ptx"  # the driver compiles portable code for it
+    TOO_OLD = "too-old"  # all code is for newer GPUs
+    TOO_NEW = "too-new"  # there is code for older GPUs, and no PTX that would do
+    UNKNOWN = "unknown"
+
+
+RUNS = (Fit.NATIVE, Fit.PTX)
+LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
+
+
+class Code(Protocol):
+    """What holds GPU code: sm_80 for machine code, compute_90 for PTX; () is none, None is not known."""
+
+    @property
+    def sass(self) -> tuple[str, ...] | None:
+        """Architectures with machine code."""
+        ...
+
+    @property
+    def ptx(self) -> tuple[str, ...] | None:
+        """Architectures with PTX."""
+        ...
+
+
+class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
+    """The GPU code of a framework's build."""
+
+    sass: tuple[str, ...] | None
+    ptx: tuple[str, ...] | None
+    where: str
+    disagreement: str = ""
+    """What another source says, where it says something else."""
+
+    @property
+    def text(self) -> str:
+        """For a person: "sm_80 sm_90, PTX compute_90"."""
+        return spelt(self)
+
+
+class Architecture(msgspec.Struct, frozen=True):
+    """One architecture as compilers name it: sm_90a is (9, 0, "a")."""
+
+    major: int
+    minor: int
+    suffix: str
+
+
+class Meeting(msgspec.Struct, frozen=True):
+    """One GPU and how a framework's code meets it."""
+
+    gpu: Gpu
+    capability: Version | None
+    fit: Fit
+
+
+class Meetings(tuple[Meeting, ...]):
+    """A framework's code and every GPU that its programs may use."""
+
+    __slots__ = ()
+
+    def lacking(self, fit: Fit) -> tuple[Meeting, ...]:
+        """Those of one kind."""
+        return tuple(one for one in self if one.fit is fit)
+
+    @property
+    def none_left(self) -> bool:
+        """Whether it is known of every GPU that the code does not run on it."""
+        return bool(self) and all(one.fit in LACKS for one in self)
+
+
+_INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
+"""Compute capabilities of Jetson's and DRIVE's GPUs. Machine code of a lower minor number is promised to run on the others only, not on or
+from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
+
+
+def architecture(word: str) -> Architecture | None:
+    """The architecture that a word names; None where it names none."""
+    prefix, _, digits = word.partition("_")
+    suffix = digits[-1:] if digits[-1:] in {"a", "f"} else ""
+    number = digits.removesuffix(suffix)
+    if prefix not in {"sm", "compute"} or not (number.isascii() and number.isdigit()) or not 2 <= len(number) <= 3:
+        return None
+    return Architecture(int(number[:-1]), int(number[-1]), suffix)
+
+
+def _known(words: Iterable[str]) -> list[Architecture]:
+    return [found for word in words if (found := architecture(word)) is not None]
+
+
+def _runs_natively(code: Architecture, place: tuple[int, int]) -> bool | None:
+    """Whether machine code runs on a GPU of this compute capability; None where NVIDIA promises it neither way."""
+    if (code.major, code.minor) == place:
+        return True
+    if code.suffix == "a" or code.major != place[0] or code.minor > place[1]:
+        return False
+    return None if _INTEGRATED & {place, (code.major, code.minor)} else True
+
+
+def _compiles(code: Architecture, place: tuple[int, int]) -> bool:
+    """Whether a driver can compile PTX for a GPU of this compute capability, as far as the GPU goes."""
+    if code.suffix:
+        return _runs_natively(code, place) is True
+    return (code.major, code.minor) <= place
+
+
+def runs(code: Code, capability: Version) -> Fit:
+    """How `code` meets a GPU. PTX is said to do where a driver can compile it; whether this one is new enough is another question."""
+    place = (capability.major, capability.minor)
+    if code.sass is None or not (code.sass or code.ptx):
+        return Fit.UNKNOWN
+    natively = [_runs_natively(one, place) for one in _known(code.sass)]
+    if True in natively:
+        return Fit.NATIVE
+    portable = _known(code.ptx or ())
+    if any(_compiles(one, place) for one in portable):
+        return Fit.PTX
+    if code.ptx is None or None in natively:
+        return Fit.UNKNOWN
+    older = any((one.major, one.minor) <= place for one in (*_known(code.sass), *portable))
+    return Fit.TOO_NEW if older else Fit.TOO_OLD
+
+
+def compiles(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Missing:
+    """Whether a driver compiles the PTX of a build: its own CUDA must speak the language at least as new as that of the build's CUDA."""
+    served = driver.cuda_served
+    if isinstance(served, Missing) or served[:2] >= cuda.version[:2]:
+        return served if isinstance(served, Missing) else True
+    mine, theirs = matrix.cuda(served), matrix.cuda(cuda.version)
+    return mine is not None and theirs is not None and bool(mine.ptx_isa and theirs.ptx_isa and mine.ptx_isa >= theirs.ptx_isa)
+
+
+def spelt(code: Code) -> str:
+    """Code for a person: "sm_80 sm_90, PTX compute_90"."""
+    machine = "machine code not known" if code.sass is None else " ".join(code.sass) or "no machine code"
+    portable = "PTX not known" if code.ptx is None else f"PTX {' '.join(code.ptx)}" if code.ptx else "no PTX"
+    return f"{machine}, {portable}"
+
+
+def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
+    """A GPU's compute capability, by the driver, or by its name where no driver said it."""
+    for layer in (gpu.nvml, gpu.cuda, gpu.cuda_unmasked):
+        if isinstance(layer, NvmlGpu | CudaDevice) and isinstance(layer.compute_capability, str):
+            return versions.parse(layer.compute_capability)
+    product = matrix.gpu(gpu.name) if isinstance(gpu.name, str) else None
+    return product.compute_capability if product else None
+
+
+def effective_code(framework: Framework, libraries: Libraries | Missing, row: FrameworkRelease | None) -> EffectiveCode | Missing:
+    """The code of a build with CUDA: by its files, by its own list, by the matrix; not-stated where none of them tells."""
+    said = [found for found in (_by_files(framework, libraries), _by_itself(framework), _by_matrix(row)) if found is not None]
+    if not said:
+        return Missing(Cause.NOT_STATED, f"nothing says for which GPUs {framework.distribution or framework.name} holds code")
+    first = said[0]
+    others = (f"{other.where} says {spelt(other)}" for other in said[1:] if _differs(first, other))
+    return msgspec.structs.replace(first, disagreement="; ".join(others))
+
+
+def _differs(one: EffectiveCode, other: EffectiveCode) -> bool:
+    pairs = ((one.sass, other.sass), (one.ptx, other.ptx))
+    return any(mine is not None and theirs is not None and set(mine) != set(theirs) for mine, theirs in pairs)
+
+
+def xray(framework: Framework, libraries: Libraries | Missing) -> FrameworkLibraries | None:
+    """The X-ray of a framework; None where none was made."""
+    found = () if isinstance(libraries, Missing) else libraries.frameworks
+    return next((one for one in found if one.framework == framework.name), None)
+
+
+def _by_files(framework: Framework, libraries: Libraries | Missing) -> EffectiveCode | None:
+    seen = xray(framework, libraries)
+    if seen is None or not isinstance(seen.code, GpuCode):
+        return None
+    return EffectiveCode(sass=seen.code.sass, ptx=seen.code.ptx, where=seen.code_where or "fat binaries of its libraries")
+
+
+def _by_itself(framework: Framework) -> EffectiveCode | None:
+    """TensorFlow's own list, where sm_60 is machine code and compute_90 machine code and PTX."""
+    words = framework.architectures if isinstance(framework.architectures, tuple) else ()
+    if framework.name != "tensorflow" or not words or any(architecture(word) is None for word in words):
+        return None
+    portable = tuple(word for word in words if word.startswith("compute_"))
+    machine = tuple(word.replace("compute_", "sm_") for word in words)
+    return EffectiveCode(sass=machine, ptx=portable, where="its build_info (cuda_compute_capabilities)")
+
+
+def _by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
+    if row is None or row.sass is None:
+        return None
+    return EffectiveCode(sass=row.sass, ptx=row.ptx, where=cited(row.source, f"{row.distribution} {row.release}"))
+
+
+def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix) -> Meetings:
+    """How the code meets each GPU that is neither set aside for a guest nor hidden by CUDA_VISIBLE_DEVICES."""
+    used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
+    found = ((gpu, capability(gpu, matrix)) for gpu in used)
+    return Meetings(Meeting(gpu, known, runs(code, known) if known else Fit.UNKNOWN) for gpu, known in found)

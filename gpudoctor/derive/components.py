@@ -1,0 +1,196 @@
+"""CUDA's libraries as a framework meets them: the release it was built with or requires, and the one that it would load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.code import EffectiveCode, xray
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.packages import Demand, Stack, known, stack_of
+from gpudoctor.derive.specifiers import clauses, requirement
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.cite import cited
+from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, GpuCode, LibraryFile, LibraryUse, Missing, Snapshot
+from gpudoctor.versions import Version
+
+WHEELS = {
+    "cudart": "nvidia-cuda-runtime",
+    "cublas": "nvidia-cublas",
+    "cufft": "nvidia-cufft",
+    "curand": "nvidia-curand",
+    "cusolver": "nvidia-cusolver",
+    "cusparse": "nvidia-cusparse",
+    "nvrtc": "nvidia-cuda-nvrtc",
+    "nvjitlink": "nvidia-nvjitlink",
+    "cudnn": "nvidia-cudnn",
+    "nccl": "nvidia-nccl",
+}
+"""How the wheel of a component is called before "-cu12"; of CUDA 13 those of the toolkit are called so and no more."""
+_UNSTATED = Missing(Cause.NOT_STATED, "nothing says which one would be loaded")
+_LEAST = {"==", ">=", "~=", "==="}
+
+
+class Component(msgspec.Struct, frozen=True, kw_only=True):
+    """One library of one framework."""
+
+    name: str
+    """As the X-ray calls it: cudart, cudnn."""
+    wanted: Version | Missing
+    """The release that the build was made with, or requires at least."""
+    wanted_where: str = ""
+    loaded: Version | Missing
+    """The release that its processes would load; where none of that name is found, the one that is there instead."""
+    loaded_where: str = ""
+    wheel: str = ""
+    """The distribution that brings it, "nvidia-cudnn-cu12"."""
+    chosen: bool = False
+    """Nobody named its version: an installer would choose the newest that is allowed."""
+    demands: tuple[Demand, ...] = ()
+    """What the parts of the framework require of the wheel."""
+    code: EffectiveCode | Missing = _UNSTATED
+    """The GPU code in it."""
+
+
+def component(
+    name: str,
+    framework: Framework,
+    cuda: EffectiveCuda,
+    snapshot: Snapshot,
+    *,
+    stack: Stack | Missing,
+    rows: tuple[FrameworkRelease, ...] = (),
+) -> Component:
+    """One component of a framework that is built with `cuda`; its GPU code only where the X-ray read it.
+
+    `rows` are what the matrix knows of the framework's release: what any of its extras requires tells what it was built with.
+    """
+    wheels = (f"{WHEELS[name]}-cu{cuda.version.major}", WHEELS[name])
+    demands = tuple(_demands(framework, wheels, stack))
+    wanted, wanted_where = _wanted(name, cuda, demands, _published(rows, wheels))
+    uses = tuple(_uses(name, framework, snapshot))
+    file, wheel = _file(uses), _wheel(framework, wheels, demands, stack)
+    loaded, loaded_where = _loaded(name, framework, snapshot, file, wheel)
+    return Component(
+        name=name,
+        wanted=wanted,
+        wanted_where=wanted_where,
+        loaded=loaded,
+        loaded_where=loaded_where,
+        wheel=wheel.name if wheel else wheels[0],
+        chosen=wheel is not None and wheel.chosen and file is None,
+        demands=demands,
+        code=_code(uses),
+    )
+
+
+def _demands(framework: Framework, wheels: tuple[str, ...], stack: Stack | Missing) -> Iterator[Demand]:
+    found = () if isinstance(stack, Missing) else stack.demands
+    return (one for one in found if one.requirement.name in wheels and stack_of(one.by.name) == framework.name)
+
+
+def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """The specifiers for the wheel in a release's metadata, and where they are from."""
+    for row in rows:
+        read = (requirement(line) for line in row.requires if line.startswith(wheels))
+        yield from ((found.specifier, known(row)) for found in read if found is not None and found.name in wheels)
+
+
+def _wanted(
+    name: str, cuda: EffectiveCuda, demands: tuple[Demand, ...], published: Iterable[tuple[str, str]]
+) -> tuple[Version | Missing, str]:
+    """The newest release that the build or a requirement sets as the least; the more exact one of two that agree."""
+    said: list[tuple[Version, str]] = []
+    if name == "cudnn" and isinstance(cuda.cudnn, Version):
+        said.append((cuda.cudnn, f"built with it, by {cuda.cudnn_where}"))
+    required = [(one.requirement.specifier, f"{one.text}, by {one.where}") for one in demands]
+    for specifier, where in required or published:
+        bounds = (versions.parse(text) for operator, text in clauses(specifier) or () if operator in _LEAST)
+        said += ((bound, where) for bound in bounds if bound is not None)
+    return max(said, key=lambda one: one[0], default=(_UNSTATED, ""))
+
+
+def _uses(name: str, framework: Framework, snapshot: Snapshot) -> Iterator[LibraryUse]:
+    seen = xray(framework, snapshot.libraries)
+    if seen is not None and isinstance(seen.uses, tuple):
+        yield from (use for use in seen.uses if use.component == name)
+
+
+def _file(uses: Iterable[LibraryUse]) -> LibraryFile | None:
+    """The first file of the component that would be loaded and says its release."""
+    files = (use.file for use in uses if isinstance(use.file, LibraryFile))
+    return next((file for file in files if isinstance(file.version, Fact)), None)
+
+
+def _wheel(framework: Framework, names: tuple[str, ...], demands: tuple[Demand, ...], stack: Stack | Missing) -> Distribution | None:
+    """The wheel that brings the component; torch looks into wheels only where it requires them."""
+    if isinstance(stack, Missing) or (framework.name == "torch" and not demands):
+        return None
+    return next((stack.distributions[name] for name in names if name in stack.distributions), None)
+
+
+def _loaded(
+    name: str, framework: Framework, snapshot: Snapshot, file: LibraryFile | None, wheel: Distribution | None
+) -> tuple[Version | Missing, str]:
+    places = []
+    if file is not None and isinstance(file.version, Fact):
+        places.append((file.version.value, f"{file.path} ({file.version.where})"))
+    if wheel is not None:
+        places.append((wheel.version, f"{wheel.name} {wheel.version}, {wheel.where}"))
+    if name == "cudnn" and isinstance(snapshot.system_cudnn, Fact) and framework.name != "torch":
+        places.append((snapshot.system_cudnn.value, snapshot.system_cudnn.where))
+    parsed = ((versions.parse(text), where) for text, where in places)
+    return next(((version, where) for version, where in parsed if version is not None), (_UNSTATED, ""))
+
+
+def _code(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
+    """The code of the file with the most kernels: of cuDNN that is one of its sub-libraries, each read as a file of its own."""
+    files = [use.file for use in uses if isinstance(use.file, LibraryFile) and isinstance(use.file.code, GpuCode)]
+    found = [(file.path, file.code) for file in files if isinstance(file.code, GpuCode) and (file.code.sass or file.code.ptx)]
+    if not found:
+        return _UNSTATED
+    path, code = max(found, key=lambda one: (_main(one[0]), len(one[1].sass) + len(one[1].ptx)))
+    return EffectiveCode(sass=code.sass, ptx=code.ptx, where=path)
+
+
+def _main(path: str) -> bool:
+    """Whether this sub-library of cuDNN holds the convolutions that were compiled ahead."""
+    name = path.rpartition("/")[2]
+    return name.startswith(("libcudnn_engines_precompiled", "libcudnn_cnn_infer"))
+
+
+def with_code(found: Component, cuda: EffectiveCuda, matrix: Matrix) -> Component:
+    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix."""
+    if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing):
+        return found
+    row = matrix.cudnn(found.loaded, cuda.version.major)
+    if row is None or row.sass is None:
+        return found
+    where = cited(row.source, f"cuDNN {row.release}")
+    return msgspec.structs.replace(found, code=EffectiveCode(sass=row.sass, ptx=row.ptx, where=where))
+
+
+def unlike(wanted: Version, loaded: Version) -> str:
+    """How a cuDNN differs from the one that a build wants: "major", "older", or "" where it will do.
+
+    Minor releases of one major are backwards compatible; patches do not count. TensorFlow, PyTorch and JAX compare in this way too.
+    """
+    if wanted.major != loaded.major:
+        return "major"
+    said = min(wanted.text.count("."), loaded.text.count("."))
+    return "older" if said and loaded.minor < wanted.minor else ""
+
+
+def takes_system_cuda(framework: Framework, cuda: EffectiveCuda, stack: Stack | Missing) -> bool:
+    """Whether a build loads the CUDA that is installed on the system, as nothing in its environment brings one."""
+    if framework.name == "torch":
+        return False
+    return isinstance(stack, Missing) or not brings_runtime(stack, (f"{WHEELS['cudart']}-cu{cuda.version.major}", WHEELS["cudart"]))
+
+
+def brings_runtime(stack: Stack, names: tuple[str, ...]) -> bool:
+    """Whether one of these wheels is there, or an installer would bring it."""
+    wanted = {demand.requirement.name for demand in stack.demands} if stack.supposed else set()
+    return any(name in stack.distributions or name in wanted for name in names)

@@ -1,0 +1,195 @@
+"""The installed, or supposed, distributions and what they require of one another: which requirement of which is not met.
+
+On a live machine the METADATA of what is installed speaks; else the matrix, for exactly this release.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import platform
+from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, requirement, satisfies
+from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
+from gpudoctor.matrix.cite import cited
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
+from gpudoctor.snapshot.distributions import family
+
+GPU_EXTRAS = ("and-cuda", "with-cuda", "cuda", "cuda11", "cuda12", "cuda13")
+"""The extras by which frameworks bring CUDA. Which were asked for is not recorded; where their packages are there, their bounds count."""
+SUPPOSED, STATED = "supposed", "stated"
+
+
+class Demand(msgspec.Struct, frozen=True):
+    """A requirement, and whose it is."""
+
+    by: Distribution
+    requirement: Requirement
+    where: str
+
+    @property
+    def text(self) -> str:
+        """For a person: "tensorflow 2.18.0 requires numpy<2.1.0,>=1.26.0"."""
+        return f"{called(self.by)} requires {self.requirement.name}{self.requirement.specifier}"
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """A requirement that what is there does not meet."""
+
+    demand: Demand
+    found: Distribution
+
+    @property
+    def older(self) -> bool:
+        """Whether what is there is older than required, not newer."""
+        return below(self.found.version, self.demand.requirement.specifier)
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Requirements of one distribution that no version of it can meet together."""
+
+    name: str
+    demands: tuple[Demand, ...]
+    likewise: tuple[str, ...]
+    """The distributions of which the same ones require what cannot be met together."""
+
+
+def called(one: Distribution) -> str:
+    """A distribution for a person."""
+    return f"{one.name} {one.version}"
+
+
+def stack_of(name: str) -> str | None:
+    """The framework whose stack a distribution belongs to; None for what belongs to none."""
+    if name.startswith(("jaxlib", "jax-cuda")):
+        return "jax"
+    if name in {"torchvision", "torchaudio"}:
+        return "torch"
+    return family(name) or ("tensorflow" if name.startswith(("tensorflow-", "tf-keras")) or name == "keras" else None)
+
+
+class Stack:
+    """The distributions of an environment, the first on sys.path of each name, and their requirements."""
+
+    def __init__(self, snapshot: Snapshot, packages: Packages, matrix: Matrix) -> None:
+        self.supposed = snapshot.origin == SUPPOSED
+        """An installer is still to make this environment, and refuses what does not fit."""
+        self.platform = platform.word(snapshot.host, snapshot.python)
+        """As the matrix calls it; empty where it is not known."""
+        self.python = _short(snapshot.python)
+        """The interpreter's minor version, "3.11"; empty where it is not known."""
+        self.matrix = matrix
+        self._environment = _environment(snapshot.python, self.platform)
+        self.distributions: dict[str, Distribution] = {}
+        for one in (*packages.distributions, *_named_only(snapshot.frameworks)):
+            self.distributions.setdefault(one.name, one)
+
+    def row(self, one: Distribution) -> FrameworkRelease | None:
+        """What the matrix says of exactly this release, on this platform, or on Linux where the platform is not known."""
+        return self._row(one, self.platform or platform.LINUX) or self._row(one, platform.ANY)
+
+    def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
+        found = self.matrix.resolve(one.name, one.version, wheels)
+        return found.row if found.how is Resolved.EXACT else None
+
+    def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
+        """What the matrix says of exactly this release on other platforms, by their words."""
+        others = dict.fromkeys(row.platform for row in self.matrix.releases(one.name) if row.platform not in {self.platform, platform.ANY})
+        rows = ((wheels, self._row(one, wheels)) for wheels in others)
+        return {wheels: row for wheels, row in rows if row is not None}
+
+    @cached_property
+    def demands(self) -> tuple[Demand, ...]:
+        """Every requirement that counts here."""
+        extras = {name: set(one.extras if self.supposed else GPU_EXTRAS) for name, one in self.distributions.items()}
+        found: dict[tuple[str, str], Demand] = {}
+        while True:  # an extra of one may ask for an extra of another
+            asked = [demand for one in self.distributions.values() for demand in self._demands(one, tuple(extras[one.name]))]
+            fresh = {(demand.by.name, demand.requirement.text): demand for demand in asked}
+            if fresh.keys() == found.keys():
+                return tuple(fresh.values())
+            found = fresh
+            for demand in asked:
+                extras.setdefault(demand.requirement.name, set()).update(demand.requirement.extras)
+
+    def _demands(self, one: Distribution, extras: tuple[str, ...]) -> list[Demand]:
+        lines, where = self._requires(one)
+        read = (found for line in lines if (found := requirement(line)) is not None)
+        return [Demand(one, found, where) for found in read if holds(found.marker, self._environment, extras) is True]
+
+    def _requires(self, one: Distribution) -> tuple[tuple[str, ...], str]:
+        if isinstance(one.requires, tuple):
+            return one.requires, f"the metadata of {one.name} in {one.where}"
+        row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # the same metadata, for the most part
+        return (row.requires, known(row)) if row is not None else ((), "")
+
+    def stated(self, one: Distribution) -> bool:
+        """Whether it is there for its own sake; of a supposed environment, an installer may choose another version of what is not."""
+        return not self.supposed or one.where.startswith(STATED)
+
+    @cached_property
+    def violations(self) -> tuple[Violation, ...]:
+        """Every requirement that something there does not meet; what is not there at all is the X-ray's to miss."""
+        pairs = ((demand, self.distributions.get(demand.requirement.name)) for demand in self.demands)
+        return tuple(
+            Violation(demand, found)
+            for demand, found in pairs
+            if found is not None and self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
+        )
+
+    @cached_property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Where an installer would find no version: requirements of what nobody named a version of."""
+        if not self.supposed:
+            return ()
+        wanted: dict[str, list[Demand]] = {}
+        for demand in self.demands:
+            found = self.distributions.get(demand.requirement.name)
+            if found is None or not self.stated(found):
+                wanted.setdefault(demand.requirement.name, []).append(demand)
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, demands in wanted.items():
+            if contradict(tuple(demand.requirement.specifier for demand in demands)):
+                groups.setdefault(tuple(dict.fromkeys(demand.by.name for demand in demands)), []).append(name)
+        return tuple(Contradiction(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
+
+    @cached_property
+    def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
+        """The distributions whose compiled modules run with NumPy 1 only, by their binaries."""
+        rows = ((one, self.row(one)) for one in self.distributions.values() if stack_of(one.name) or one.name.startswith("cupy"))
+        return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
+
+
+def known(row: FrameworkRelease) -> str:
+    """Where the matrix has a row from, for evidence."""
+    return cited(row.source, f"{row.distribution} {row.release}")
+
+
+def major(version: str) -> int | None:
+    """The major number of a version."""
+    parsed = versions.parse(version)
+    return parsed.major if parsed else None
+
+
+def _short(python: Python | Missing) -> str:
+    parsed = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
+    return parsed.short if parsed else ""
+
+
+def _environment(python: Python | Missing, word: str) -> dict[str, str]:
+    """The environment markers of PEP 508, as far as they are known."""
+    environment = platform.markers(word)
+    if isinstance(python, Python) and isinstance(python.version, str):
+        cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)
+        environment |= {"python_version": _short(python), "python_full_version": python.version}
+        environment |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"} if cpython else {}
+    return environment
+
+
+def _named_only(frameworks: tuple[Framework, ...] | Missing) -> list[Distribution]:
+    """The frameworks that were named without a list of packages."""
+    found = () if isinstance(frameworks, Missing) else frameworks
+    versioned = ((one.distribution, one.version) for one in found if one.distribution)
+    return [Distribution(name, version.value, version.where) for name, version in versioned if isinstance(version, Fact)]

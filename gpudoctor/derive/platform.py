@@ -1,0 +1,56 @@
+"""The platform that a wheel must be published for to fit here, in the matrix's words (linux_x86_64, win_amd64) and in PEP 508's."""
+
+from __future__ import annotations
+
+from gpudoctor.snapshot import Host, Missing, Platform, Python
+
+LINUX = "linux_x86_64"
+ANY = "any"
+"""Of wheels without compiled code, which fit every platform."""
+_SYSTEMS = {
+    Platform.LINUX: "linux",
+    Platform.WSL1: "linux",
+    Platform.WSL2: "linux",
+    Platform.JETSON: "linux",
+    Platform.WINDOWS: "win",
+    Platform.MACOS: "macos",
+}
+_MACHINES = {
+    "linux": {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"},
+    "win": {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"},
+    "macos": {"x86_64": "x86_64", "arm64": "arm64", "aarch64": "arm64"},
+}
+_MARKERS = {
+    "linux": {"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix"},
+    "win": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
+    "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
+}
+_CALLED = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
+
+
+def word(host: Host | Missing, python: Python | Missing) -> str:
+    """The platform in the matrix's words; empty where system or architecture is not known, or no wheels are published for it.
+
+    The interpreter's architecture counts before the kernel's: a 32-bit Python on a 64-bit kernel takes 32-bit wheels.
+    """
+    system = _SYSTEMS.get(host.platform) if isinstance(host, Host) and isinstance(host.platform, Platform) else None
+    own = python.machine if isinstance(python, Python) else ""
+    machine = own if isinstance(own, str) and own else host.architecture if isinstance(host, Host) else ""
+    if system is None or not isinstance(machine, str):
+        return ""
+    architecture = _MACHINES[system].get(machine.lower())
+    return f"{system}_{architecture}" if architecture else ""
+
+
+def called(platform: str) -> str:
+    """A platform for a person: "Windows (amd64)"."""
+    system, _, machine = platform.partition("_")
+    return f"{_CALLED.get(system, system)} ({machine})" if machine else platform
+
+
+def markers(platform: str) -> dict[str, str]:
+    """What the environment markers of PEP 508 are on a platform; a marker that is not here is not known."""
+    system, _, machine = platform.partition("_")
+    if system not in _MARKERS:
+        return {}
+    return {**_MARKERS[system], "platform_machine": machine.upper() if system == "win" else machine}

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.derive import Component, Facts
+from gpudoctor.derive.components import takes_system_cuda, unlike, with_code
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.findings import Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import (
+    Asking,
+    Cause,
+    Distribution,
+    Fact,
+    Framework,
+    FrameworkLibraries,
+    GpuCode,
+    Libraries,
+    LibraryFile,
+    LibraryUse,
+    Missing,
+    Packages,
+)
+from tests.builders import machine, tensorflow, torch
+from tests.matrix.samples import matrix, version
+
+SITE = "/env/lib/python3.12/site-packages"
+AND_CUDA = 'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"'
+CUDNN = matrix(
+    cudnn="""
+    9.10.2.21,12,libcudnn.so.9,sm_50,compute_90,cudnn-wheels
+    9.11.0.98,12,libcudnn.so.9,sm_75,compute_120,cudnn-wheels
+    """
+)
+
+
+def installed(name: str, release: str, *requires: str, **changes: Any) -> Distribution:
+    return msgspec.structs.replace(Distribution(name, release, SITE, requires=requires), **changes)
+
+
+def facts(*packages: Distribution, framework: Framework | None = None, tables: Matrix | None = None, **changes: Any) -> Facts:
+    one = framework or tensorflow()
+    snapshot = machine(frameworks=(one,), packages=Packages(packages), **changes)
+    return Facts(snapshot, tables or matrix(), Policy())
+
+
+def cudnn(found: Facts) -> Component:
+    one = found.component("cudnn", found.frameworks[0])
+    assert isinstance(one, Component)
+    return one
+
+
+def seen(*files: LibraryFile, framework: str = "tensorflow") -> Libraries:
+    uses = tuple(LibraryUse("cudnn", "libcudnn.so.9", "libtf.so", Asking.OPENED, vital=True, file=file) for file in files)
+    return Libraries(frameworks=(FrameworkLibraries(framework=framework, uses=uses),))
+
+
+def test_the_wheel_and_what_metadata_requires_of_it() -> None:
+    found = cudnn(facts(installed("tensorflow", "2.18.0", AND_CUDA), installed("nvidia-cudnn-cu12", "9.1.0.70")))
+    assert (str(found.wanted), str(found.loaded), found.wheel) == ("9.3.0.75", "9.1.0.70", "nvidia-cudnn-cu12")
+    assert "tensorflow 2.18.0 requires nvidia-cudnn-cu12" in found.wanted_where
+    assert SITE in found.loaded_where
+
+
+def test_a_file_that_would_be_loaded_comes_before_the_wheel() -> None:
+    file = LibraryFile("/usr/lib/libcudnn.so.9", version=Fact("9.5.1", "cudnn_version.h"))
+    found = cudnn(facts(installed("nvidia-cudnn-cu12", "9.1.0.70"), libraries=seen(file), system_cudnn=Fact("8.9", "ldconfig")))
+    assert (str(found.loaded), found.loaded_where) == ("9.5.1", "/usr/lib/libcudnn.so.9 (cudnn_version.h)")
+
+
+def test_the_wheel_comes_before_the_system() -> None:
+    system = Fact("8.9.7", "ldconfig")
+    assert str(cudnn(facts(installed("nvidia-cudnn-cu12", "9.1.0.70"), system_cudnn=system)).loaded) == "9.1.0.70"
+    assert str(cudnn(facts(system_cudnn=system)).loaded) == "8.9.7"
+
+
+def test_a_file_that_is_nowhere_leaves_what_is_there() -> None:
+    nowhere = Libraries(
+        frameworks=(
+            FrameworkLibraries(
+                framework="tensorflow",
+                uses=(LibraryUse("cudnn", "libcudnn.so.9", "", Asking.OPENED, vital=True, file=Missing(Cause.ABSENT, "nowhere")),),
+            ),
+        )
+    )
+    assert str(cudnn(facts(system_cudnn=Fact("8.9.7", "ldconfig"), libraries=nowhere)).loaded) == "8.9.7"
+
+
+def test_torch_looks_into_wheels_only_where_it_requires_them() -> None:
+    wheel = installed("nvidia-cudnn-cu12", "9.3.0.75")
+    assert isinstance(cudnn(facts(installed("torch", "2.6.0"), wheel, framework=torch())).loaded, Missing)
+    requiring = installed("torch", "2.6.0", "nvidia-cudnn-cu12==9.1.0.70")
+    found = cudnn(facts(requiring, wheel, framework=torch()))
+    assert (str(found.wanted), str(found.loaded)) == ("9.1.0.70", "9.3.0.75")
+
+
+def test_another_cudas_wheel_is_not_its_own() -> None:
+    assert isinstance(cudnn(facts(installed("nvidia-cudnn-cu13", "9.13.0.50"))).loaded, Missing)
+
+
+def test_the_extra_of_a_release_tells_what_it_was_built_with() -> None:
+    requires = '"nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra==""and-cuda"""'
+    row = f"tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,9,,,{requires},,,tensorflow-wheels"
+    found = cudnn(facts(system_cudnn=Fact("9.1", "stated"), tables=matrix(tensorflow=row)))
+    assert str(found.wanted) == "9.3.0.75"
+    assert "matrix: tensorflow 2.18.0" in found.wanted_where
+
+
+def test_nobody_named_the_version_of_what_an_installer_chose() -> None:
+    assert cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98", chosen=True))).chosen
+    file = LibraryFile("/x/libcudnn.so.9", version=Fact("9.5.1", "header"))
+    assert not cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98", chosen=True), libraries=seen(file))).chosen
+
+
+def test_the_code_of_the_library_that_holds_the_kernels() -> None:
+    files = (
+        LibraryFile("/x/libcudnn.so.9", version=Fact("9.11.0", "header"), code=GpuCode((), ())),
+        LibraryFile("/x/libcudnn_ops.so.9", code=GpuCode(("sm_50", "sm_70", "sm_80"), ())),
+        LibraryFile("/x/libcudnn_engines_precompiled.so.9", code=GpuCode(("sm_75", "sm_80"), ())),
+    )
+    found = cudnn(facts(libraries=seen(*files)))
+    assert not isinstance(found.code, Missing)
+    assert (found.code.sass, found.code.where) == (("sm_75", "sm_80"), "/x/libcudnn_engines_precompiled.so.9")
+
+
+def test_the_matrix_knows_the_code_of_a_release() -> None:
+    found = cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98")))
+    cuda = EffectiveCuda(version=version("12.5"), where="", cudnn=version("9"), floor=version("1"), exact_floor=version("1"))
+    known = with_code(found, cuda, CUDNN)
+    assert not isinstance(known.code, Missing)
+    assert known.code.sass == ("sm_75",)
+    assert isinstance(with_code(cudnn(facts(installed("nvidia-cudnn-cu12", "9.99.0.1"))), cuda, CUDNN).code, Missing)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "loaded", "answer"),
+    [
+        ("8", "9.3.0.75", "major"),
+        ("9.3.0.75", "8.9.7.29", "major"),
+        ("9.3.0.75", "9.2.1.18", "older"),
+        ("9.3.0.75", "9.3.0.50", ""),
+        ("9.3.0.75", "9.10.2.21", ""),
+        ("9", "9.0.0.312", ""),
+        ("9.3.0.75", "9", ""),
+        ("9.10.2.21", "9.8.0.87", "older"),
+    ],
+)
+def test_how_a_cudnn_differs(wanted: str, loaded: str, answer: str) -> None:
+    assert unlike(version(wanted), version(loaded)) == answer
+
+
+@pytest.mark.parametrize(
+    ("framework", "packages", "takes"),
+    [
+        (tensorflow(), (), True),
+        (tensorflow(), (installed("nvidia-cuda-runtime-cu12", "12.5.82"),), False),
+        (tensorflow(), (installed("nvidia-cuda-runtime-cu11", "11.8.89"),), True),
+        (torch(), (), False),
+    ],
+    ids=["alone", "with its runtime", "with another CUDA's", "torch"],
+)
+def test_who_takes_the_systems_cuda(framework: Framework, packages: tuple[Distribution, ...], takes: bool) -> None:
+    found = facts(*packages, framework=framework)
+    cuda = found.effective_cuda(framework)
+    assert isinstance(cuda, EffectiveCuda)
+    assert takes_system_cuda(framework, cuda, found.stack) is takes

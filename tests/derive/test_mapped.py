@@ -1,0 +1,36 @@
+"""What a process really mapped against what the X-ray names."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive.mapped import unexpected
+from gpudoctor.snapshot import Asking, Cause, FrameworkLibraries, LibraryFile, LibraryUse, Missing
+
+
+def seen(real: str | None) -> FrameworkLibraries:
+    nowhere = Missing(Cause.ABSENT, "nowhere")
+    file = LibraryFile("/env/lib/libcudart.so.12", real=real) if real else nowhere
+    return FrameworkLibraries(
+        "tensorflow", uses=(LibraryUse("cudart", "libcudart.so.12", "/env/tf.so", Asking.OPENED, vital=True, file=file),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("real", "mapped", "instead"),
+    [
+        ("/env/lib/libcudart.so.12", ("/env/lib/libcudart.so.12",), []),
+        ("/cuda/libcudart.so.12.4.127", ("/cuda/libcudart.so.12.4.127",), []),
+        ("/env/lib/libcudart.so.12", (), []),
+        ("/env/lib/libcudart.so.12", ("/env/lib/libcudart.so.13", "/x/libcudart_static.so.12"), []),
+        ("/env/lib/libcudart.so.12", ("/cuda/libcudart.so.12.4.127",), ["/cuda/libcudart.so.12.4.127"]),
+        ("/env/lib/libcudart.so.12", ("/cuda/libcudart.so.12", "/env/lib/libcudart.so.12"), []),
+        (None, ("/opt/libcudart.so.12",), ["/opt/libcudart.so.12"]),
+    ],
+)
+def test_a_file_of_the_name_in_place_of_the_expected_one(real: str | None, mapped: tuple[str, ...], instead: list[str]) -> None:
+    assert [one.mapped for one in unexpected(seen(real), mapped)] == instead
+
+
+def test_where_nothing_was_simulated_nothing_is_unexpected() -> None:
+    assert not list(unexpected(FrameworkLibraries("torch"), ("/opt/libcudart.so.12",)))

@@ -1,0 +1,164 @@
+"""Requirements among distributions, over small tables and lists of packages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.derive.packages import Stack, stack_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Cause, Distribution, Fact, Host, Missing, Packages, Platform, Python, Snapshot
+from tests.builders import ABSENT, torch
+from tests.matrix.samples import matrix
+
+NOTHING = matrix()
+ROWS = matrix(
+    tensorflow="""
+tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9.3,,,nvidia-cudnn-cu12==9.3.0.75;extra=="and-cuda",1,,somewhere,
+tensorflow,2.18.0,win_amd64,3.11,cpu,,,,,,,,somewhere,
+""",
+)
+
+
+def snapshot(*distributions: Distribution, origin: str = "live", **changes: Any) -> tuple[Snapshot, Packages]:
+    packages = Packages(distributions)
+    whole = Snapshot(
+        created="2026-01-02T03:04:05Z",
+        origin=origin,
+        host=Host(platform=Platform.LINUX, architecture="x86_64"),
+        python=Python("/env/bin/python", "named", version="3.11.4"),
+        packages=packages,
+        frameworks=(),
+    )
+    return msgspec.structs.replace(whole, **changes), packages
+
+
+def stack(*distributions: Distribution, origin: str = "live", tables: Matrix = NOTHING, **changes: Any) -> Stack:
+    return Stack(*snapshot(*distributions, origin=origin, **changes), tables)
+
+
+def one(name: str, version: str, *requires: str, **changes: Any) -> Distribution:
+    whole = Distribution(name, version, "/site", requires=requires)
+    return msgspec.structs.replace(whole, **changes)
+
+
+def unmet(found: Stack) -> list[str]:
+    return [f"{violation.demand.text} / {violation.found.version}" for violation in found.violations]
+
+
+def test_the_metadata_of_what_is_installed_speaks_before_the_matrix() -> None:
+    installed = one("tensorflow", "2.18.0", "nvidia-cudnn-cu12==9.1.0.70")
+    assert unmet(stack(installed, one("nvidia-cudnn-cu12", "9.1.0.70"), tables=ROWS)) == []
+    silent = one("tensorflow", "2.18.0", requires=Missing(Cause.ABSENT, "no METADATA"))
+    found = stack(silent, one("nvidia-cudnn-cu12", "9.1.0.70"), tables=ROWS)
+    assert unmet(found) == ["tensorflow 2.18.0 requires nvidia-cudnn-cu12==9.3.0.75 / 9.1.0.70"]
+    assert found.violations[0].demand.where == "matrix: tensorflow 2.18.0 (somewhere)"
+    assert found.violations[0].older
+
+
+@pytest.mark.parametrize(
+    ("requires", "counts"),
+    [
+        ("numpy<2", True),
+        ("numpy<2;python_version>='3.12'", False),
+        ("numpy<2;python_version<'3.12'", True),
+        ("numpy<2; sys_platform == 'win32'", False),
+        ("numpy<2; extra == 'and-cuda'", True),
+        ("numpy<2; extra == 'minimum-jaxlib'", False),
+        ("numpy<2; implementation_name == 'pypy'", False),
+        ("numpy @ https://example.org/numpy.whl", False),
+    ],
+)
+def test_a_requirement_counts_where_its_marker_holds(requires: str, counts: bool) -> None:
+    assert bool(unmet(stack(one("tensorflow", "2.18.0", requires), one("numpy", "2.0.2")))) is counts
+
+
+def test_an_extra_counts_where_it_was_asked_for() -> None:
+    wanted = one("tensorflow", "2.18.0", "numpy<2;extra=='and-cuda'", where="stated: tensorflow")
+    numpy = one("numpy", "2.0.2", where="stated: numpy")
+    assert unmet(stack(wanted, numpy, origin="supposed")) == []
+    assert unmet(stack(msgspec.structs.replace(wanted, extras=("and-cuda",)), numpy, origin="supposed"))
+
+
+def test_an_extra_of_one_asks_for_an_extra_of_another() -> None:
+    jax = one("jax", "0.8.0", "jax-cuda12-plugin[with-cuda]==0.8.0;extra=='cuda12'", extras=("cuda12",))
+    plugin = one("jax-cuda12-plugin", "0.8.0", "nvidia-cudnn-cu12<10.0,>=9.8;extra=='with-cuda'")
+    cudnn = one("nvidia-cudnn-cu12", "9.1.0.70", where="stated: nvidia-cudnn-cu12")
+    assert unmet(stack(jax, plugin, cudnn, origin="supposed")) == [
+        "jax-cuda12-plugin 0.8.0 requires nvidia-cudnn-cu12<10.0,>=9.8 / 9.1.0.70"
+    ]
+    assert unmet(stack(msgspec.structs.replace(jax, extras=()), plugin, cudnn, origin="supposed")) == []
+
+
+def test_the_first_copy_on_the_path_is_the_one_that_counts() -> None:
+    twice = (one("numpy", "1.26.4", where="/home/user"), one("numpy", "2.0.2"))
+    assert unmet(stack(one("tensorflow", "2.17.0", "numpy<2"), *twice)) == []
+
+
+@pytest.mark.parametrize("version", ["", "unknown", "local build"])
+def test_a_version_that_cannot_be_read_is_no_fault(version: str) -> None:
+    assert unmet(stack(one("tensorflow", "2.17.0", "numpy<2"), one("numpy", version))) == []
+
+
+def test_what_an_installer_is_free_to_choose_is_judged_by_the_bounds_on_it() -> None:
+    torch = one("torch", "2.2.2", "nvidia-cublas-cu12==12.1.3.1", "nvidia-nccl-cu12==2.19.3")
+    tensorflow = one("tensorflow", "2.18.0", "nvidia-cublas-cu12==12.5.3.2", "nvidia-nccl-cu12==2.21.5", "numpy>=1.26")
+    implied = one("nvidia-cublas-cu12", "12.1.3.1", where="torch 2.2.2", chosen=True)
+    found = stack(torch, tensorflow, implied, origin="supposed")
+    assert found.violations == ()
+    (contradiction,) = found.contradictions
+    assert (contradiction.name, contradiction.likewise) == ("nvidia-cublas-cu12", ("nvidia-nccl-cu12",))
+    assert [demand.by.name for demand in contradiction.demands] == ["torch", "tensorflow"]
+    assert stack(torch, tensorflow).contradictions == ()
+
+
+def test_frameworks_that_were_named_without_packages_are_there_too() -> None:
+    found = stack(frameworks=(torch(), torch(distribution="", version=ABSENT)))
+    assert [one.version for one in found.distributions.values()] == ["2.6.0+cu124"]
+
+
+def test_a_row_is_that_of_the_platform_and_others_are_told_apart() -> None:
+    wanted = one("tensorflow", "2.18.0")
+    here = stack(wanted, tables=ROWS)
+    row = here.row(wanted)
+    assert row is not None
+    assert row.accelerator == "cuda"
+    assert list(here.elsewhere(wanted)) == ["win_amd64"]
+    windows = stack(wanted, tables=ROWS, host=Host(platform=Platform.WINDOWS, architecture="x86_64"))
+    assert windows.row(wanted) is not None
+    assert list(windows.elsewhere(wanted)) == ["linux_x86_64"]
+    assert here.row(one("tensorflow", "2.18.1")) is None
+    assert [row.release.text for _, row in here.built_for_numpy_1] == ["2.18.0"]
+    assert stack(wanted, tables=ROWS, host=ABSENT, python=ABSENT).row(wanted) == row
+
+
+def test_the_metadata_of_another_platform_is_better_than_none() -> None:
+    mac = Host(platform=Platform.MACOS, architecture="arm64")
+    wanted = Distribution("tensorflow", "2.18.0", "stated: tensorflow", extras=("and-cuda",))
+    cudnn = Distribution("nvidia-cudnn-cu12", "9.1.0.70", "stated: nvidia-cudnn-cu12")
+    assert len(stack(wanted, cudnn, origin="supposed", tables=ROWS, host=mac).violations) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "framework"),
+    [
+        ("tensorflow-cpu", "tensorflow"),
+        ("tensorflow-directml-plugin", "tensorflow"),
+        ("keras", "tensorflow"),
+        ("tf-keras", "tensorflow"),
+        ("torch", "torch"),
+        ("torchaudio", "torch"),
+        ("torchmetrics", None),
+        ("jaxlib", "jax"),
+        ("jax-cuda12-pjrt", "jax"),
+        ("numpy", None),
+    ],
+)
+def test_a_distribution_belongs_to_the_stack_of_a_framework(name: str, framework: str | None) -> None:
+    assert stack_of(name) == framework
+
+
+def test_a_framework_without_a_version_is_left_out() -> None:
+    assert stack(frameworks=(torch(version=Fact("", "nowhere")),)).distributions["torch"].version == ""
