@@ -76,6 +76,23 @@ _UNREACHED = (
     "fabric-manager-version-mismatch",
 )
 """The driver is at work, and CUDA does not reach it."""
+_UNUSABLE = ("numpy2-abi-mismatch", "protobuf-mismatch", "keras3-mismatch", "jax-plugin-version-mismatch", "two-copies-of-framework")
+"""With each of these the framework's import fails, or leaves its CUDA half out."""
+_MIXED = ("mixed-conda-pip", "two-copies-of-framework")
+"""What an environment became by two hands, of which unmet requirements are a consequence."""
+_BUILD = (
+    "gpu-too-new-for-build",
+    "gpu-too-old-for-build",
+    "slow-ptx-jit",
+    "cudnn-wrong-major",
+    "cudnn-version-mismatch",
+    "cudnn-drops-gpu",
+)
+"""What a framework brings, or takes, does not fit the GPU."""
+_NOT_LOADED = ("cuda-library-missing", "cudnn-missing", "cuda-libs-not-on-loader-path", "pip-nvidia-libs-not-on-path")
+"""The framework does not get a library that it needs."""
+_SHADOWED = ("cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu")
+"""What follows from another copy of cuDNN than the one that was installed for the framework."""
 _LOSE_GPUS = (
     *_NO_MODULE,
     *_UNREACHED,
@@ -97,6 +114,9 @@ _LOSE_GPUS = (
     *_SMOKE,
 )
 """After each of these fewer GPUs are usable than there are."""
+_HELD_BACK = ("power-throttled", "thermal-throttled", "hw-slowdown", "pcie-link-degraded", "gpu-memory-held-by-other-process")
+"""Each of these makes a GPU slow."""
+_SLOW = ("gpu-slower-than-expected", "gpu-not-faster-than-cpu")
 
 CAUSALITY: tuple[Explains, ...] = (
     *_explains("no-gpu", "no-driver", "cuda-init-fails", "cuda-visible-devices-masked", *_SMOKE),
@@ -142,6 +162,28 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("smoke-ran-on-cpu", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
+    *(row for cause in _BUILD for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
+    *_explains("cudnn-wrong-major", "cudnn-drops-gpu", join=Join.FRAMEWORK),
+    *_explains("cuda-version-mismatch", "cupy-wheel-cuda-mismatch", *_SMOKE),
+    *_explains("cuda-mixed-versions", *_SMOKE),
+    *_explains("ld-library-path-shadowing", "cudnn-shadowed-by-system", "nccl-version-conflict", *_SHADOWED, *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("ld-library-path-shadowing", "cuda-version-mismatch", "cuda-mixed-versions"),
+    *_explains("cudnn-shadowed-by-system", *_SHADOWED, *_SMOKE, join=Join.FRAMEWORK),
+    *(row for cause in _NOT_LOADED for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
+    *_explains("cuda-library-missing", "cudnn-missing", "libdevice-not-found", "ptxas-not-found", join=Join.FRAMEWORK),
+    *_explains("cuda-version-mismatch", *_NOT_LOADED),
+    *_explains("cudnn-wrong-major", "cudnn-missing", join=Join.FRAMEWORK),
+    *_explains("libdevice-not-found", "ptxas-not-found", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("ptxas-not-found", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("ptxas-too-old", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("nccl-version-conflict", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("nvidia-wheel-version-conflict", "nccl-version-conflict"),
+    *_explains("extension-built-for-other-cuda", "extension-abi-mismatch", join=Join.FRAMEWORK),
+    *_explains("torch-torchvision-mismatch", "extension-built-for-other-cuda", "extension-abi-mismatch"),
+    *_explains("torch-torchaudio-mismatch", "extension-built-for-other-cuda", "extension-abi-mismatch"),
+    *_explains("gpu-too-old-for-build", "extension-missing-arch", join=Join.FRAMEWORK),
+    *_explains("gpu-too-new-for-build", "extension-missing-arch", join=Join.FRAMEWORK),
+    *_explains("driver-too-old", "gpu-too-new-for-driver"),
     *(row for cause in _NO_MODULE for row in _explains(cause, "no-driver", "driver-library-mismatch", "cuda-init-fails", *_SMOKE)),
     *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "nouveau-loaded", "kernel-module-not-built")),
     *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
@@ -158,6 +200,16 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("amd-gpu-unsupported", "no-gpu", "no-driver", "cuda-init-fails", *_SMOKE),
     *_explains("rocm-arch-unsupported", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("metal-plugin-missing", *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("windows-native-no-gpu", "no-cuda-wheel-for-platform", "cpu-only-build", join=Join.FRAMEWORK),
+    *_explains("windows-native-no-gpu", "package-not-installable"),
+    *_explains("no-cuda-wheel-for-platform", "cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
+    *(row for cause in _UNUSABLE for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
+    *(row for cause in _MIXED for row in _explains(cause, "package-requirement-conflict", "nvidia-wheel-version-conflict")),
+    *(row for cause in _MIXED for row in _explains(cause, "torch-torchvision-mismatch", "torch-torchaudio-mismatch")),
+    *_explains("wrong-python-environment", "framework-missing"),
+    *(row for cause in _HELD_BACK for row in _explains(cause, *_SLOW, join=Join.GPU)),
+    *_explains("gpu-slower-than-expected", "gpu-not-faster-than-cpu", join=Join.GPU),
+    *_explains("smoke-ran-on-cpu", *_SLOW),
     *(row for cause in _LOSE_GPUS for row in _explains(cause, "required-gpus-missing")),
 )
 """The table; a test proves that it has no cycle and names only rules that exist."""

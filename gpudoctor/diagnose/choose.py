@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Policy, Skipped
+from gpudoctor.findings import Policy, Rung, Severity, Skipped
 
 JUDGES = ("framework-missing", "requirement-not-met", "required-gpus-missing")
 """The rules that say of something required that it is not so."""
+
+
+OF_TRAINING = ("GD9", "GD111", "GD507")
+"""Codes, and families, of the rules that explain the numbers of a training."""
+
+
+def of_training(rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    """The codes of the rules that tell why a training cannot be, or why its numbers are what they are; notes and other warnings are not."""
+    return tuple(
+        rule.code
+        for rule in rules
+        if rule.severity is Severity.ERROR
+        or (rule.severity is Severity.WARNING and rule.breaks < Rung.TRAINED)
+        or rule.code.startswith(OF_TRAINING)
+    )
 
 
 def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:

@@ -35,8 +35,16 @@ def install_driver(site: Site, wanted: str = "the NVIDIA driver", *, newer: bool
     return Fix(title, command, (ROOT, DOWNLOAD, REBOOT), VERIFY_DRIVER)
 
 
-def install_package(python: Python | Missing, requirement: str, *, replace: str = "") -> str:
-    """The command that installs `requirement` into the examined environment, after removing `replace` where that is named."""
-    executable = shlex.quote(python.executable) if isinstance(python, Python) else "python"
-    install = f"{executable} -m pip install {shlex.quote(requirement)}"
-    return f"{executable} -m pip uninstall -y {shlex.quote(replace)} && {install}" if replace else install
+def install_package(python: Python | Missing, *requirements: str, replace: str = "") -> str:
+    """The command that installs `requirements` into the examined environment, after removing `replace` where that is named."""
+    install = f"{_pip(python)} install {shlex.join(requirements)}"
+    return f"{remove_packages(python, replace)} && {install}" if replace else install
+
+
+def remove_packages(python: Python | Missing, *names: str) -> str:
+    """The command that removes distributions from the examined environment."""
+    return f"{_pip(python)} uninstall -y {shlex.join(names)}"
+
+
+def _pip(python: Python | Missing) -> str:
+    return f"{shlex.quote(python.executable) if isinstance(python, Python) else 'python'} -m pip"

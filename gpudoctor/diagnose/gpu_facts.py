@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gpudoctor.derive import Gpu, Ladder, Site
+from gpudoctor import versions
+from gpudoctor.derive import Driver, Gpu, Ladder, Site
 from gpudoctor.diagnose.fixes import REBOOT, ROOT
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Confidence, Evidence, Fix, Rung, RungState, Severity
+from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, CudaDevice, KernelLog, Missing, Nvml, NvmlGpu, Status, XidEvent
+from gpudoctor.versions import Version
 
 T = TypeVar("T")
 _DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
@@ -27,6 +30,21 @@ def offered(value: T | Missing) -> T:
     if isinstance(value, Missing) and value.cause is Cause.UNSUPPORTED:
         not_applicable(value.reason)
     return need(value, Rung.NVML)
+
+
+def supposed_capability(gpu: Gpu) -> Version | None:
+    """The compute capability of a GPU that is only supposed; None of one that was observed, or where it was not stated."""
+    if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.address, str) or gpu.nvml.address.cause is not Cause.NOT_STATED:
+        return None
+    return versions.parse(gpu.nvml.compute_capability) if isinstance(gpu.nvml.compute_capability, str) else None
+
+
+def first_branch(gpu: Gpu, driver: Driver, matrix: Matrix) -> int | None:
+    """The oldest branch that drives a supposed GPU, where the driver is of an older one; else None, and where that is not known."""
+    capability, row = supposed_capability(gpu), matrix.driver(driver.version)
+    if capability is None or row is None or row.newest_capability is None or capability <= row.newest_capability:
+        return None
+    return matrix.branches_for(capability)[0]
 
 
 def alarm(gpu: Gpu, nvml: Nvml, code: int) -> Status | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudoctor.derive import Driver, EffectiveCuda, Facts, Gpu, Hardware, Ladder, Site, Visibility
+from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Gpu, Hardware, Ladder, Meetings, Site, Stack, Visibility
 from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Parameter
 from gpudoctor.findings import Policy, Rung
 from gpudoctor.matrix import Matrix
@@ -65,6 +65,14 @@ def _effective_cuda(facts: Facts, about: About) -> object:
     return facts.effective_cuda(about) if isinstance(about, Framework) else None
 
 
+def _effective_code(facts: Facts, about: About) -> object:
+    return facts.effective_code(about) if isinstance(about, Framework) else None
+
+
+def _meetings(facts: Facts, about: About) -> object:
+    return facts.meetings(about) if isinstance(about, Framework) else None
+
+
 PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
     Snapshot: (lambda facts, _: facts.snapshot, None),
     Host: (lambda facts, _: facts.snapshot.host, None),
@@ -96,10 +104,13 @@ PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
     Ladder: (lambda facts, _: facts.ladder, None),
     Policy: (lambda facts, _: facts.policy, None),
     Matrix: (lambda facts, _: facts.matrix, None),
+    Stack: (lambda facts, _: facts.stack, None),
     Facts: (lambda facts, _: facts, None),
     Gpu: (lambda _, about: about, None),
     Framework: (lambda _, about: about, None),
     EffectiveCuda: (_effective_cuda, None),
+    EffectiveCode: (_effective_code, None),
+    Meetings: (_meetings, None),
 }
 """What a rule may ask for, and the rung whose failure explains that it is missing."""
 

@@ -234,6 +234,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Why, by what stands in `skip`, where the user said."""
     require: tuple[str, ...] = ()
     """What must be so besides: "driver>=550", "gpus==8", "torch>=2.4"."""
+    frameworks: tuple[str, ...] = ()
+    """Those to train with; empty: all that are installed."""
     fail_on: Severity = Severity.ERROR
     """WARNING makes a degraded verdict exit with 1."""
 

@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.diagnose.choose import of_training
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Level, Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
@@ -163,3 +164,21 @@ def test_the_reason_of_a_skip_is_kept(matrix: Matrix) -> None:
     assert skipped["no-driver"] == "in a bag"
     only = diagnose(bare(), matrix, Policy(level=Level.LOOK, only=("GD1",), skip=("GD101", "GD201"))).skipped
     assert [(rule.code, rule.name, rule.reason) for rule in only] == [("GD101", "no-gpu", "")]
+
+
+def test_a_framework_that_was_named_and_is_not_there_is_an_error(matrix: Matrix) -> None:
+    diagnosis = about(HEALTHY, matrix, frameworks=("tensorflow", "torch"))
+    (finding,) = diagnosis.findings
+    assert (finding.name, finding.title) == ("framework-missing", "torch is named with --framework and not installed")
+    assert diagnosis.verdict is Verdict.BROKEN
+    both = about(HEALTHY, matrix, "torch>=2.4", frameworks=("torch",))
+    assert [one.title for one in both.findings] == ["torch>=2.4 is required and not installed"]
+    assert names(about(HEALTHY, matrix, frameworks=("tensorflow",))) == []
+
+
+def test_the_rules_of_a_training() -> None:
+    chosen = of_training(RULES)
+    assert {rule.code for rule in RULES if rule.severity is Severity.ERROR} < set(chosen)
+    assert {"GD601", "GD906", "GD111", "GD507"} <= set(chosen)
+    assert not {rule.code for rule in RULES if rule.severity is Severity.NOTE} & set(chosen)
+    assert "GD305" not in chosen

@@ -34,7 +34,7 @@ OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 """Root without the privilege to open every file."""
 
 
-ONLY_IN_TRAINING = "import sys\nif any('_smoke.py' in argument for argument in sys.orig_argv):\n"
+ONLY_IN_TRAINING = "import sys\nif any(argument.endswith('/smoke.py') for argument in sys.orig_argv):\n"
 
 
 def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any]]:
@@ -42,7 +42,8 @@ def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any
     base = {name: value for name, value in os.environ.items() if name not in UNSET and not name.startswith(("SLURM_", "NVIDIA_"))}
     root = recipe.tree.build(place / "root")
     target = Path(sys.prefix) if recipe.trains else environment(place / "environment", recipe.packages)
-    variables = environ_with(*recipe.libraries, directory=place / "libraries", base=base) | dict(recipe.environment)
+    base |= {"PATH": os.defpath} | {name: value.replace("{place}", str(place)) for name, value in recipe.environment.items()}
+    variables = environ_with(*recipe.libraries, directory=place / "libraries", base=base)
     if recipe.patch:
         (place / "sitecustomize.py").write_text(ONLY_IN_TRAINING + textwrap.indent(recipe.patch, "    "))
         variables["PYTHONPATH"] = str(place)

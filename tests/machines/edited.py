@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.snapshot import Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
-from tests.machines import described, surroundings
+from gpudoctor.snapshot import Libraries, LibraryFile, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
+from tests.machines import described, environments, measured, surroundings, xrayed
 
 HERE = Path(__file__).parent
 
@@ -27,6 +27,7 @@ class Edited:
     roots: Sequence[str] = ()
     folded: Sequence[str] = ()
     notes: Sequence[str] = ()
+    level: str | None = "train"
 
 
 def load(name: str) -> dict[str, Any]:
@@ -72,7 +73,31 @@ def hung_in_training(snapshot: Snapshot) -> Snapshot:
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*stages, hung), trainings=()),))
 
 
+def maps(instead: str) -> Callable[[Snapshot], Snapshot]:
+    """Trained on the GPU; its process maps the files of the X-ray, but `instead` for the first of cuDNN."""
+
+    def change(snapshot: Snapshot) -> Snapshot:
+        assert isinstance(snapshot.libraries, Libraries)
+        uses = snapshot.libraries.frameworks[0].uses
+        assert isinstance(uses, tuple)
+        files = [(use, use.file.real) for use in uses if isinstance(use.file, LibraryFile) and isinstance(use.file.real, str)]
+        mapped = tuple(instead if instead and use.wanted == "libcudnn.so.9" else real for use, real in files)
+        return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(_trained(snapshot), mapped=mapped),))
+
+    return change
+
+
 EDITED: dict[str, Edited] = {
+    "loaded-as-the-x-ray-said": Edited(
+        about="the training maps just the files that the X-ray named", base="libraries-in-order", change=maps(""), verdict="ready"
+    ),
+    "loaded-from-elsewhere": Edited(
+        about="the training maps another cuDNN than the X-ray named",
+        base="libraries-in-order",
+        change=maps("/opt/vendor/libcudnn.so.9"),
+        verdict="ready",
+        notes=("unexpected-library-loaded",),
+    ),
     "gpu-trains": Edited(
         about="the training recorded on a CPU, as if on a GPU", base="healthy-one", change=trained_on_gpu, verdict="ready"
     ),
@@ -96,6 +121,29 @@ EDITED: dict[str, Edited] = {
         change=hung_in_training,
         verdict="broken",
         roots=("smoke-hung",),
+    ),
+    "gpu-no-faster-than-the-cpu": Edited(
+        about="a GPU that trains fewer images a second than the CPU beside it",
+        base="healthy-one",
+        change=measured.against_the_cpu(trained_on_gpu, gpu=9_000.0, cpu=31_000.0),
+        verdict="degraded",
+        roots=("gpu-not-faster-than-cpu",),
+    ),
+    "gpu-faster-than-the-cpu": Edited(
+        about="a GPU that trains ten times the images a second",
+        base="healthy-one",
+        change=measured.against_the_cpu(trained_on_gpu, gpu=310_000.0, cpu=31_000.0),
+        verdict="ready",
+    ),
+    "gpu-at-a-third-of-its-speed": Edited(
+        about="an A100 whose products and memory reach a third of what others reach",
+        base="healthy-one",
+        change=measured.against_its_kind(trained_on_gpu, 0.33),
+        verdict="degraded",
+        roots=("gpu-slower-than-expected",),
+    ),
+    "gpu-at-its-speed": Edited(
+        about="an A100 as fast as others", base="healthy-one", change=measured.against_its_kind(trained_on_gpu, 1.0), verdict="ready"
     ),
     "container-lost-its-devices": Edited(
         about="a running container whose control group lost its devices after a daemon-reload on the host",
@@ -125,6 +173,34 @@ EDITED: dict[str, Edited] = {
         change=surroundings.with_a_gibibyte_of_shared_memory,
         verdict="unknown",
     ),
+    "toolkit-of-another-cuda": Edited(
+        about="TensorFlow for CUDA 12 without NVIDIA's packages on a machine whose toolkit is 11.8",
+        base="healthy-one",
+        change=xrayed.on_cuda_11,
+        verdict="broken",
+        roots=("cuda-version-mismatch",),
+        folded=("cuda-library-missing",),
+    ),
+    "toolkit-of-another-cuda-not-needed": Edited(
+        about="the same with the libraries of CUDA 12 elsewhere on the loader's path",
+        base="healthy-one",
+        change=xrayed.on_its_own_cuda,
+        verdict="unknown",
+    ),
+    "two-toolkits-on-the-path": Edited(
+        about="LD_LIBRARY_PATH names the toolkits 11.8 and 12.5",
+        base="healthy-one",
+        change=xrayed.two_on_the_path,
+        verdict="unknown",
+        roots=("cuda-mixed-versions",),
+    ),
+    "cudnn-for-another-cuda": Edited(
+        about="TensorFlow for CUDA 12 would load the cuDNN of the package for CUDA 13",
+        base="healthy-one",
+        change=xrayed.cudnn_for_cuda_13,
+        verdict="unknown",
+        roots=("cuda-mixed-versions",),
+    ),
     "mac-without-metal": Edited(
         about="a Mac with TensorFlow and without Apple's plug-in",
         base="healthy-one",
@@ -137,5 +213,91 @@ EDITED: dict[str, Edited] = {
         base="healthy-one",
         change=described.on_a_mac_with_metal,
         verdict="unknown",
+    ),
+    "conda-and-pip-both-installed-torch": Edited(
+        about="a conda environment whose pytorch pip has overwritten",
+        base="torchvision-and-torchaudio-for-this-torch",
+        change=environments.overwritten_by_pip,
+        level="look",
+        verdict="degraded",
+        roots=("mixed-conda-pip",),
+    ),
+    "conda-alone-installed-torch": Edited(
+        about="a conda environment in which conda installed torch and all of its parts",
+        base="torchvision-and-torchaudio-for-this-torch",
+        change=environments.by_conda,
+        level="look",
+        verdict="ready",
+    ),
+    "torch-hidden-by-a-file": Edited(
+        about="a folder on PYTHONPATH holds a file torch.py",
+        base="torchvision-and-torchaudio-for-this-torch",
+        change=environments.hidden_by_a_file,
+        level="look",
+        verdict="broken",
+        roots=("two-copies-of-framework",),
+    ),
+    "framework-in-another-environment": Edited(
+        about="the examined interpreter has no framework; the active virtual environment has torch",
+        base="no-framework",
+        change=environments.torch_is_elsewhere,
+        verdict="unknown",
+        roots=("wrong-python-environment",),
+        folded=("framework-missing",),
+    ),
+    "no-framework-anywhere": Edited(
+        about="neither the examined interpreter nor another environment has a framework",
+        base="no-framework",
+        change=environments.nothing_elsewhere,
+        verdict="unknown",
+        roots=("framework-missing",),
+    ),
+    "windows-tensorflow-supposed": Edited(
+        about="TensorFlow 2.17 on native Windows, asked about before it is bought",
+        base="healthy-one",
+        change=lambda _: environments.supposed("tensorflow==2.17.0", os="windows", python="3.11"),
+        level=None,
+        verdict="broken",
+        roots=("windows-native-no-gpu",),
+        folded=("cpu-only-build", "no-cuda-wheel-for-platform"),
+    ),
+    "windows-tensorflow-2.10-supposed": Edited(
+        about="the last TensorFlow with CUDA on native Windows",
+        base="healthy-one",
+        change=lambda _: environments.supposed("tensorflow==2.10.0", os="windows", python="3.10"),
+        level=None,
+        verdict="ready",
+    ),
+    "windows-torch-supposed": Edited(
+        about="torch on Windows from the package index, whose wheel has no CUDA",
+        base="healthy-one",
+        change=lambda _: environments.supposed("torch==2.8.0", os="windows", python="3.12"),
+        level=None,
+        verdict="broken",
+        roots=("no-cuda-wheel-for-platform",),
+        folded=("cpu-only-build",),
+    ),
+    "linux-torch-supposed": Edited(
+        about="torch on Linux from the package index",
+        base="healthy-one",
+        change=lambda _: environments.supposed("torch==2.8.0", python="3.12", driver="570.124.06"),
+        level=None,
+        verdict="ready",
+    ),
+    "torch-for-an-old-python-supposed": Edited(
+        about="torch 2.5.1 says that it fits Python 3.8 and has no wheel for it",
+        base="healthy-one",
+        change=lambda _: environments.supposed("torch==2.5.1", python="3.8"),
+        level=None,
+        verdict="broken",
+        roots=("python-version-unsupported",),
+    ),
+    "intel-mac-torch-supposed": Edited(
+        about="torch 2.8 has no wheel for Macs with Intel processors",
+        base="healthy-one",
+        change=lambda _: environments.supposed("torch==2.8.0", os="macos", arch="x86_64", python="3.12"),
+        level=None,
+        verdict="broken",
+        roots=("package-not-installable",),
     ),
 }

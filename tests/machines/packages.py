@@ -15,11 +15,15 @@ class Package:
     name: str
     version: str
     files: dict[str, str] = field(default_factory=dict)
+    requires: tuple[str, ...] = ()
 
     def install(self, site: Path) -> None:
         metadata = site / f"{self.name.replace('-', '_')}-{self.version}.dist-info"
         metadata.mkdir()
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n")
+        requires = "".join(f"Requires-Dist: {one}\n" for one in self.requires)
+        (metadata / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n{requires}\nA description.\n"
+        )
         for path, text in self.files.items():
             place = site / path
             place.parent.mkdir(parents=True, exist_ok=True)

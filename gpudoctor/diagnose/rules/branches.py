@@ -9,11 +9,12 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, Site
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver
-from gpudoctor.diagnose.gpu_facts import as_evidence, logged
+from gpudoctor.diagnose.gpu_facts import as_evidence, logged, supposed_capability
 from gpudoctor.diagnose.kernel_facts import FOR_GUESTS, said
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import Chip, DriverBranch, Matrix
+from gpudoctor.matrix import DriverBranch, Matrix
+from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, KernelModules, Missing, Nvml, NvmlGpu, PciDevice, ProcGpu, Snapshot
 from gpudoctor.versions import Version
 
@@ -28,9 +29,10 @@ GSP_LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|fail
 
 
 class _Pair(msgspec.Struct, frozen=True):
-    """A GPU that no NVIDIA driver has bound, and the driver that is installed."""
+    """A GPU that no NVIDIA driver has bound, or that is only supposed, and the driver that is installed."""
 
-    chip: Chip
+    called: str
+    capability: Version
     version: Version
     flavour: str
     """open, proprietary, or empty where that is not known."""
@@ -47,37 +49,42 @@ def driven(gpu: Gpu) -> bool:
 
 def _pair(gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, site: Site) -> _Pair | None:
     """None where the GPU is driven; ends the rule where it should not be, or where GPU or driver are not known well enough."""
+    capability = supposed_capability(gpu)
+    if capability is not None:
+        seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as supposed")
+        return _paired(gpu.label, capability, seen, snapshot, driver, matrix)
     if not site.has_pci or site.container or not isinstance(gpu.pci, PciDevice) or gpu.pci.driver in FOR_GUESTS:
         not_applicable("not a GPU that a kernel driver of this machine should drive")
     if driven(gpu):
         return None
-    version, where = _installed(snapshot, driver)
-    chip, row, flavour = matrix.chip(gpu.pci.device), matrix.driver(version), _flavour(snapshot)
+    chip = matrix.chip(gpu.pci.device)
     if chip is None:
+        _installed(snapshot, driver)
         unknown = Missing(Cause.NOT_STATED, f"the matrix knows no GPU with the device id {gpu.pci.device}")
         raise CouldNotTell(unknown, Rung.KERNEL_DRIVER)
+    seen = Evidence("GPU", f"10de:{gpu.pci.device}, {chip.architecture}", cited(chip.source))
+    called = f"The {chip.architecture} GPU at {gpu.key} (10de:{gpu.pci.device})"
+    return _paired(called, chip.compute_capability, seen, snapshot, driver, matrix)
+
+
+def _paired(called: str, capability: Version, seen: Evidence, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix) -> _Pair:
+    version, where = _installed(snapshot, driver)
+    row, flavour = matrix.driver(version), _flavour(snapshot)
     return _Pair(
-        chip=chip,
+        called=called,
+        capability=capability,
         version=version,
         flavour=flavour,
         branch=row.branch if row else version.major,
         oldest=row.oldest_capability if row else None,
         newest=row.newest_capability if row else None,
-        evidence=(
-            Evidence("GPU", f"10de:{gpu.pci.device}, {chip.architecture}", f"matrix: {', '.join(chip.source)}"),
-            Evidence("driver", " ".join(filter(None, (str(version), flavour))), where),
-            *(_bounds(row) if row else ()),
-        ),
+        evidence=(seen, Evidence("driver", " ".join(filter(None, (str(version), flavour))), where), *(_bounds(row) if row else ())),
     )
 
 
 def _bounds(row: DriverBranch) -> tuple[Evidence, ...]:
     newest = row.newest_capability or "not known"
-    return (
-        Evidence(
-            f"compute capabilities of branch {row.branch}", f"{row.oldest_capability} to {newest}", f"matrix: {', '.join(row.source)}"
-        ),
-    )
+    return (Evidence(f"compute capabilities of branch {row.branch}", f"{row.oldest_capability} to {newest}", cited(row.source)),)
 
 
 def _installed(snapshot: Snapshot, driver: Driver | Missing) -> tuple[Version, str]:
@@ -134,7 +141,7 @@ def driver_too_new_for_gpu(
     if pair is None:
         return
     told = said(log, f"{NOT_OPEN}|{LEGACY}", gpu)
-    capability = pair.chip.compute_capability
+    capability = pair.capability
     dropped = pair.oldest is not None and capability < pair.oldest
     if not told and not dropped and not (pair.flavour == "open" and capability < TURING):
         need(pair.oldest or _NO_BRANCH, Rung.KERNEL_DRIVER)
@@ -144,12 +151,12 @@ def driver_too_new_for_gpu(
         f"branch {pair.branch} drives none below {pair.oldest}" if dropped else "the open kernel modules drive none before Turing (7.5)"
     )
     yield Problem(
-        message=f"{_called(gpu, pair)} is too old for driver {pair.version}: {reason}.",
-        confidence=Confidence.CERTAIN if told else Confidence.LIKELY,
+        message=f"{pair.called} is too old for driver {pair.version}: {reason}.",
+        confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
         evidence=(*pair.evidence, *told),
         fixes=(
             _branch(f"branch {last} or older" if last and dropped else "the same branch", "the proprietary flavour, and hold it there"),
-            _READ,
+            *_read(gpu),
         ),
     )
 
@@ -176,7 +183,7 @@ def gpu_too_new_for_driver(
     if pair is None:
         return
     told = said(log, f"{ONLY_OPEN}|{UNKNOWN_TO_DRIVER}", gpu)
-    capability = pair.chip.compute_capability
+    capability = pair.capability
     unknown = pair.newest is not None and capability > pair.newest
     closed = (pair.flavour == "proprietary" and capability >= BLACKWELL) or bool(said(log, ONLY_OPEN, gpu))
     if not told and not unknown and not closed:
@@ -188,14 +195,14 @@ def gpu_too_new_for_driver(
         f"branch {pair.branch} drives none above {pair.newest}" if unknown else "its kernel modules are not the open ones" if closed else ""
     )
     yield Problem(
-        message=f"{_called(gpu, pair)} is too new for driver {pair.version}: {reason or 'it says so itself'}.",
-        confidence=Confidence.CERTAIN if told else Confidence.LIKELY,
+        message=f"{pair.called} is too new for driver {pair.version}: {reason or 'it says so itself'}.",
+        confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
         evidence=(*pair.evidence, *told),
         fixes=(
             _branch(branch, "the open flavour")
             if closed or capability >= BLACKWELL
             else install_driver(site, f"a driver of {branch}", newer=True),
-            _READ,
+            *_read(gpu),
         ),
     )
 
@@ -204,8 +211,9 @@ _NO_BRANCH = Missing(Cause.NOT_STATED, "the matrix does not say which GPUs this 
 _READ = Fix("Read what the driver says of the GPU", "sudo dmesg | grep -A3 'NVRM: The NVIDIA GPU'", (ROOT,))
 
 
-def _called(gpu: Gpu, pair: _Pair) -> str:
-    return f"The {pair.chip.architecture} GPU at {gpu.key} (10de:{pair.evidence[0].value[5:9]})"
+def _read(gpu: Gpu) -> tuple[Fix, ...]:
+    """The driver says nothing of a GPU that is only supposed."""
+    return () if supposed_capability(gpu) else (_READ,)
 
 
 def _branch(branch: str, flavour: str) -> Fix:

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
 from gpudoctor.derive import libcuda as files
+from gpudoctor.derive.code import Fit, capability, compiles
 from gpudoctor.derive.cuda import serves
+from gpudoctor.diagnose.build_facts import called, listed, milder
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
+from gpudoctor.diagnose.gpu_facts import first_branch
 from gpudoctor.diagnose.kernel_facts import kept_out, undriven
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, KernelModules, Libcuda, Missing, Nvml, Pci, PciDevice, Python, Status
 
 
@@ -175,7 +179,9 @@ def driver_too_old(
     ## Why it matters
     A framework brings its own CUDA runtime, and every CUDA release needs a driver of some age. With an older one the runtime
     refuses to start (error 35, "CUDA driver version is insufficient for CUDA runtime version") and the framework uses the CPU.
-    Since CUDA 11 one driver floor serves all minor releases of a major one; before, each release had its own.
+    Since CUDA 11 one driver floor serves all minor releases of a major one; before, each release had its own. A GPU may need a newer
+    driver than the CUDA does: the first branch that knows its generation. And where a build has only PTX for a GPU, the driver must
+    serve that CUDA in full, as it is the driver that compiles PTX.
 
     It is an error where no other framework of the environment could use the GPU, else a warning.
 
@@ -199,6 +205,7 @@ def driver_too_old(
         need(driver, Rung.KERNEL_DRIVER)
         return
     if need(serves(driver, effective, site), Rung.KERNEL_DRIVER):
+        yield from _older_than_gpu(framework, facts, driver) or _older_than_ptx(framework, facts, driver, effective)
         return
     floor, floor_where = _needed(effective, driver, site)
     served = f", which serves CUDA {driver.cuda_served.short}" if isinstance(driver.cuda_served, versions.Version) else ""
@@ -212,8 +219,62 @@ def driver_too_old(
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, floor_where),
         ),
-        fixes=(install_driver(site, floor, newer=True), _older_build(framework, driver, python)),
+        fixes=(*_renew(facts, effective, floor), _older_build(framework, driver, python)),
     )
+
+
+def _renew(facts: Facts, effective: EffectiveCuda, floor: str) -> tuple[Fix, ...]:
+    """A newer driver, or why there is none: the last branch that drives the GPU is older than the one that the CUDA takes."""
+    capabilities = [found for gpu in facts.hardware if (found := capability(gpu, facts.matrix)) is not None]
+    last = [branch for one in capabilities if (branch := facts.matrix.branches_for(one)[1]) is not None]
+    hopeless = bool(last) and len(last) == len(facts.hardware) and not facts.site.on_wsl and isinstance(effective.floor, versions.Version)
+    if not hopeless or not isinstance(effective.floor, versions.Version) or max(last) >= effective.floor.major:
+        return (install_driver(facts.site, floor, newer=True),)
+    return (
+        Fix(f"A newer driver is no way out: branch {max(last)} is the last that drives this GPU. Keep it, and choose the build by it."),
+    )
+
+
+def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple[Problem, ...]:
+    """The driver serves the CUDA and is older than the first that drives the GPU: of supposed GPUs, a real one would not be driven."""
+    behind = {gpu.label: branch for gpu in facts.hardware if (branch := first_branch(gpu, driver, facts.matrix)) is not None}
+    if not behind:
+        return ()
+    label, branch = max(behind.items(), key=lambda item: item[1])
+    floor = f"a driver of branch {branch} or newer"
+    served = facts.matrix.driver(driver.version)
+    problem = Problem(
+        title="The driver is older than the GPU",
+        message=f"{label} needs {floor}, whatever CUDA {framework.name} was built with; this machine has {driver.version}.",
+        evidence=(
+            Evidence("driver", str(driver.version), driver.where),
+            Evidence("needed", floor, cited(served.source) if served else ""),
+        ),
+        fixes=(install_driver(facts.site, floor, newer=True),),
+    )
+    return (problem,)
+
+
+def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effective: EffectiveCuda) -> tuple[Problem, ...]:
+    """The driver serves the CUDA's libraries and not its PTX, and the build has nothing else for the GPU."""
+    meetings = facts.meetings(framework)
+    portable = () if isinstance(meetings, Missing) else meetings.lacking(Fit.PTX)
+    if isinstance(meetings, Missing) or not portable or compiles(driver, effective, facts.matrix) is not False:
+        return ()
+    served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "less"
+    named = effective.exact_floor if not facts.site.on_wsl else Missing(Cause.UNSUPPORTED, "Windows counts differently")
+    floor = f"a driver that serves CUDA {effective.version.short}" + (f" ({named} or newer)" if isinstance(named, versions.Version) else "")
+    problem = Problem(
+        title="The driver is older than the PTX that it would have to compile",
+        severity=milder(framework, facts, remains=bool(meetings.lacking(Fit.NATIVE))),
+        message=f"{called(framework)} has only PTX for {listed(portable)}, which takes {floor}; {driver.version} serves CUDA {served}.",
+        evidence=(
+            Evidence("CUDA that the PTX is of", str(effective.version), effective.where),
+            Evidence("driver", f"{driver.version}, CUDA {served}", driver.cuda_where or driver.where),
+        ),
+        fixes=(install_driver(facts.site, floor, newer=True),),
+    )
+    return (problem,)
 
 
 def _needed(effective: EffectiveCuda, driver: Driver, site: Site) -> tuple[str, str]:

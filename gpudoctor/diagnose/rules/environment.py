@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
@@ -37,6 +38,8 @@ def cpu_only_build(
     """
     if not hardware:
         not_applicable("there is no NVIDIA GPU that a CUDA build could use")
+    if by_directml(framework, facts):
+        not_applicable("it reaches the GPU by DirectML")
     if not isinstance(effective, Missing):
         return
     if effective.cause is not Cause.ABSENT:
@@ -84,7 +87,7 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
 
     ## Why it matters
     Training was to be proven, and there is nothing to train with: the check could only look at the driver. Most often another
-    environment was meant. A framework that was asked for with `--require` and is not there is an error.
+    environment was meant. A framework that was asked for with `--require` or `--framework` and is not there is an error.
 
     ## What to do
     Name the environment with `--python`, or activate it, or install a framework into this one.
@@ -92,22 +95,27 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
     ## References
     - https://www.tensorflow.org/install/pip
     """
+    if snapshot.origin == "supposed":
+        not_applicable("nothing was asked for but what was named")
     found = need(snapshot.frameworks)
-    named = f"{python.executable} ({python.why})" if isinstance(python, Python) else "the examined environment"
-    lacking = [one.requirement for one in judged(facts, None) if one.answer is Answer.LACKING and one.requirement.subject in FRAMEWORKS]
-    for required in lacking:
+    place = f"{python.executable} ({python.why})" if isinstance(python, Python) else "the examined environment"
+    names = [one.name for one in found]
+    lacking = {name: (name, "named with --framework") for name in policy.frameworks if name not in names}
+    required = [one.requirement for one in judged(facts, None) if one.answer is Answer.LACKING and one.requirement.subject in FRAMEWORKS]
+    lacking |= {one.subject: (one.text, "required") for one in required}
+    for name, (text, wanted) in lacking.items():
         yield Problem(
-            message=f"{required.text} is required, and {required.subject} is not installed in {named}.",
-            title=f"{required.text} is required and not installed",
+            message=f"{text} is {wanted}, and {name if name != text else 'it'} is not installed in {place}.",
+            title=f"{text} is {wanted} and not installed",
             severity=Severity.ERROR,
-            evidence=(Evidence("frameworks found", ", ".join(one.name for one in found) or "none", "the folders on sys.path"),),
-            fixes=(*_ELSEWHERE, Fix(f"Install {required.text} into this one", install_package(python, required.text), (DOWNLOAD,))),
+            evidence=(Evidence("frameworks found", ", ".join(names) or "none", "the folders on sys.path"),),
+            fixes=(*_ELSEWHERE, Fix(f"Install {text} into this one", install_package(python, text), (DOWNLOAD,))),
         )
     if found or lacking:
         return
     look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
     yield Problem(
-        message=f"Neither TensorFlow, PyTorch nor JAX is installed in {named}.",
+        message=f"Neither TensorFlow, PyTorch nor JAX is installed in {place}.",
         severity=Severity.NOTE if look_only else None,
         evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
         fixes=(*_ELSEWHERE, Fix("Install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,))),

@@ -98,7 +98,7 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
     if isinstance(gpu.nvml, NvmlGpu):
         if isinstance(gpu.nvml.address, str):
             return
-        if gpu.nvml.address.cause is Cause.TIMED_OUT:
+        if gpu.nvml.address.cause in {Cause.TIMED_OUT, Cause.NOT_STATED}:
             need(gpu.nvml.address, Rung.NVML)
         seen = f"NVML counts it and cannot open it: {gpu.nvml.address.reason}"
     else:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder
 from gpudoctor.diagnose.fixes import ROOT
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import KernelLog, XidEvent
+from gpudoctor.snapshot import KernelLog, Missing, XidEvent
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
@@ -43,7 +43,7 @@ def _kinds(gpu: Gpu, log: KernelLog, matrix: Matrix) -> list[_Kind]:
 
 
 @rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
-def gpu_errors_logged(gpu: Gpu, log: KernelLog, matrix: Matrix, ladder: Ladder) -> Iterator[Problem]:
+def gpu_errors_logged(gpu: Gpu, log: KernelLog | Missing, matrix: Matrix, ladder: Ladder) -> Iterator[Problem]:
     """The driver logged errors (Xids) of this GPU since the boot.
 
     ## Why it matters
@@ -58,6 +58,7 @@ def gpu_errors_logged(gpu: Gpu, log: KernelLog, matrix: Matrix, ladder: Ladder) 
     - https://docs.nvidia.com/deploy/xid-errors/
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     """
+    log = need(log, Rung.KERNEL_DRIVER)
     kinds = _kinds(gpu, log, matrix)
     if not kinds:
         return

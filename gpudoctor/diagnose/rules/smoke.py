@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, Hardware, judge, on_device
 from gpudoctor.derive.log import telling_lines
-from gpudoctor.derive.training import kernel_right
+from gpudoctor.derive.training import kernel_right, within
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Missing, Python, Smoke, StageState, Training
+from gpudoctor.signatures import Recognised, recognise
+from gpudoctor.snapshot import Missing, Python, Real, Smoke, StageState, Training
 
 _READ_LOG = Fix(
     "Read the framework's own log: the report holds its end as snapshot.smoke[].output", "gpudoctor check --format json -o report.json"
@@ -46,10 +47,12 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing)
         if blind
         else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
     )
+    sign = _sign(smoke)
+    general = (_libraries(smoke, python),) if smoke.framework == "tensorflow" else (_READ_LOG,)
     yield Problem(
-        message=message,
-        evidence=(Evidence("devices", seen, smoke.framework), *_log(smoke)),
-        fixes=(_libraries(smoke, python),) if smoke.framework == "tensorflow" else (_READ_LOG,),
+        message=f"{message}{_points_to(sign)}",
+        evidence=(Evidence("devices", seen, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
+        fixes=_explained(sign) or general,
     )
 
 
@@ -59,17 +62,58 @@ def _libraries(smoke: Smoke, python: Python | Missing) -> Fix:
     return Fix("If the log speaks of libraries, install those that TensorFlow was built with", command, (DOWNLOAD,), "gpudoctor check")
 
 
+def _sign(smoke: Smoke, *words: str) -> Recognised | None:
+    """The most telling known sign in what the framework wrote and raised."""
+    output = smoke.output if isinstance(smoke.output, str) else ""
+    return next(iter(recognise("\n".join((output, *words)))), None)
+
+
+def _points_to(sign: Recognised | None) -> str:
+    return f" Its words point to {' or '.join(sign.signature.causes)}: {sign.signature.meaning}." if sign else ""
+
+
+def _signed(smoke: Smoke, sign: Recognised | None) -> tuple[Evidence, ...]:
+    return (Evidence(f"a sign of {sign.signature.causes[0]}", sign.line, f"{smoke.framework}'s output"),) if sign else ()
+
+
+def _explained(sign: Recognised | None) -> tuple[Fix, ...]:
+    causes = sign.signature.causes if sign else ()
+    return tuple(
+        Fix(f"Read what {cause} means and what to do about it", f"gpudoctor explain {cause}", verify="gpudoctor check") for cause in causes
+    )
+
+
 def _log(smoke: Smoke) -> tuple[Evidence, ...]:
     if isinstance(smoke.output, Missing):
         return ()
     return tuple(Evidence("log", line, f"{smoke.framework}'s output") for line in telling_lines(smoke.output))
 
 
-def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[tuple[Training, str]]:
+def _measured(smoke: Smoke) -> Iterator[tuple[str, str, Real, float]]:
+    """Everything measured that has an error: what, where, the error and what rounding explains of it."""
+    for product in smoke.products:
+        yield f"a product in {product.precision.upper()}", product.device, product.error, product.tolerance
+    for step in smoke.compiled:
+        yield f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance
+
+
+def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[Problem]:
+    """One problem a device, with what is wrong of each of its networks."""
+    wrong: dict[str, list[tuple[str, str]]] = {}
     for training in smoke.trainings:
         judgement = judge(training)
         if judgement is not None and judgement.flaw in flaws:
-            yield training, judgement.detail
+            wrong.setdefault(training.device, []).append((_training(training), judgement.detail))
+    for device, details in wrong.items():
+        yield Problem(
+            message=f"{smoke.framework} on {device}: {'; '.join(dict.fromkeys(detail for _, detail in details))}.",
+            evidence=tuple(Evidence(what, detail, device) for what, detail in details),
+            fixes=(_READ_LOG,),
+        )
+
+
+def _training(training: Training) -> str:
+    return "training" if training.network == "dense" else f"training of the {training.network} network"
 
 
 @rule("GD902", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
@@ -94,12 +138,14 @@ def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
                 evidence=(Evidence("largest relative error", str(kernel.error), kernel.device),),
                 fixes=(_READ_LOG,),
             )
-    for training, detail in _flawed(smoke, {Flaw.NOT_FINITE, Flaw.DISAGREES}):
-        yield Problem(
-            message=f"{smoke.framework} on {training.device}: {detail}.",
-            evidence=(Evidence("training", detail, training.device),),
-            fixes=(_READ_LOG,),
-        )
+    for what, device, error, tolerance in _measured(smoke):
+        if not within(error, tolerance):
+            yield Problem(
+                message=f"{smoke.framework}: {what} on {device} is off by {error}, rounding explains {tolerance:.2g}.",
+                evidence=(Evidence(f"error of {what}", str(error), device),),
+                fixes=(_READ_LOG,),
+            )
+    yield from _flawed(smoke, {Flaw.NOT_FINITE, Flaw.DISAGREES})
 
 
 @rule("GD903", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
@@ -116,22 +162,23 @@ def smoke_did_not_learn(smoke: Smoke) -> Iterator[Problem]:
     ## References
     - https://www.tensorflow.org/guide/core/mlp_core
     """
-    for training, detail in _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}):
-        yield Problem(
-            message=f"{smoke.framework} on {training.device}: {detail}.",
-            evidence=(Evidence("training", detail, training.device),),
-            fixes=(_READ_LOG,),
-        )
+    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS})
+
+
+_BESIDES = ("copies", "memory", "products", "compiled step", "speed")
+"""Stages that measure: where one fails the trainings before it have passed."""
 
 
 def _ended(smoke: Smoke, states: set[StageState]) -> Iterator[Problem]:
     for stage in smoke.stages:
         if stage.state in states:
             why = stage.error if isinstance(stage.error, str) else "no reason given"
+            sign = _sign(smoke, why)
             yield Problem(
-                message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}",
-                evidence=(Evidence("stage", stage.name, smoke.framework), *_log(smoke)),
-                fixes=(_READ_LOG,),
+                message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}{_points_to(sign)}",
+                severity=Severity.WARNING if stage.name.startswith(_BESIDES) else None,
+                evidence=(Evidence("stage", stage.name, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
+                fixes=(*_explained(sign), _READ_LOG),
             )
 
 

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from tests.machines.recipes import cuda, first, gpus, kernel, preflight, surroundings
+from tests.machines.recipes import builds, cuda, first, gpus, kernel, libraries, preflight, stacks, surroundings
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
 __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
 
-_TABLES = (cuda.RECIPES, first.RECIPES, gpus.RECIPES, kernel.RECIPES, preflight.RECIPES, surroundings.RECIPES)
+_TABLES = (
+    builds.RECIPES,
+    cuda.RECIPES,
+    first.RECIPES,
+    gpus.RECIPES,
+    kernel.RECIPES,
+    libraries.RECIPES,
+    preflight.RECIPES,
+    stacks.RECIPES,
+    surroundings.RECIPES,
+)
 RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}

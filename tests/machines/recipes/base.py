@@ -24,6 +24,7 @@ class Recipe:
     libraries: Sequence[Library] = ()
     packages: tuple[Package, ...] = (TF,)
     environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables; {place} stands for the folder that holds the machine's root and the examined environment."""
     arguments: Sequence[str] = ("--level", "look")
     obeys_permissions: bool = False
     trains: bool = False

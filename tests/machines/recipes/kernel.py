@@ -186,8 +186,16 @@ BRANCHES: dict[str, Recipe] = {
             "NVRM: The NVIDIA GPU 0000:07:00.0 (PCI ID: 10de:2b85)|NVRM: installed in this system requires use of the NVIDIA open kernel modules."
         ),
     ),
-    "blackwell-under-open-modules": driven(
-        "an RTX 5090 and the open modules of driver 580", RTX_5090, driver="580.65.06", cuda="13.0", open_module=True
+    "blackwell-under-open-modules": replace(
+        driven(
+            "an RTX 5090 and the open modules of driver 580; of TensorFlow it has PTX alone",
+            RTX_5090,
+            driver="580.65.06",
+            cuda="13.0",
+            open_module=True,
+        ),
+        verdict="degraded",
+        roots=("slow-ptx-jit",),
     ),
 }
 

@@ -1,0 +1,92 @@
+"""What several rules on packages ask: which rule names an unmet requirement, and how to show what is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from gpudoctor.derive import Facts, Stack
+from gpudoctor.derive.packages import Violation, called, major, stack_of
+from gpudoctor.derive.specifiers import clauses, satisfies
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Cause, Distribution, Framework, Missing
+
+JAXLIB, TORCHVISION, TORCHAUDIO = "jaxlib", "torchvision", "torchaudio"
+JAX_PARTS = ("jax", JAXLIB)
+_CUDNN = "nvidia-cudnn"
+_DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
+_WHEELS = ("nvidia-", "cuda-")
+
+
+def by_directml(framework: Framework, facts: Facts) -> bool:
+    """Whether TensorFlow reaches the GPU by Microsoft's DirectML, which takes a build without CUDA."""
+    stack = facts.stack
+    return framework.name == "tensorflow" and isinstance(stack, Stack) and any(name in stack.distributions for name in _DIRECTML)
+
+
+def named_by(one: Violation) -> str:
+    """The rule that names an unmet requirement, the more exact one first; empty for cuDNN, which has rules of its own."""
+    wanted, by = one.found.name, one.demand.by.name
+    if wanted.startswith(_CUDNN):
+        return ""
+    exact = {
+        "numpy2-abi-mismatch": wanted == "numpy" and stack_of(by) is not None and needs_numpy_1(one),
+        "protobuf-mismatch": wanted == "protobuf" and stack_of(by) is not None,
+        "keras3-mismatch": wanted == "keras" and stack_of(by) == "tensorflow" and _other_keras(one),
+        f"torch-{by}-mismatch": wanted == "torch" and by in {TORCHVISION, TORCHAUDIO},
+        "jax-plugin-version-mismatch": stack_of(by) == stack_of(wanted) == "jax",
+        "nvidia-wheel-version-conflict": wanted.startswith(_WHEELS),
+    }
+    return next((name for name, true in exact.items() if true), "package-requirement-conflict")
+
+
+def refused_cudnn(one: Violation) -> bool:
+    """Whether an installer refuses a cuDNN that would run: a newer one of the major release that is required, as cuDNN's own rules pass it."""
+    required = {major(version) for operator, version in clauses(one.demand.requirement.specifier) or () if operator in {"==", ">=", "~="}}
+    return one.found.name.startswith(_CUDNN) and not one.older and major(one.found.version) in required
+
+
+def needs_numpy_1(one: Violation) -> bool:
+    """Whether NumPy 2 is there and all of it is excluded, as builds for NumPy 1 do."""
+    return (major(one.found.version) or 0) >= 2 and not one.older and satisfies("2.0.0", one.demand.requirement.specifier) is False
+
+
+def _other_keras(one: Violation) -> bool:
+    """Whether Keras 3 is there where Keras 2 is required, or the other way round."""
+    three = (major(one.found.version) or 0) >= 3
+    return not three if one.older else three and satisfies("3.0.0", one.demand.requirement.specifier) is False
+
+
+def without_cuda(facts: Facts, one: Distribution) -> bool:
+    """Whether a distribution is of a framework whose build has no CUDA, and no use for its libraries."""
+    frameworks = (framework for framework in facts.frameworks if framework.name == stack_of(one.name))
+    effective = (facts.effective_cuda(framework) for framework in frameworks)
+    return any(isinstance(found, Missing) and found.cause is Cause.ABSENT for found in effective)
+
+
+def there(stack: Stack, *, many: bool = False) -> str:
+    """How a distribution is there: installed, or only asked for."""
+    return f"{'are' if many else 'is'} {'asked for' if stack.supposed else 'installed'}"
+
+
+def shown(one: Distribution) -> Evidence:
+    """A distribution as evidence."""
+    return Evidence(one.name, one.version, one.where)
+
+
+def demanded(violations: Iterable[Violation]) -> list[Evidence]:
+    """The requirements that are not met, as evidence."""
+    unmet = {(one.demand.by.name, one.demand.requirement.specifier): one.demand for one in violations}
+    return [Evidence(f"{called(one.by)} requires", one.requirement.text, one.where) for one in unmet.values()]
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The dotted numbers that a version begins with, by which JAX compares its parts."""
+    found = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+def local(version: str) -> str:
+    """The CUDA that a local version names (cu121, cpu); empty where it names none."""
+    said = version.partition("+")[2]
+    return said if said.startswith(("cu", "cpu")) else ""

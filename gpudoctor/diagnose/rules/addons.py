@@ -1,0 +1,163 @@
+"""GD5: compiled add-ons of a framework: whether they fit its CUDA, its symbols and the GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import EffectiveCode, EffectiveCuda, Facts, Hardware
+from gpudoctor.derive.code import LACKS, meetings, spelt
+from gpudoctor.diagnose.build_facts import called, listed, with_cuda
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.library_facts import all_uses
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Extension, Framework, GpuCode, Missing, Python
+
+VERIFY = "gpudoctor xray"
+_MOST = 3
+
+
+def _addons(framework: Framework, facts: Facts, hardware: Hardware) -> dict[str, list[Extension]]:
+    """The compiled files of the add-ons of a framework, by distribution; ends the rule where there is none."""
+    all_uses(framework, facts, hardware)
+    libraries = need(facts.snapshot.libraries)
+    found: dict[str, list[Extension]] = {}
+    for one in libraries.extensions:
+        if one.framework == framework.name:
+            found.setdefault(one.distribution, []).append(one)
+    if not found:
+        not_applicable(f"no compiled add-on of {framework.name} is installed")
+    return found
+
+
+def _again(addon: Extension, framework: Framework, python: Python | Missing) -> tuple[Fix, ...]:
+    """How to get the add-on for this framework: the newest that an installer finds, else compiled here."""
+    command = install_package(python, "--upgrade", "--force-reinstall", "--no-deps", addon.distribution)
+    build = install_package(
+        python, "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-binary", addon.distribution, addon.distribution
+    )
+    return (
+        Fix(f"Install {addon.distribution} again, in the release for {called(framework)}", command, (DOWNLOAD,), VERIFY),
+        Fix("Or compile it against what is installed; that takes nvcc of the same CUDA", build, (DOWNLOAD,), VERIFY),
+    )
+
+
+@rule("GD513", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
+def extension_built_for_other_cuda(
+    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, hardware: Hardware, python: Python | Missing
+) -> Iterator[Problem]:
+    """A compiled add-on links the libraries of another CUDA release than the framework.
+
+    ## Why it matters
+    An add-on such as torchvision or flash-attn asks for CUDA's libraries by the names of the release that it was compiled with. Under a
+    framework with another CUDA they are missing ("libcudart.so.11.0: cannot open shared object file"), or a second CUDA runtime comes
+    into the process. The framework itself works.
+
+    ## What to do
+    Install the add-on's build for the framework's CUDA, or compile it against the framework that is installed.
+
+    ## References
+    - https://pytorch.org/get-started/previous-versions/
+    """
+    found = _addons(framework, facts, hardware)
+    cuda = with_cuda(effective)
+    for addon in found.values():
+        foreign = {
+            one.path: other for one in addon if isinstance(one.wanted, tuple) and (other := _foreign(one.wanted, cuda, facts.matrix))
+        }
+        if foreign:
+            path, names = next(iter(foreign.items()))
+            yield Problem(
+                message=f"{addon[0].distribution} {addon[0].version} links {', '.join(names[:_MOST])}, "
+                f"and {called(framework)} is built for CUDA {cuda.version.short}.",
+                evidence=(
+                    Evidence("libraries that it links", " ".join(names), path),
+                    Evidence("CUDA of the build", str(cuda.version), cuda.where),
+                ),
+                fixes=_again(addon[0], framework, python),
+            )
+    for one in (one for addon in found.values() for one in addon):
+        need(one.wanted)
+
+
+def _foreign(wanted: tuple[str, ...], cuda: EffectiveCuda, matrix: Matrix) -> list[str]:
+    """The names among these that a CUDA release has otherwise."""
+    row = matrix.cuda(cuda.version)
+    own = {name.partition(".so")[0]: name for name in row.sonames} if row is not None else {}
+    if not own:
+        return [name for name in wanted if name.startswith("libcudart.so.") and name.split(".")[2] != str(cuda.version.major)]
+    return [name for name in wanted if own.get(name.partition(".so")[0], name) != name]
+
+
+@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
+def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+    """A compiled add-on needs functions that the installed framework does not have.
+
+    ## Why it matters
+    A framework's C++ interface changes from release to release. An add-on that was compiled for another one cannot be imported:
+    "undefined symbol: _ZN3c10...". The framework itself works.
+
+    ## What to do
+    Install the add-on's release for this framework, or compile it again.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/cpp_extension.html
+    """
+    found = _addons(framework, facts, hardware)
+    for addon in found.values():
+        lost = [(one, one.undefined) for one in addon if isinstance(one.undefined, tuple) and one.undefined]
+        if lost:
+            one, names = lost[0]
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            yield Problem(
+                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define: it cannot be imported.",
+                evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
+                fixes=_again(one, framework, python),
+            )
+    for one in (one for addon in found.values() for one in addon):
+        need(one.undefined)
+
+
+@rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
+def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+    """A compiled add-on has no code for this GPU.
+
+    ## Why it matters
+    Each compiled add-on has its own list of GPUs. What of it runs on the GPU then ends with "no kernel image is available for execution
+    on the device", though the framework works.
+
+    ## What to do
+    Install a build of the add-on for the GPU, or compile it with TORCH_CUDA_ARCH_LIST naming the GPU's compute capability.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/cpp_extension.html
+    """
+    found = _addons(framework, facts, hardware)
+    for addon in found.values():
+        coded = [(one, one.code) for one in addon if isinstance(one.code, GpuCode) and (one.code.sass or one.code.ptx)]
+        for one, held in coded:
+            code = EffectiveCode(sass=held.sass, ptx=held.ptx, where=one.path)
+            lost = [met for met in meetings(code, hardware, facts.matrix) if met.fit in LACKS]
+            if lost:
+                wanted = " ".join(dict.fromkeys(str(met.capability) for met in lost))
+                build = _again(one, framework, python)[1]
+                yield Problem(
+                    message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {listed(lost)}.",
+                    evidence=(
+                        Evidence("GPU code in it", spelt(code), one.path),
+                        *(Evidence("compute capability", str(met.capability), met.gpu.label) for met in lost),
+                    ),
+                    fixes=(
+                        _again(one, framework, python)[0],
+                        Fix(
+                            "Or compile it for the GPU; that takes nvcc of the framework's CUDA",
+                            f'TORCH_CUDA_ARCH_LIST="{wanted}" {build.command}',
+                            (DOWNLOAD,),
+                        ),
+                    ),
+                )
+                break
+
+
+RULES = (extension_built_for_other_cuda, extension_abi_mismatch, extension_missing_arch)

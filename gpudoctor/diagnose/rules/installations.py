@@ -1,0 +1,172 @@
+"""GD5 and GD6: one environment mixed of several, or taken for another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Facts
+from gpudoctor.derive.packages import called, stack_of
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
+from gpudoctor.diagnose.package_facts import shown
+from gpudoctor.diagnose.requirements import Answer, judged
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Distribution, Framework, Missing, Packages, Python, Snapshot
+from gpudoctor.snapshot.distributions import family
+
+_CONDA_CALLS = {"pytorch": "torch", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"}
+"""How conda calls packages that have another name on the index."""
+_OF_ONE_BUILD = ({"torch", "torchvision", "torchaudio"}, {"jax", "jaxlib"})
+_WHOLE = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu")
+_COMPANIONS = frozenset(("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-base"))
+"""What those of _WHOLE require on some platform, and holds the package in their place."""
+
+
+@rule("GD512", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
+def mixed_conda_pip(packages: Packages, python: Python) -> Iterator[Problem]:
+    """Conda and pip both installed parts of one framework.
+
+    ## Why it matters
+    Conda and pip do not see each other's work. Where both installed the same package, the files of one lie over those of the other and
+    conda believes its own are there; where one installed torch and the other torchvision, the two were built with other compilers and
+    other CUDA libraries. Either fails at import, or later in odd places.
+
+    ## What to do
+    Make a new environment and install the framework and all of its parts with one of them: conda for the interpreter, then pip for
+    everything else, is the order that works.
+
+    ## References
+    - https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html#using-pip-in-an-environment
+    """
+    if python.kind != "conda":
+        not_applicable("not a conda environment")
+    condas = {_CONDA_CALLS.get(stem.rsplit("-", 2)[0], stem.rsplit("-", 2)[0]): stem for stem in need(packages.conda)}
+    others = {one.name: one for one in packages.distributions if isinstance(one.installer, str) and one.installer not in {"conda", ""}}
+    twice = [one for name, one in others.items() if name in condas and (stack_of(name) or name == "numpy")]
+    split = [] if twice else _split(others, condas)
+    if not twice and not split:
+        return
+    both = "both installed" if twice else "each installed a part of one stack:"
+    names = ", ".join(called(one) for one in twice or split)
+    yield Problem(
+        message=f"conda and {_installers(twice or split)} {both} {names}.",
+        confidence=Confidence.LIKELY,
+        evidence=tuple(
+            row
+            for one in twice or split
+            for row in (
+                Evidence(called(one), f"installed by {one.installer}", one.where),
+                *((Evidence(condas[one.name], "installed by conda", "conda-meta"),) if one.name in condas else ()),
+            )
+        ),
+        fixes=(
+            Fix(
+                "Make a new environment, and install the framework and its parts with pip only",
+                "conda create --name training python=3.12 pip",
+            ),
+            Fix(
+                "Let one of them have it: remove pip's copy, then install it again with conda",
+                remove_packages(python, *(one.name for one in twice or split)),
+            ),
+        ),
+    )
+
+
+def _split(others: dict[str, Distribution], condas: dict[str, str]) -> list[Distribution]:
+    """The parts that pip installed of a stack of which conda installed other parts."""
+    return [others[name] for build in _OF_ONE_BUILD if build & condas.keys() for name in sorted(build & others.keys())]
+
+
+def _installers(found: list[Distribution]) -> str:
+    return " and ".join(dict.fromkeys(str(one.installer) for one in found))
+
+
+@rule("GD604", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
+def wrong_python_environment(facts: Facts, snapshot: Snapshot, policy: Policy, python: Python) -> Iterator[Problem]:
+    """The framework is installed in another environment than the examined one.
+
+    ## Why it matters
+    Each interpreter has packages of its own. A framework that was installed with another `pip`, into another environment or for another
+    user, does not exist for this one: "No module named ..." although it is installed.
+
+    ## What to do
+    Run and examine the environment that holds it, or install it with the interpreter that you run: `python -m pip` never goes to another.
+
+    ## References
+    - https://packaging.python.org/en/latest/guides/installing-using-pip-and-virtual-environments/
+    """
+    found = need(snapshot.frameworks)
+    if found:
+        return
+    others: tuple[Distribution, ...] = need(python.elsewhere)
+    if not others:
+        return
+    lacking = [one.requirement.subject for one in judged(facts, None) if one.answer is Answer.LACKING]
+    required = any(family(one.name) in lacking for one in others)
+    look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
+    first = others[0]
+    environment = first.where.partition("/lib/")[0].removesuffix("/local")
+    yield Problem(
+        message=f"{python.executable} ({python.why}) holds no framework; {called(first)} is installed in {environment}.",
+        severity=Severity.ERROR if required else Severity.NOTE if look_only else None,
+        confidence=Confidence.LIKELY,
+        evidence=(Evidence("frameworks in the examined environment", "none", "the folders on sys.path"), *map(shown, others)),
+        fixes=(
+            Fix("Examine that environment", f"gpudoctor check --python {environment}"),
+            Fix(f"Install {first.name} into this one", install_package(python, first.name), (DOWNLOAD,)),
+        ),
+    )
+
+
+@rule("GD610", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+def two_copies_of_framework(framework: Framework, packages: Packages, python: Python | Missing) -> Iterator[Problem]:
+    """The framework is there twice, or a file of its name comes before it.
+
+    ## Why it matters
+    An import takes the first copy on sys.path: one in the user's own folder or on PYTHONPATH hides the one in the environment, and a file
+    torch.py hides the package torch. Two distributions of one framework in one folder (tensorflow and tensorflow-cpu) hold the same files,
+    and removing either damages the other.
+
+    ## What to do
+    Keep one. After removing one of two that shared a folder, install the other again. PYTHONNOUSERSITE=1 leaves the user's folder out.
+
+    ## References
+    - https://docs.python.org/3/library/sys_path_init.html
+    """
+    if isinstance(framework.shadow, str):
+        yield Problem(
+            message=f"{framework.shadow} comes before the package {framework.name} on sys.path: an import takes that file.",
+            title="A file hides the framework",
+            severity=Severity.ERROR,
+            evidence=(Evidence(f"first {framework.name} on sys.path", framework.shadow, "the folders on sys.path"),),
+            fixes=(Fix("Rename that file, and remove its compiled form beside it."),),
+        )
+    copies = [one for one in packages.distributions if family(one.name) == framework.name]
+    if any(one.name in _WHOLE for one in copies):
+        copies = [one for one in copies if one.name not in _COMPANIONS]
+    copies = list({(one.name, one.version, one.where): one for one in copies}.values())
+    if len(copies) < 2:
+        return
+    apart = len({one.where for one in copies}) > 1
+    how = f"an import takes that in {framework.location}" if apart and isinstance(framework.location, str) else "they hold the same files"
+    yield Problem(
+        message=f"{framework.name} is installed {len(copies)} times: {', '.join(f'{called(one)} in {one.where}' for one in copies)}; {how}.",
+        confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
+        evidence=tuple(map(shown, copies)),
+        fixes=_one_copy(copies, python, apart=apart),
+    )
+
+
+def _one_copy(copies: list[Distribution], python: Python | Missing, *, apart: bool) -> tuple[Fix, ...]:
+    if apart:
+        command = remove_packages(python, copies[0].name)
+        return (
+            Fix("Remove the first copy, which is what pip removes", command),
+            Fix("Leave the user's folder out", "export PYTHONNOUSERSITE=1"),
+        )
+    names = tuple(dict.fromkeys(one.name for one in copies))
+    command = f"{remove_packages(python, *names)} && {install_package(python, f'{copies[-1].name}=={copies[-1].version}')}"
+    return (Fix("Remove all of them and install one again", command, (DOWNLOAD,)),)
+
+
+RULES = (mixed_conda_pip, wrong_python_environment, two_copies_of_framework)

@@ -1,0 +1,168 @@
+"""GD9: GPUs that computed and were slower than they should be, as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive import Gpu, Hardware
+from gpudoctor.diagnose.rule import need, rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.snapshot import NOT_ASKED, Missing, NvmlGpu, Smoke, Snapshot, Speed
+
+PRODUCTS_SHARE, MEMORY_SHARE = 0.5, 0.6
+"""Shares of a product's published peak below which something holds it back: frameworks reach 0.6 to 0.95 of both with large enough sizes."""
+SIBLINGS_SHARE = 0.85
+"""Of the fastest GPU of the same product in this machine; chips of one product differ by a few percent."""
+LARGE_PRODUCT, LARGE_ARRAY = 4096, 256 << 20
+"""Rows, bytes: what is smaller does not keep a large GPU busy."""
+
+
+def _sensors(gpu: Gpu) -> tuple[Evidence, ...]:
+    """What may hold the GPU back, as NVML said before the training."""
+    seen = gpu.nvml
+    if not isinstance(seen, NvmlGpu):
+        return ()
+    rows = (
+        ("SM clock at most", seen.clock_sm_max, "{} MHz"),
+        ("memory clock at most", seen.clock_memory_max, "{} MHz"),
+        ("reasons for the clocks", seen.clocks_event_reasons, "{:#x}"),
+        ("power limit", seen.power_limit, "{} mW"),
+        ("temperature", seen.temperature, "{} °C"),
+        ("PCIe lanes", seen.link_width, "{}"),
+    )
+    return tuple(Evidence(what, words.format(value), "NVML, before the training") for what, value, words in rows if isinstance(value, int))
+
+
+def _smokes(snapshot: Snapshot) -> tuple[Smoke, ...]:
+    return need(snapshot.smoke, Rung.FRAMEWORK)
+
+
+def _compared(gpu: Gpu, smokes: tuple[Smoke, ...]) -> list[tuple[str, Speed]]:
+    return [(smoke.framework, speed) for smoke in smokes for speed in smoke.speeds if speed.address == gpu.key]
+
+
+class _Figure(msgspec.Struct, frozen=True):
+    """One measured rate, in the unit of its published peak."""
+
+    framework: str
+    what: str
+    value: float
+    unit: str
+    peak: float | None
+    least: float
+    """The share of the peak that a GPU in order passes."""
+
+
+def _figures(gpu: Gpu, smokes: tuple[Smoke, ...], product: GpuProduct | None) -> Iterator[_Figure]:
+    """The rates of this GPU that were measured with sizes that keep it busy; the best of those that a framework measured alike."""
+    for smoke in smokes:
+        for one in smoke.products:
+            if one.address == gpu.key and one.size >= LARGE_PRODUCT and isinstance(one.flops, int | float):
+                peak: float | None = getattr(product, f"{one.precision}_tflops", None)
+                yield _Figure(smoke.framework, f"{one.precision.upper()} products", one.flops / 1e12, "TFLOPS", peak, PRODUCTS_SHARE)
+        for rate in smoke.memory:
+            if rate.address == gpu.key and rate.size >= LARGE_ARRAY and isinstance(rate.bytes_per_second, int | float):
+                bandwidth = product.bandwidth_gbs if product else None
+                yield _Figure(smoke.framework, "memory", rate.bytes_per_second / 1e9, "GB/s", bandwidth, MEMORY_SHARE)
+
+
+def _siblings(gpu: Gpu, hardware: Hardware) -> list[Gpu]:
+    return [other for other in hardware if other.key != gpu.key and isinstance(other.name, str) and other.name == gpu.name]
+
+
+def _slow(figure: _Figure, others: list[_Figure]) -> str:
+    """Why a rate is too low, in words; empty where it is not."""
+    if figure.peak and figure.value < figure.least * figure.peak:
+        share = figure.value / figure.peak
+        return f"{figure.what} {figure.value:,.1f} {figure.unit}, {share:.0%} of the published {figure.peak:,.1f}"
+    best = max((other.value for other in others if (other.framework, other.what) == (figure.framework, figure.what)), default=0.0)
+    if figure.value < SIBLINGS_SHARE * best:
+        return f"{figure.what} {figure.value:,.1f} {figure.unit} where another GPU of its kind here has {best:,.1f}"
+    return ""
+
+
+@rule("GD909", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
+def gpu_slower_than_expected(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, matrix: Matrix) -> Iterator[Problem]:
+    """The GPU multiplies matrices, or reads its memory, far slower than its kind does.
+
+    ## Why it matters
+    Large products reach 60 to 95 percent of what the maker publishes, and so does reading memory. Less than half, or clearly less than
+    another GPU of the same product in this machine, is time that every training loses. It is measured at level full only.
+
+    ## What to do
+    Look at the clocks and what holds them while the GPU works: heat, a lowered power limit, clocks that somebody has fixed, another
+    process. One slow GPU among equal ones that none of these explains is a case for the maker.
+
+    ## References
+    - https://docs.nvidia.com/deploy/nvml-api/
+    """
+    smokes = _smokes(snapshot)
+    product = matrix.gpu(gpu.name) if isinstance(gpu.name, str) else None
+    figures = list(_figures(gpu, smokes, product))
+    others = [figure for other in _siblings(gpu, hardware) for figure in _figures(other, smokes, product)]
+    if not figures or not (others or any(figure.peak for figure in figures)):
+        need(Missing(NOT_ASKED.cause, "its speed was not measured against a published figure or another GPU"), Rung.TRAINED)
+    slow = [(figure, words) for figure in figures if (words := _slow(figure, others))]
+    if slow:
+        yield Problem(
+            message=f"{gpu.label} is slow: {'; '.join(words for _, words in slow)}.",
+            confidence=Confidence.LIKELY,
+            evidence=(*(Evidence(figure.what, words, figure.framework) for figure, words in slow), *_sensors(gpu)),
+            fixes=(
+                Fix(
+                    "Look at its clocks and what holds them while it works",
+                    f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
+                    verify="gpudoctor check --level full",
+                ),
+            ),
+        )
+
+
+@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
+def gpu_not_faster_than_cpu(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
+    """The GPU trains a convolutional network no faster than the CPU beside it.
+
+    ## Why it matters
+    The same network was trained for a moment on the GPU and on this machine's CPU, with 1024 images a step that already lay there. A GPU
+    that is in order wins by far. One that does not is held back, shared with others, or too small to be worth its trouble.
+
+    ## What to do
+    Look at who else uses the GPU, at its clocks and their reasons while it works, and at its link. A small GPU beside a CPU of many
+    cores may be in order all the same: then train on the CPU.
+
+    ## References
+    - https://docs.nvidia.com/deploy/nvml-api/
+    """
+    compared = _compared(gpu, _smokes(snapshot))
+    if not compared:
+        need(Missing(NOT_ASKED.cause, "no framework compared its speed with the CPU's"), Rung.TRAINED)
+    for framework, speed in compared:
+        here, there = speed.samples_per_second, speed.cpu_samples_per_second
+        if not isinstance(here, int | float) or not isinstance(there, int | float):
+            continue
+        if here <= there:
+            yield Problem(
+                message=f"{gpu.label}: {framework} trains {here:,.0f} images a second on it and {there:,.0f} on the CPU.",
+                evidence=(
+                    Evidence(
+                        "images a second on the GPU, on the CPU", f"{here:,.0f}, {there:,.0f}", f"{framework}, {speed.network} network"
+                    ),
+                    *_sensors(gpu),
+                ),
+                fixes=(
+                    Fix(
+                        "Look at who uses it, its clocks and what holds them, while it trains",
+                        f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
+                        verify="gpudoctor check",
+                    ),
+                ),
+            )
+
+
+RULES = (
+    gpu_slower_than_expected,
+    gpu_not_faster_than_cpu,
+)

@@ -1,0 +1,233 @@
+"""The table of signs. Its words were read in the binaries and the sources of TensorFlow 2.21, PyTorch 2.15, JAX 0.10.2 and libcudart 12.9 unless said otherwise."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """A regular expression, the findings that it is a sign of (the likelier first), and what it means, as the end of a sentence."""
+
+    pattern: str
+    causes: tuple[str, ...]
+    meaning: str
+
+
+def _status(number: int, name: str, text: str, causes: tuple[str, ...], meaning: str) -> Signature:
+    """A status of CUDA: the driver's and the runtime's have one number and text, and each its own name; what they name alike is one stem.
+
+    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+    words = "".join(part.capitalize() for part in name.split("_"))
+    return Signature(rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|\? Error {number}: |{text}", causes, meaning)
+
+
+_STATUSES = (
+    _status(
+        803,
+        "SYSTEM_DRIVER_MISMATCH",
+        "system has unsupported display driver / cuda driver combination",
+        ("driver-library-mismatch", "cuda-compat-lib-conflict"),
+        "libcuda and the kernel driver are of different releases",
+    ),
+    _status(
+        804,
+        "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        "forward compatibility was attempted on non supported HW",
+        ("forward-compat-unsupported-hw",),
+        "a cuda-compat libcuda is loaded, which only data-center GPUs may use",
+    ),
+    _status(
+        802,
+        "SYSTEM_NOT_READY",
+        "system not yet initialized",
+        ("fabric-manager-missing", "confidential-computing-not-ready"),
+        "the machine's fabric or its confidential computing is not ready",
+    ),
+    _status(
+        34,
+        "STUB_LIBRARY",
+        "CUDA driver is a stub library",
+        ("libcuda-is-stub",),
+        "a toolkit's stub is loaded in libcuda's place",
+    ),
+    _status(
+        35,
+        "INSUFFICIENT_DRIVER",
+        "CUDA driver version is insufficient for CUDA runtime version",
+        ("driver-too-old",),
+        "the driver is older than the CUDA of this build",
+    ),
+    _status(
+        222,
+        "UNSUPPORTED_PTX_VERSION",
+        "the provided PTX was compiled with an unsupported toolchain",
+        ("driver-too-old",),
+        "the driver does not read PTX that new",
+    ),
+    _status(
+        218,
+        "INVALID_PTX",
+        "a PTX JIT compilation failed",
+        ("libcuda-not-on-loader-path", "driver-library-mismatch"),
+        "the driver's compiler refused the code, mostly since it is of another release than libcuda",
+    ),
+    _status(
+        209,
+        "NO_BINARY_FOR_GPU",
+        "no kernel image is available for execution on the device",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "the build holds no code for this GPU",
+    ),
+    _status(
+        214,
+        "ECC_UNCORRECTABLE",
+        "uncorrectable ECC error encountered",
+        ("ecc-hardware-error",),
+        "the GPU's memory had an error that could not be corrected",
+    ),
+    _status(
+        46,
+        "DEVICE_UNAVAILABLE",
+        r"CUDA-capable device\(s\) is/are busy or unavailable",
+        ("exclusive-compute-mode", "compute-prohibited"),
+        "the GPU takes no further program: it is in exclusive mode and taken, or computing on it is prohibited",
+    ),
+    _status(
+        101,
+        "INVALID_DEVICE",
+        "invalid device ordinal",
+        ("cuda-visible-devices-masked",),
+        "a GPU was asked for that is not among those that this process sees",
+    ),
+    Signature(
+        r"CUDA_ERROR_MPS_\w+|\bcudaErrorMps\w+|MPS client failed to connect to the MPS|the MPS server and the MPS client failed"
+        r"|MPS server is not ready|create MPS (client|device connection) have been exhausted|\? Error 80[5-9]: ",
+        ("mps-misconfigured",),
+        "the MPS service that CUDA was sent to does not answer as it should",
+    ),
+)
+_FRAMEWORKS = (
+    Signature(r"Torch not compiled with CUDA enabled", ("cpu-only-build",), "this build of PyTorch has no CUDA"),
+    Signature(
+        r"The NVIDIA driver on your system is too old \(found version \d+\)",
+        ("driver-too-old",),
+        "the driver is older than the CUDA of this build",
+    ),
+    Signature(
+        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|cuInit: UNKNOWN ERROR \(303\)"
+        r"|JAX was unable to load the CUDA libraries",
+        ("libcuda-not-on-loader-path", "no-driver"),
+        "it found no libcuda.so.1",
+    ),
+    Signature(
+        r"kernel version [\d.]+ does not match DSO version [\d.]+",
+        ("driver-library-mismatch",),
+        "libcuda and the kernel driver are of different releases",
+    ),
+    Signature(
+        r"Loaded runtime CuDNN library: \S+ but source was compiled with|cuDNN version incompatibility: PyTorch was compiled",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "the cuDNN that was loaded is older than the one of this build",
+    ),
+    Signature(
+        # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
+        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S*: cannot open shared object file",
+        ("cudnn-missing", "pip-nvidia-libs-not-on-path"),
+        "cuDNN, or a part of it, was not found",
+    ),
+    Signature(
+        r"lib(?:cuda(?:rt)?|cublas\w*|cufft|curand|cusolver|cusparse\w*|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
+        r"|Could not load dynamic library '(?!libnvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
+        ("cuda-library-missing", "pip-nvidia-libs-not-on-path"),
+        "a library of CUDA was not found",
+    ),
+    Signature(
+        r"libdevice not found at|Can't find libdevice directory",
+        ("libdevice-not-found",),
+        "XLA did not find libdevice",
+    ),
+    Signature(
+        r"Couldn't get ptxas/nvlink version",
+        ("ptxas-not-found", "ptxas-too-old"),
+        "XLA could not use ptxas",
+    ),
+    Signature(
+        r"ptxas too old\.|ptxas does not support CC|Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
+        ("ptxas-too-old",),
+        "ptxas is older than this GPU",
+    ),
+    Signature(
+        r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "the build holds no code for this GPU",
+    ),
+    Signature(
+        r"it is not compatible with the installed jaxlib version",
+        ("jax-plugin-version-mismatch",),
+        "JAX and its CUDA plug-in are of different releases",
+    ),
+    Signature(
+        r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available",
+        ("numpy2-abi-mismatch",),
+        "a module was built for NumPy 1 and meets NumPy 2",
+    ),
+    Signature(
+        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot be created directly",
+        ("protobuf-mismatch",),
+        "protobuf does not fit what was generated for it",
+    ),
+    # https://github.com/NVIDIA/nccl/issues/342 has the first
+    Signature(
+        r"Error while creating shared memory segment|insufficient shared memory \(shm\)",
+        ("container-shm-too-small",),
+        "the shared memory that is offered here is too small",
+    ),
+    Signature(
+        r"undefined symbol: nccl\w+",
+        ("nccl-version-conflict",),
+        "the NCCL that was loaded is older than the one of this build",
+    ),
+)
+_MEMORY = (
+    Signature(
+        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|\? Error 2: out of memory|cudaErrorMemoryAllocation"
+        r"|RESOURCE_EXHAUSTED: .*(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
+        r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
+        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        "the GPU's memory was not enough",
+    ),
+)
+_VAGUE = (
+    _status(
+        100,
+        "NO_DEVICE",
+        "no CUDA-capable device is detected|No CUDA GPUs are available",
+        ("cuda-init-fails", "cuda-visible-devices-masked", "device-permission-denied"),
+        "CUDA sees no GPU: they are hidden, or their device files cannot be opened",
+    ),
+    # cuDNN and cuBLAS cannot start where a context has no memory left, or a foreign library was loaded in their place
+    Signature(
+        r"CUDNN_STATUS_NOT_INITIALIZED|Could not create cudnn handle|DNN library initialization failed",
+        ("cudnn-version-mismatch", "gpu-memory-insufficient"),
+        "cuDNN could not start",
+    ),
+    Signature(
+        r"CUBLAS_STATUS_NOT_INITIALIZED|failed to create cublas handle",
+        ("cuda-mixed-versions", "gpu-memory-insufficient"),
+        "cuBLAS could not start",
+    ),
+    Signature(
+        r"CUDA_ERROR_UNKNOWN\b|\bcudaErrorUnknown\b|CUDA unknown error|\? Error 999: ",
+        ("cuda-init-fails", "uvm-broken-after-suspend"),
+        "CUDA gave its unknown error, mostly from a kernel driver in a bad state",
+    ),
+    Signature(
+        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount)",
+        ("cuda-init-fails",),
+        "CUDA could not be initialised",
+    ),
+)
+
+SIGNATURES: tuple[Signature, ...] = (*_STATUSES, *_FRAMEWORKS, *_MEMORY, *_VAGUE)
+"""Exact ones before those that only say what did not work."""

@@ -1,0 +1,37 @@
+"""Two wheels that put their files into one folder: a rule speaks of the one that is there, and not of what cannot be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from tests.machines.edited import recorded
+from tests.machines.xrayed import file, opened, with_libraries
+
+WHEELS = "/recorded/environment/lib/python3.11/site-packages/nvidia"
+PATH = f"{WHEELS}/cudnn/lib/libcudnn.so.9"
+
+
+@pytest.mark.parametrize(
+    ("owner", "mixed"),
+    [
+        ("nvidia-cudnn-cu13", True),
+        ("nvidia-cudnn-cu12", False),
+        ("nvidia-cudnn-cu12 or nvidia-cudnn-cu13", False),
+        ("nvidia-cudnn-cu13 or nvidia-cudnn-cu12", False),
+    ],
+)
+def test_only_a_wheel_that_is_known_is_for_another_cuda(owner: str, mixed: bool) -> None:
+    snapshot = with_libraries(recorded("healthy-one"), opened("cudnn", "libcudnn.so.9", file(PATH, "9.28.0", owner)))
+    found = diagnose(snapshot, open_matrix(), Policy()).findings
+    assert ("cuda-mixed-versions" in [finding.name for finding in found]) is mixed
+
+
+@pytest.mark.parametrize(("folder", "owner", "mixed"), [("cu13", "nvidia-cusparse", True), ("cusparse", "nvidia-cusparse-cu12", False)])
+def test_the_folder_of_cuda_13s_wheels_tells_too(folder: str, owner: str, mixed: bool) -> None:
+    path = f"{WHEELS}/{folder}/lib/libcusparse.so.12"
+    snapshot = with_libraries(recorded("healthy-one"), opened("cusparse", "libcusparse.so.12", file(path, "12.7.10.12", owner)))
+    found = diagnose(snapshot, open_matrix(), Policy()).findings
+    assert ("cuda-mixed-versions" in [finding.name for finding in found]) is mixed

@@ -1,0 +1,196 @@
+"""Packages with real ELF files of no content, in the folders of the published wheels and linked as those are."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.elf.test_fatbin import PTX, SASS, entry, fat
+from tests.machines import packages
+from tests.machines.packages import Package
+from tests.seams.build import locked
+
+BESIDE = "../../../../"
+"""From site-packages to the folder that holds the environment and the machine's root."""
+SYSTEM = f"{BESIDE}root/usr/lib/x86_64-linux-gnu"
+OTHER = f"{BESIDE}toolkit/lib64"
+"""A toolkit's folder where only LD_LIBRARY_PATH leads to."""
+CODE = fat(entry(SASS, 60), entry(SASS, 80), entry(SASS, 90), entry(PTX, 90))
+FOLDERS = {
+    "cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "cufft": "libcufft.so.11", "curand": "libcurand.so.10",
+    "cusolver": "libcusolver.so.11", "cusparse": "libcusparse.so.12", "cudnn": "libcudnn.so.9", "nccl": "libnccl.so.2",
+}  # fmt: skip
+"""Of nvidia/, with the library in each."""
+VERSIONS = {
+    "cuda_runtime": "12.5.82", "cublas": "12.5.3.2", "cufft": "11.2.3.61", "curand": "10.3.6.82", "cusolver": "11.6.3.83",
+    "cusparse": "12.5.1.3", "cudnn": "9.3.0.75", "nccl": "2.21.5", "cuda_nvcc": "12.5.82",
+}  # fmt: skip
+"""What TensorFlow 2.18 asks for at least."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A shared library; `needs` are the sonames that it links, `code` becomes its fat binaries, `undefined` is a function that it calls."""
+
+    soname: str = ""
+    needs: tuple[str, ...] = ()
+    runpath: str = ""
+    rpath: str = ""
+    code: bytes = b""
+    undefined: str = ""
+
+    def put(self, place: Path) -> None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self._built(), place)
+
+    def _built(self) -> Path:
+        """From the cache that test processes share."""
+        key = hashlib.sha256(repr(self).encode()).hexdigest()[:20]
+        stubs = {name: Library(name)._built() for name in self.needs}
+        with locked("elf") as cache:
+            library = cache / "elf" / key / (self.soname or "library.so")
+            if not library.exists():
+                library.parent.mkdir(parents=True, exist_ok=True)
+                unfinished = library.with_name("unfinished")
+                self._link(unfinished, stubs)
+                unfinished.rename(library)
+        return library
+
+    def _link(self, place: Path, stubs: dict[str, Path]) -> None:
+        flags = [f"-Wl,-soname,{self.soname}"] if self.soname else []
+        flags += [f"-Wl,--enable-new-dtags,-rpath,{self.runpath}"] if self.runpath else []
+        flags += [f"-Wl,--disable-new-dtags,-rpath,{self.rpath}"] if self.rpath else []
+        linked = ["-Wl,--no-as-needed", *map(str, stubs.values())] if stubs else []
+        source = f"void {self.undefined}(void); void calls(void) {{ {self.undefined}(); }}" if self.undefined else "int nothing;"
+        command = ["gcc", "-x", "c", "-", "-x", "none", "-shared", "-fPIC", "-nostdlib", "-o", str(place), *flags, *linked]
+        subprocess.run(command, input=source.encode(), check=True)
+        if self.code:
+            part = place.with_suffix(".bin")
+            part.write_bytes(self.code)
+            subprocess.run(["objcopy", "--add-section", f".nv_fatbin={part}", place], check=True)
+            part.unlink()
+
+
+PARTS = {
+    "cublas": {"libcublasLt.so.12": Library("libcublasLt.so.12")},
+    "cudnn": {
+        "libcudnn_ops.so.9": Library("libcudnn_ops.so.9", code=CODE),
+        "libcudnn_cnn.so.9": Library("libcudnn_cnn.so.9", code=CODE),
+        "libcudnn_graph.so.9": Library("libcudnn_graph.so.9"),
+    },
+}
+"""What lies beside the library of a folder."""
+
+
+@dataclass(frozen=True)
+class Wheel(Package):
+    """A distribution that also holds libraries, by their path from site-packages."""
+
+    libraries: dict[str, Library] = field(default_factory=dict)
+
+    def install(self, site: Path) -> None:
+        super().install(site)
+        for path, library in self.libraries.items():
+            library.put(site / path)
+
+
+@dataclass(frozen=True)
+class Files(Package):
+    """Libraries and other files that no distribution brought."""
+
+    name: str = ""
+    version: str = ""
+    libraries: dict[str, Library] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
+    links: dict[str, str] = field(default_factory=dict)
+
+    def install(self, site: Path) -> None:
+        for path, text in {**self.files, **dict.fromkeys(self.programs, "")}.items():
+            (site / path).parent.mkdir(parents=True, exist_ok=True)
+            (site / path).write_text(text)
+            (site / path).chmod(0o755 if path in self.programs else 0o644)
+        for path, library in self.libraries.items():
+            library.put(site / path)
+        for path, target in self.links.items():
+            (site / path).symlink_to(target)
+
+
+def released(folder: str, soname: str, release: str) -> Files:
+    """A library outside the environment whose file bears its release, with the link by its soname."""
+    stem = soname.rpartition(".so.")[0]
+    name = f"{stem}.so.{release}"
+    return Files(libraries={f"{folder}/{name}": Library(soname)}, links={f"{folder}/{soname}": name})
+
+
+def header(stem: str, words: str, version: str) -> str:
+    """A C header that defines a version, as cudnn_version.h and nccl.h do."""
+    lines = (f"#define {stem}_{word} {number}\n" for word, number in zip(words.split(), version.split("."), strict=False))
+    return "".join(lines)
+
+
+def cudnn_header(version: str) -> str:
+    return header("CUDNN", "MAJOR MINOR PATCHLEVEL", version)
+
+
+def nccl_header(version: str) -> str:
+    return header("NCCL", "MAJOR MINOR PATCH", version)
+
+
+def nvidia(folder: str, version: str = "", *, cuda: str = "12") -> Wheel:
+    """One of NVIDIA's packages of libraries, in the layout before CUDA 13."""
+    version = version or VERSIONS[folder]
+    name = f"nvidia_{folder}_cu{cuda}"
+    if folder == "cuda_nvcc":
+        return Wheel(name, version, {f"nvidia/{folder}/bin/ptxas": "", f"nvidia/{folder}/nvvm/libdevice/libdevice.10.bc": "BC"})
+    libraries = {f"nvidia/{folder}/lib/{FOLDERS[folder]}": Library(FOLDERS[folder], rpath="$ORIGIN")}
+    libraries |= {f"nvidia/{folder}/lib/{name}": library for name, library in PARTS.get(folder, {}).items()}
+    headers = {"cudnn": ("cudnn_version.h", cudnn_header), "nccl": ("nccl.h", nccl_header)}
+    files = {f"nvidia/{folder}/include/{headers[folder][0]}": headers[folder][1](version)} if folder in headers else {}
+    return Wheel(name, version, files, (), libraries)
+
+
+def cuda_wheels(*without: str) -> tuple[Wheel, ...]:
+    """All that TensorFlow's extra and-cuda asks for, but for some."""
+    return tuple(nvidia(folder) for folder in (*FOLDERS, "cuda_nvcc") if folder not in without)
+
+
+def tensorflow(*, looks_into: tuple[str, ...] = tuple(FOLDERS), requires: tuple[str, ...] = ()) -> Wheel:
+    """TensorFlow 2.18 with CUDA, whose framework library looks into these of NVIDIA's packages."""
+    plain = packages.tensorflow("2.18.0", "12.5.1", "9")
+    runpath = ":".join(f"$ORIGIN/../nvidia/{folder}/lib" for folder in looks_into)
+    framework = "libtensorflow_framework.so.2"
+    libraries = {
+        f"tensorflow/{framework}": Library(framework, runpath=runpath),
+        "tensorflow/libtensorflow_cc.so.2": Library("libtensorflow_cc.so.2", needs=(framework,), runpath="$ORIGIN", code=CODE),
+        "tensorflow/python/_pywrap_tensorflow_internal.so": Library(
+            needs=(framework, "libtensorflow_cc.so.2"), runpath="$ORIGIN/..:$ORIGIN"
+        ),
+    }
+    asks = tuple(f"nvidia-{name.replace('_', '-')}-cu12>={VERSIONS[name]}; extra == 'and-cuda'" for name in ("cudnn", "nccl", "cublas"))
+    return Wheel(plain.name, plain.version, plain.files, requires or asks, libraries)
+
+
+TORCH_NEEDS = {"cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "cudnn": "libcudnn.so.9", "nccl": "libnccl.so.2"}
+
+
+def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12==2.21.5",)) -> Wheel:
+    """PyTorch 2.6 for CUDA 12.4; since 2.1 its wheels have an RPATH, which LD_LIBRARY_PATH does not precede, builds of one's own a RUNPATH."""
+    plain = packages.torch("2.6.0+cu124", "12.4")
+    folders = "$ORIGIN:" + ":".join(f"$ORIGIN/../../nvidia/{folder}/lib" for folder in TORCH_NEEDS)
+    kernels = Library(
+        "libtorch_cuda.so", tuple(TORCH_NEEDS.values()), runpath="" if rpath else folders, rpath=folders if rpath else "", code=CODE
+    )
+    libraries = {
+        "torch/lib/libtorch_global_deps.so": Library("libtorch_global_deps.so", ("libcudart.so.12",), rpath=folders),
+        "torch/lib/libtorch_cuda.so": kernels,
+        "torch/_C.cpython-311-x86_64-linux-gnu.so": Library(needs=("libtorch_cuda.so",), runpath="$ORIGIN/lib"),
+    }
+    return Wheel(plain.name, plain.version, plain.files, requires, libraries)
+
+
+def extension(name: str, version: str, library: Library) -> Wheel:
+    """A compiled add-on of PyTorch whose file lies in a folder of its name."""
+    return Wheel(name, version, {f"{name}/__init__.py": ""}, (), {f"{name}/_C.so": library})

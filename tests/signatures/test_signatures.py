@@ -1,0 +1,98 @@
+"""The table of signs, on lines that frameworks really wrote.
+
+provoked.tsv holds, of TensorFlow 2.21, PyTorch 2.15 and JAX 0.10.2 over a libcuda whose cuInit answers so (-1: there is none, 0: it answers
+and a library of the framework is missing), the line that tells; recorded with tests.seams.Cuda(calls={"cuInit": "return N"}).
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.diagnose import RULES
+from gpudoctor.signatures import SIGNATURES, recognise
+
+PROVOKED = [line.split("\t") for line in Path(__file__).with_name("provoked.tsv").read_text(encoding="utf-8").splitlines()[1:]]
+CAUSES = {
+    -1: "libcuda-not-on-loader-path",
+    0: "cuda-library-missing",
+    2: "gpu-memory-insufficient",
+    34: "libcuda-is-stub",
+    46: "exclusive-compute-mode",
+    100: "cuda-init-fails",
+    101: "cuda-visible-devices-masked",
+    218: "libcuda-not-on-loader-path",
+    304: "cuda-init-fails",
+    802: "fabric-manager-missing",
+    803: "driver-library-mismatch",
+    804: "forward-compat-unsupported-hw",
+    805: "mps-misconfigured",
+    999: "cuda-init-fails",
+}
+OTHERS = [
+    # read in public reports: pytorch/pytorch#104591, NVIDIA/nccl#342
+    ("Could not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file", "cudnn-missing"),
+    (
+        "include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-250a7cc850ba9298-0-1-3 (size 9637888)",
+        "container-shm-too-small",
+    ),
+    # provoked on the CPU
+    ("AssertionError: Torch not compiled with CUDA enabled", "cpu-only-build"),
+    # what libcudart and the driver's header call the statuses that no shim of ours can bring about in a framework
+    ("RuntimeError: CUDA error: no kernel image is available for execution on the device", "gpu-too-new-for-build"),
+    ("CUDA_ERROR_NO_BINARY_FOR_GPU", "gpu-too-new-for-build"),
+    ("cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version", "driver-too-old"),
+    ("CUDA error: uncorrectable ECC error encountered", "ecc-hardware-error"),
+    ("CUDA error: the provided PTX was compiled with an unsupported toolchain.", "driver-too-old"),
+    ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity", "gpu-memory-insufficient"),
+]
+
+
+@pytest.mark.parametrize(("framework", "code", "line"), PROVOKED, ids=[f"{row[0]}-{row[1]}" for row in PROVOKED])
+def test_a_line_that_a_framework_wrote_names_its_cause(framework: str, code: str, line: str) -> None:
+    found = recognise(f"noise before\n{line}\nnoise after")
+    assert found, framework
+    assert found[0].signature.causes[0] == CAUSES[int(code)]
+    assert found[0].line in line
+
+
+@pytest.mark.parametrize(("line", "cause"), OTHERS)
+def test_other_words_name_their_cause(line: str, cause: str) -> None:
+    assert recognise(line)[0].signature.causes[0] == cause
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "torch", "jax"])
+def test_every_status_was_provoked_in_every_framework(framework: str) -> None:
+    assert {int(code) for name, code, _ in PROVOKED if name == framework} >= set(CAUSES) - {0}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "I0000 00:00:1795236129.329778 2170 port.cc:153] oneDNN custom operations are on. You may see slightly different numerical results",
+        "E0000 00:00:1.2   345 cuda_dnn.cc:8310] Unable to register cuDNN factory: one has already been registered",
+        "LookupError: TensorFlow lists 0 GPUs, so none has the index 0.",
+        "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7",
+        "error 803 of my own program",
+        "Detected 2: out of memory bounds",
+    ],
+)
+def test_what_says_nothing_is_not_recognised(line: str) -> None:
+    assert recognise(line) == ()
+
+
+def test_every_cause_has_a_page_and_every_pattern_compiles() -> None:
+    names = {rule.name for rule in RULES}
+    for signature in SIGNATURES:
+        assert set(signature.causes) <= names
+        assert re.compile(signature.pattern)
+        assert not signature.meaning.endswith(".")
+
+
+def test_a_long_line_is_cut_so_that_its_sign_stays() -> None:
+    found = recognise("x" * 5000 + " CUDA_ERROR_STUB_LIBRARY")
+    assert found[0].line.endswith("CUDA_ERROR_STUB_LIBRARY")
+    assert len(found[0].line) == 300
