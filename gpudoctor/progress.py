@@ -17,6 +17,9 @@ class Event(msgspec.Struct, frozen=True):
     who: str = ""
     """On whose behalf: "tensorflow", "GPU:0"."""
     value: float = 0.0
+    step: int = 0
+    steps: int = 0
+    """Where the work is in how many steps; 0 of 0 where that is not counted."""
 
 
 Progress = Callable[[Event], None]

@@ -55,6 +55,7 @@ class Pipeline:
         self._began = time.monotonic()
         self._timings: list[Timing] = []
         self._interrupted = 0
+        self._trained: list[Smoke] = []
 
     def run(self) -> Examination:
         """Look, train, reason."""
@@ -89,10 +90,12 @@ class Pipeline:
             self._interrupted = interrupt.number
             supervisor.stop()
             stopped = Missing(Cause.NOT_ASKED, f"the check was ended by {interrupt}")
+            seen = inventory.finish() if snapshot is None else snapshot
+            seen = msgspec.structs.replace(seen, remarks=(*seen.remarks, stopped.reason))
             if snapshot is None:
-                return inventory.finish()
-            unasked = "contexts" if snapshot.contexts == NOT_ASKED else "smoke"
-            return msgspec.structs.replace(snapshot, **{"smoke": stopped, unasked: stopped})
+                return seen
+            unasked = "contexts" if seen.contexts == NOT_ASKED else "smoke"
+            return msgspec.structs.replace(seen, **{unasked: stopped, "smoke": tuple(self._trained) or stopped})
 
     def _wait(self, inventory: Inventory, snapshot: Snapshot, supervisor: Supervisor) -> tuple[Inventory, Snapshot]:
         """Look again for as long as the user waits, or the check may last, with time for one more look; the last look."""
@@ -145,8 +148,8 @@ class Pipeline:
         if isinstance(planned, Missing):
             return msgspec.structs.replace(snapshot, smoke=planned)
         with self._timed("smoke training"):
-            trained: tuple[Smoke, ...] = smoke.train(planned, supervisor, os.environ, self._progress, inventory.redactor.text)
-        return msgspec.structs.replace(snapshot, smoke=trained)
+            smoke.train(planned, supervisor, os.environ, self._progress, clean=inventory.redactor.text, done=self._trained.append)
+        return msgspec.structs.replace(snapshot, smoke=tuple(self._trained))
 
     def _facts(self, snapshot: Snapshot) -> Facts:
         from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _import_meanwhile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import os
 import sys
@@ -38,7 +39,7 @@ def main() -> int:
     arguments = sys.argv[1:]
 
     def body() -> int:
-        command = typer.main.get_command(app)
+        command = typer.main.get_command(_with_only(arguments[:1]))
         try:
             return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
         except OSError as error:  # Typer printing its help; what we write ourselves raises OutputError
@@ -46,6 +47,16 @@ def main() -> int:
 
     code = failure.guarded(body, as_json=failure.wants_json(arguments))
     return code if failure.flush() else failure.USAGE
+
+
+def _with_only(named: list[str]) -> typer.Typer:
+    """The program with the one command that is named, as each costs half a millisecond to make; with all where none is."""
+    asked = [one for one in app.registered_commands if one.callback is not None and [one.callback.__name__] == named]
+    if not asked:
+        return app
+    narrow = copy.copy(app)
+    narrow.registered_commands = asked
+    return narrow
 
 
 def _version(asked: bool) -> None:  # noqa: FBT001 -- Typer's callback
@@ -81,6 +92,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     only: options.Only = None,
     skip: options.Skip = None,
     require: options.Require = None,
+    framework: options.Framework = None,
     fail_on: options.FailOn = None,
     timeout: options.Timeout = None,
     wait: options.Wait = None,
@@ -107,6 +119,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         only=tuple(only or ()),
         skip=tuple(skip or ()),
         require=tuple(require or ()),
+        framework=tuple(framework or ()),
         fail_on=fail_on,
         timeout=timeout,
         wait=wait,
@@ -121,6 +134,120 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     )
     settings = settle(asked, config)
     return failure.guarded(lambda: carry_out(settings), as_json=settings.format == "json")
+
+
+@app.command(short_help="Only train, and show the numbers.", epilog=_EPILOG)
+def smoke(  # noqa: PLR0917 -- Typer calls it by name
+    level: options.TrainLevel = "train",
+    framework: options.Framework = None,
+    allow_cpu: options.AllowCpu = False,  # noqa: FBT002 -- flags of the command line
+    force: options.Force = False,  # noqa: FBT002
+    python: options.Python = None,
+    format: options.SmokeFormat = "text",  # noqa: A002 -- named as the option
+    output_: options.Output = None,
+    timeout: options.Timeout = None,
+    quiet: options.Quiet = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+    root: options.Root = None,
+) -> int:
+    """Train a small network with each installed framework on each free GPU, and show stages, losses, speed and agreement with the CPU.
+
+    Of the rules only those are applied that tell why a training fails or is slow. Nothing is downloaded and nothing on the machine is changed.
+    """
+    from gpudoctor.cli.settings import Asked, settle  # noqa: PLC0415 -- loaded when it runs
+    from gpudoctor.cli.smoke import carry_out  # noqa: PLC0415 -- likewise
+
+    asked = Asked(
+        level=level,
+        framework=tuple(framework or ()),
+        allow_cpu=allow_cpu,
+        force=force,
+        python=python,
+        format=format,
+        output=output_,
+        timeout=timeout,
+        quiet=quiet,
+        no_color=no_color,
+        root=root,
+    )
+    settings = settle(asked, None)
+    return failure.guarded(lambda: carry_out(settings), as_json=format == "json")
+
+
+@app.command(short_help="Say whether a combination would work, before it is there.", epilog=_EPILOG)
+def compat(  # noqa: PLR0917 -- Typer calls it by name
+    requirements: options.Requirements,
+    driver: options.Driver = None,
+    gpu: options.Gpu = None,
+    cc: options.Cc = None,
+    python_version: options.PythonVersion = None,
+    os_: options.Os = "linux",
+    arch: options.Arch = None,
+    system_cuda: options.SystemCuda = None,
+    system_cudnn: options.SystemCudnn = None,
+    format: options.Format = None,  # noqa: A002 -- named as the option
+    output_: options.Output = None,
+    only: options.Only = None,
+    skip: options.Skip = None,
+    fail_on: options.FailOn = None,
+    compat: options.Compat = None,
+    quiet: options.QuietReport = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Say whether packages, driver, GPU and Python would work together, before anything is bought or installed.
+
+    What is not stated is not judged. A requirement without an exact version stands for the newest release that fits.
+    Example: gpudoctor compat 'tensorflow[and-cuda]==2.16.1' --gpu 'GTX 1080' --driver 470.57.02
+    """
+    from gpudoctor.cli.compat import carry_out  # noqa: PLC0415 -- loaded when it runs
+    from gpudoctor.cli.deliver import Delivery  # noqa: PLC0415 -- likewise
+    from gpudoctor.cli.settings import supposing  # noqa: PLC0415 -- likewise
+    from gpudoctor.plan.model import Wish  # noqa: PLC0415 -- likewise
+
+    wish = Wish(
+        requirements=tuple(requirements),
+        driver=driver,
+        gpus=tuple(gpu or ()),
+        cc=cc,
+        python=python_version,
+        os=os_,
+        arch=arch,
+        system_cuda=system_cuda,
+        system_cudnn=system_cudnn,
+    )
+    form = Delivery(format=format or "text", output=None if output_ == "-" else output_, quiet=quiet, no_color=no_color)
+    policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
+    return failure.guarded(lambda: carry_out(wish, policy, compat, form), as_json=form.format == "json")
+
+
+@app.command(short_help="Show what the tables know, with sources.")
+def matrix(
+    subject: options.MatrixSubject,
+    name: options.MatrixName,
+    version: options.MatrixVersion = None,
+    format: options.RowFormat = "text",  # noqa: A002 -- named as the option
+    compat: options.Compat = None,
+) -> int:
+    """Show what the compatibility tables know of a GPU, a driver, a CUDA or cuDNN release or a framework, and where it was read."""
+    from gpudoctor.cli.matrix import carry_out  # noqa: PLC0415 -- loaded when it runs
+
+    return carry_out(subject, name, version, compat, as_json=format == "json")
+
+
+@app.command(short_help="Show which libraries would be loaded, why, and for which GPUs they hold code.")
+def xray(
+    files: options.Files = None,
+    python: options.Python = None,
+    format: options.XrayFormat = "text",  # noqa: A002 -- named as the option
+    root: options.Root = None,
+) -> int:
+    """Show which of CUDA's libraries each framework would load, why those, and for which GPUs they hold code; nothing is loaded.
+
+    For FILE, a shared library or program: what it needs, what it would get, and its GPU code.
+    """
+    from gpudoctor.cli.xray import carry_out  # noqa: PLC0415 -- loaded when it runs
+
+    return carry_out(tuple(files or ()), python, as_json=format == "json", root=root or "/")
 
 
 @app.command(short_help="Explain a rule: GD203, or driver-too-old.")
@@ -144,7 +271,9 @@ def rules(format: options.PageFormat = "text") -> int:  # noqa: A002 -- named as
 
 @app.command(short_help="Print the JSON Schema of a document.")
 def schema(
-    document: Annotated[Literal["report", "snapshot", "error", "rules"], typer.Argument(help="Which document's schema.")] = "report",
+    document: Annotated[
+        Literal["report", "snapshot", "error", "rules", "matrix"], typer.Argument(help="Which document's schema.")
+    ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""
     from gpudoctor.cli import pages  # noqa: PLC0415 -- loads every rule

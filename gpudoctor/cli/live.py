@@ -11,6 +11,7 @@ from types import TracebackType
 
 from gpudoctor.cli import output
 from gpudoctor.progress import Event
+from gpudoctor.snapshot import Real
 
 _WORDS = {
     "inventory": "looking at the machine",
@@ -23,14 +24,23 @@ _WORDS = {
     "agreement": "comparing with the CPU",
 }
 """What a stage does; a stage that is not here goes by its own name."""
+_CONVOLUTIONAL = "convolutional "
+"""Begins the names of the stages of the second network."""
 _PAUSE = 0.1
 """Seconds between two numbers shown."""
+_TICK = 1.0
+"""Seconds after which the clock of a stage moves on."""
+_CURVE, _BAR = 16, 8
+"""Signs of the curve and of the bar."""
 _SLOW = 0.25
 """Seconds after which a stage is slow enough for a line of its own."""
 
 
 class Watch:
-    """Shows events while it is open. It starts no thread, since children are forked meanwhile; an alarm announces a slow stage."""
+    """Shows events while it is open. It starts no thread, since children are forked meanwhile.
+
+    An alarm announces a slow stage, or, where the line can change, moves its clock on.
+    """
 
     def __init__(self, *, live: bool, lines: bool, slow: float = _SLOW) -> None:
         self._live = live
@@ -39,30 +49,61 @@ class Watch:
         self._doing = ""
         self._unsaid = ""
         self._numbered = 0.0
+        self._began = time.monotonic()
+        self._figures = ""
+        self._curve: list[Real] = []
+        self._plain = sys.stderr is None or sys.stderr.encoding.lower().replace("-", "") != "utf8"
 
     def __enter__(self) -> Watch:  # noqa: PYI034 -- typing.Self is younger than Python 3.10
-        if self._lines and self._slow:
-            signal.signal(signal.SIGALRM, self._announce)
+        if self._slow and (self._lines or self._live):
+            signal.signal(signal.SIGALRM, self._announce if self._lines else self._tick)
+        if self._slow and self._live:
+            signal.setitimer(signal.ITIMER_REAL, _TICK, _TICK)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._say_soon("")
-        self._draw("")
+        if self._slow and self._live:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        self._doing = ""
+        self._draw()
 
     def __call__(self, event: Event) -> None:
         """Show `event`."""
         if event.kind == "begin":
-            doing = _WORDS.get(event.what, event.what)
+            doing = _words(event.what)
             self._doing = f"{event.who}: {doing}" if event.who and doing else doing
-            self._draw(self._doing)
+            self._began, self._figures, self._curve = time.monotonic(), "", []
+            self._draw()
             self._say_soon(self._doing)
         elif event.kind == "end":
             self._say_soon("")
         elif event.kind == "note" and self._lines:
             output.say(_line(f"{event.who}: {event.what}" if event.who else event.what))
-        elif event.kind == "number" and time.monotonic() - self._numbered > _PAUSE:
+        elif event.kind == "number" and self._live:
+            self._number(event)
+
+    def _number(self, event: Event) -> None:
+        self._curve.append(event.value)
+        if time.monotonic() - self._numbered > _PAUSE:
             self._numbered = time.monotonic()
-            self._draw(f"{self._doing}, {event.what} {event.value:.4g}")
+            self._figures = self._progress(event)
+            self._draw()
+
+    def _progress(self, event: Event) -> str:
+        """The number, how far it has come, and its way to there, as wide as the line allows whatever comes."""
+        number = f", {event.what} {event.value:.3g}"
+        if not event.steps:
+            return number
+        from gpudoctor.report.spark import sparkline  # noqa: PLC0415 -- only where there is a curve
+
+        steps = f" {event.step:{len(str(event.steps))}}/{event.steps}"
+        room = _columns() - 1 - len(f"{self._doing}{steps}, {event.what} 0.000123, 99 s ")
+        done = min(_BAR * event.step // event.steps, _BAR)
+        full, rest = "#-" if self._plain else "█░"
+        bar = f" {full * done}{rest * (_BAR - done)}" if room > 2 * _BAR else ""
+        width = min(room - len(bar), _CURVE)
+        return f"{bar}{steps}{number} {sparkline(self._curve, width=width, plain=self._plain) if width > 1 else ''}".rstrip()
 
     def _say_soon(self, text: str) -> None:
         """A line with `text`, unless something else happens before that is worth it; "" takes an unsaid one back."""
@@ -79,14 +120,21 @@ class Watch:
             with suppress(OSError):
                 os.write(2, f"{_line(self._unsaid)}\n".encode("ascii"))  # sys.stderr may be in use where the alarm interrupts
 
-    def _draw(self, text: str) -> None:
+    def _tick(self, _number: int, _frame: object) -> None:
+        if self._doing:
+            self._draw()
+
+    def _draw(self) -> None:
+        """Show the line as it is now; written without a buffer, since the alarm may come in between."""
         if not self._live:
             return
-        line = f"{_line(text)} ..."[: _columns() - 1] if text else ""
+        seconds = int(time.monotonic() - self._began)
+        took = f", {seconds} s" if seconds >= _TICK else ""
+        more = "" if self._figures else " ..."
+        text = _shown(f"{self._doing}{self._figures}{took}{more}", plain=self._plain)[: _columns() - 1] if self._doing else ""
         try:
-            sys.stderr.write(f"\r\x1b[2K{line}")
-            sys.stderr.flush()
-        except (OSError, ValueError):
+            os.write(2, f"\r\x1b[2K{text}".encode("ascii" if self._plain else "utf-8", "replace"))
+        except OSError:
             self._live = False
 
 
@@ -98,8 +146,21 @@ def watch(*, quiet: bool, report_is_text: bool) -> Watch:
     return Watch(live=live, lines=not live and (report_is_text or sys.stderr.isatty()))
 
 
+def _words(stage: str) -> str:
+    """What a stage does."""
+    base = stage.removeprefix(_CONVOLUTIONAL)
+    words = _WORDS.get(base, base)
+    return words if base == stage else f"{words} (convolutional)"
+
+
 def _line(text: str) -> str:
-    return "gpudoctor: " + "".join(letter if " " <= letter <= "~" else "?" for letter in text)
+    """`text` as a line of a log."""
+    return f"gpudoctor: {_shown(text, plain=True)}"
+
+
+def _shown(text: str, *, plain: bool) -> str:
+    """`text` without what could steer a terminal."""
+    return "".join(letter if " " <= letter <= "~" or (not plain and letter.isprintable()) else "?" for letter in text)
 
 
 def _columns() -> int:

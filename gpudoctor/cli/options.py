@@ -1,4 +1,4 @@
-"""The options of `gpudoctor check`: how each is written, and what its help says."""
+"""The options of the commands: how each is written, and what its help says."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
     typer.Option(
         help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; touch: and run a small kernel on each free GPU; "
-        "train (default): and train a small network on each. In this version full does what train does."
+        "train (default): and train small networks on each; full: and measure copies, memory, products and a compiled step."
     ),
+]
+TrainLevel = Annotated[
+    Literal["train", "full"],
+    typer.Option("--level", help="How far to go. train (default): a small training on each free GPU; full: and everything measured."),
 ]
 NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="The same as --level look: train nothing.")]
 AllowCpu = Annotated[bool, typer.Option("--allow-cpu", help="A machine without an NVIDIA GPU may train on its CPU.")]
@@ -30,6 +34,13 @@ Only = Annotated[
 Skip = Annotated[
     list[str] | None,
     typer.Option(metavar="RULE[=WHY]", help="Leave these rules out, written likewise; the report keeps the reason: 'GD712=a laptop'."),
+]
+Framework = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Train with this framework only: tensorflow, torch or jax; repeat it. Default: with all that are installed, in turn.",
+    ),
 ]
 Require = Annotated[
     list[str] | None,
@@ -56,6 +67,9 @@ Format = Annotated[
     Literal["text", "json", "oneline", "junit"] | None,
     typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document), oneline (at most 80 bytes) or junit (XML)."),
 ]
+SmokeFormat = Annotated[
+    Literal["text", "json"], typer.Option("--format", help="text: a table of numbers; or json: gpudoctor.report/1, with the loss curves.")
+]
 Output = Annotated[
     str | None,
     typer.Option(
@@ -76,4 +90,33 @@ Config = Annotated[
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
+XrayFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
+Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs.")]
 PageFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
+
+Requirements = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="REQ...", help="What would be installed, as pip takes it: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."
+    ),
+]
+Driver = Annotated[str | None, typer.Option(metavar="V", help="The release of the NVIDIA driver: 535.104.05. With WSL, that of Windows.")]
+Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A GPU by any usual name: 'RTX 4090', 'a100 80gb'; repeat it.")]
+Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="The compute capability, for GPUs that the tables do not know: 8.6.")]
+PythonVersion = Annotated[
+    str | None, typer.Option(metavar="V", help="The version of Python: 3.11. Not stated, any that the packages are published for.")
+]
+Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", help="The operating system.")]
+Arch = Annotated[str | None, typer.Option(metavar="A", help="The architecture: x86_64 or aarch64. Default: the system's usual one.")]
+SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="The CUDA toolkit that is installed beside the packages: 12.4.")]
+SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="The cuDNN that is installed beside the packages: 8.9.")]
+QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error where -o takes the report.")]
+MatrixSubject = Annotated[
+    Literal["gpu", "driver", "cuda", "cudnn", "framework"],
+    typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", help="What NAME is."),
+]
+MatrixName = Annotated[
+    str, typer.Argument(metavar="NAME", help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x.")
+]
+MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework; without it, all.")]
+RowFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]

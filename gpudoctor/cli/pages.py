@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from gpudoctor.cli import output
-from gpudoctor.cli.check import look
+from gpudoctor.cli.deliver import look
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError

@@ -8,10 +8,9 @@ from typing import Any, Literal
 import msgspec
 
 from gpudoctor.check.model import CheckOptions
+from gpudoctor.cli.deliver import Delivery, Format
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
-
-Format = Literal["text", "json", "oneline", "junit"]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -24,6 +23,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
+    framework: tuple[str, ...] = ()
     fail_on: Literal["error", "warning"] | None = None
     timeout: float | None = None
     wait: float | None = None
@@ -37,15 +37,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     root: str | None = None
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(Delivery, frozen=True, kw_only=True):
     """What is to be done, and where its result goes."""
 
     options: CheckOptions
-    format: Format
-    output: str | None
-    """A file; None is standard output."""
-    quiet: bool
-    no_color: bool
 
 
 def settle(given: Asked, config: str | None) -> Settings:
@@ -63,6 +58,7 @@ def settle(given: Asked, config: str | None) -> Settings:
             skip=tuple(reasons),
             reasons={name: reason for name, reason in reasons.items() if reason},
             require=_required(asked.require),
+            frameworks=_frameworks(asked.framework),
             fail_on=Severity(asked.fail_on or "error"),
         ),
         python=asked.python,
@@ -75,6 +71,18 @@ def settle(given: Asked, config: str | None) -> Settings:
     )
     output = None if asked.output == "-" else asked.output
     return Settings(options=options, format=asked.format or "text", output=output, quiet=asked.quiet, no_color=asked.no_color)
+
+
+def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None) -> Policy:
+    """The policy of a diagnosis that no rung must be proven for."""
+    reasons = _reasons(skip)
+    return Policy(
+        level=None,
+        only=_names(only),
+        skip=tuple(reasons),
+        reasons={name: reason for name, reason in reasons.items() if reason},
+        fail_on=Severity(fail_on or "error"),
+    )
 
 
 def _levelled(asked: Asked) -> Asked:
@@ -113,6 +121,19 @@ def _required(given: tuple[str, ...]) -> tuple[str, ...]:
     from gpudoctor.requirements import parse  # noqa: PLC0415 -- loads packaging, for those who require something
 
     return tuple(parse(text).text for text in given)
+
+
+def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, in the order in which they were named."""
+    if not given:
+        return ()
+    from gpudoctor.requirements import FRAMEWORKS  # noqa: PLC0415 -- for those who name one
+
+    names = tuple(dict.fromkeys(name.lower() for name in _names(given)))
+    unknown = next((name for name in names if name not in FRAMEWORKS), None)
+    if unknown is not None:
+        raise UsageError(f"--framework {unknown}: the frameworks that can be trained with are {', '.join(FRAMEWORKS)}.")
+    return names
 
 
 def _seconds(option: str, seconds: float) -> float:

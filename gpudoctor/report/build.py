@@ -16,6 +16,8 @@ except ImportError:  # the public door; it loads OpenSSL, which takes 6 ms
     from hashlib import blake2b
 
 TOOL = model.Tool("gpudoctor", __version__)
+SUPPOSED = "supposed"
+"""The origin of a snapshot of which nothing was observed, so that nothing can be proven and there is no ladder."""
 _DOCUMENTATION = "https://github.com/gpudoctor/gpudoctor#"
 
 
@@ -63,7 +65,7 @@ def build(examination: _Examination, command: str = "check") -> model.Report:
         policy=_policy(examination.policy),
         verdict=diagnosis.verdict.value,
         because=diagnosis.because,
-        proved_to=_proved_to(diagnosis.proved_to),
+        proved_to=_proved_to(diagnosis.proved_to, snapshot),
         exit_code=128 + examination.interrupted if examination.interrupted else diagnosis.exit_code,
         findings=tuple(_finding(finding) for finding in diagnosis.findings),
         could_not_tell=tuple(
@@ -83,7 +85,7 @@ def build(examination: _Examination, command: str = "check") -> model.Report:
             for outcome in diagnosis.outcomes
             if outcome.kind is findings.OutcomeKind.PASSED
         ),
-        ladder=tuple(_row(row) for row in diagnosis.ladder),
+        ladder=() if snapshot.origin == SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(model.Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
@@ -98,6 +100,8 @@ def _digest(examination: _Examination) -> str:
 
 def _examined(snapshot: Snapshot) -> model.Examined:
     python = snapshot.python
+    if snapshot.origin == SUPPOSED:
+        return model.Examined(None, "nothing was examined: packages and machine are supposed", None)
     host = snapshot.host if isinstance(snapshot.host, Host) else Host()
     user = None
     if isinstance(host.uid, int):
@@ -118,10 +122,13 @@ def _policy(policy: findings.Policy) -> model.Policy:
         fail_on=policy.fail_on.value,
         reasons=policy.reasons,
         require=policy.require,
+        frameworks=policy.frameworks,
     )
 
 
-def _proved_to(proved: findings.ProvedTo) -> model.ProvedTo:
+def _proved_to(proved: findings.ProvedTo, snapshot: Snapshot) -> model.ProvedTo:
+    if snapshot.origin == SUPPOSED:
+        return model.ProvedTo(None, 0, proved.of, "nothing that is known speaks against it; nothing was tried")
     rung = proved.rung.value if proved.rung else None
     return model.ProvedTo(rung, proved.gpus, proved.of, words.scope(rung, proved.gpus, proved.of) or proved.text)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
 
+from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Report, Tool
 from gpudoctor.snapshot import readable
@@ -48,6 +50,28 @@ class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RulePage, ...]
 
 
+class TableSource(msgspec.Struct, frozen=True):
+    """Where rows were read."""
+
+    id: str
+    title: str
+    url: Annotated[str, msgspec.Meta(description="Empty where the source is a file that its title names.")]
+    read: Annotated[str, msgspec.Meta(description="ISO date of reading.")]
+
+
+class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows of the compatibility tables."""
+
+    schema: Literal["gpudoctor.matrix/1"] = "gpudoctor.matrix/1"
+    tool: Tool
+    subject: Annotated[str, msgspec.Meta(examples=["gpu", "driver", "cuda", "cudnn", "framework"])]
+    rows: Annotated[
+        tuple[dict[str, str | int | float | bool | list[str] | None], ...],
+        msgspec.Meta(description="By the columns of the table; null is unknown, an empty list is none. Columns are only ever added."),
+    ]
+    sources: tuple[TableSource, ...]
+
+
 def report(made: Report) -> bytes:
     """`made` as JSON, one document, ending with a newline."""
     return encode(made)
@@ -61,6 +85,12 @@ def error(kind: str, message: str, exit_code: int) -> bytes:
 def rules(pages: tuple[RulePage, ...]) -> bytes:
     """The rules' pages."""
     return encode(RulesDocument(tool=TOOL, rules=pages))
+
+
+def matrix(subject: str, rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...], sources: Iterable[Source]) -> bytes:
+    """Rows of the compatibility tables and where they were read."""
+    read = tuple(TableSource(one.id, one.title, one.url, one.read) for one in sources)
+    return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read))
 
 
 def encode(document: msgspec.Struct) -> bytes:

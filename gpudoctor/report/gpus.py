@@ -26,9 +26,15 @@ def subjects(report: Report, about: Iterable[Subject]) -> str:
     """Subjects in few words, GPUs by number where the ladder knows it; the machine is not worth a word."""
     known = {row.subject.key: row for row in report.ladder}
     about = list(about)
-    gpus = [known.get(subject.key, LadderRow(subject, None, "", ())) for subject in about if subject.kind == "gpu"]
+    gpus = [known.get(subject.key, LadderRow(subject, _index(subject.key), "", ())) for subject in about if subject.kind == "gpu"]
     frameworks = [subject.key for subject in about if subject.kind == "framework"]
     return ", ".join([called(gpus)] * bool(gpus) + frameworks)
+
+
+def _index(key: str) -> int | None:
+    """The index in the key of a GPU that has no address."""
+    number = key.removeprefix("nvml:")
+    return int(number) if number != key and number.isdigit() else None
 
 
 def _trouble(row: LadderRow) -> Step | None:

@@ -55,6 +55,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     fail_on: SeverityWord
     reasons: Annotated[dict[str, str], _text("Why a rule named in skip is left out, where the user said.")] = {}
     require: Annotated[tuple[str, ...], msgspec.Meta(description="What must be so besides.", examples=[["driver>=550", "gpus==8"]])] = ()
+    frameworks: Annotated[tuple[str, ...], _text("Those to train with; empty: all that are installed.")] = ()
 
 
 class ProvedTo(msgspec.Struct, frozen=True):
@@ -172,7 +173,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: Literal["gpudoctor.report/1"]
     id: Annotated[str, _text("A digest of the snapshot and the policy: the same observations, judged alike, have the same id.")]
     tool: Tool
-    command: Annotated[str, _text("The command that made it: check.")]
+    command: Annotated[str, _text("The command that made it: check, smoke or compat.")]
     created: Annotated[str, _text("When the snapshot was taken: UTC, ISO 8601.")]
     examined: Examined
     policy: Policy

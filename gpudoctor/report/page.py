@@ -6,8 +6,6 @@ import io
 import textwrap
 
 import msgspec
-from rich.console import Console
-from rich.text import Text
 
 from gpudoctor.report.words import printable
 
@@ -26,7 +24,8 @@ class Page:
 
     def __init__(self, look: Look) -> None:
         self.look = look
-        self._lines: list[Text] = []
+        self._lines: list[tuple[tuple[str, str], ...]] = []
+        """Each line in pieces: text and style."""
 
     def text(self, text: str) -> str:
         """`text` as this page can show it."""
@@ -34,8 +33,8 @@ class Page:
 
     def gap(self) -> None:
         """An empty line, unless one is there or nothing stands above."""
-        if self._lines and self._lines[-1].plain:
-            self._lines.append(Text())
+        if self._lines and any(text for text, _ in self._lines[-1]):
+            self._lines.append(())
 
     def heading(self, text: str) -> None:
         """The title of a section, after an empty line."""
@@ -54,20 +53,21 @@ class Page:
             break_on_hyphens=False,
         )
         for number, line in enumerate(wrapped):
-            styled = Text(line, style)
-            if number == 0 and lead_style:
-                styled.stylize(lead_style, indent, indent + len(lead))
-            self._lines.append(styled)
+            if number or not lead_style:
+                self._lines.append(((line, style),))
+                continue
+            end = indent + len(lead)
+            self._lines.append(((line[:indent], style), (line[indent:end], f"{style} {lead_style}".strip()), (line[end:], style)))
 
     def cells(self, cells: list[tuple[str, int, str]]) -> None:
         """One line of a table: texts, each with its column's width and its style."""
-        line = Text()
+        pieces: list[tuple[str, str]] = []
         for text, width, style in cells:
             shown = self.text(text)
-            line.append(shown, style)
-            line.append(" " * (width - len(shown)))
-        line.rstrip()
-        self._lines.append(line)
+            pieces += [(shown, style), (" " * (width - len(shown)), "")]
+        while pieces and not pieces[-1][0].strip():
+            pieces.pop()
+        self._lines.append((*pieces[:-1], *((text.rstrip(), style) for text, style in pieces[-1:])))
 
     def cut(self, text: str, *, indent: int, style: str = "") -> None:
         """Exactly one line, its end left out where it does not fit."""
@@ -76,21 +76,26 @@ class Page:
         if len(shown) > room:
             more = self.text("…")
             shown = shown[: room - len(more)].rstrip() + more
-        self._lines.append(Text(" " * indent + shown, style))
+        self._lines.append(((" " * indent + shown, style),))
 
     def command(self, command: str, *, indent: int) -> None:
         """A command to paste: as long as it is, with nothing but blanks before it."""
         for line in command.splitlines():
-            self._lines.append(Text(" " * indent + self.text(line), "cyan"))
+            self._lines.append(((" " * indent + self.text(line), "cyan"),))
 
     def render(self) -> str:
         """The page as text, with colour codes where the look has colour."""
+        if not self.look.colour:
+            return "".join(f"{''.join(text for text, _ in line)}\n" for line in self._lines)
+        from rich.console import Console  # noqa: PLC0415 -- 20 ms, only for colour
+        from rich.text import Text  # noqa: PLC0415 -- likewise
+
         out = io.StringIO()
         console = Console(
             file=out,
             width=self.look.width,
-            force_terminal=self.look.colour,
-            color_system="standard" if self.look.colour else None,
+            force_terminal=True,
+            color_system="standard",
             highlight=False,
             markup=False,
             emoji=False,
@@ -98,5 +103,5 @@ class Page:
             _environ={},
         )
         for line in self._lines:
-            console.print(line, soft_wrap=True)
+            console.print(Text.assemble(*line), soft_wrap=True)
         return out.getvalue()

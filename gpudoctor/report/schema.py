@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.report.document import ErrorDocument, RulesDocument
+from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument
 from gpudoctor.report.model import Report
 from gpudoctor.snapshot import OpenEnum, Snapshot
 
@@ -15,6 +15,7 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "snapshot": ("urn:gpudoctor:snapshot:1", Snapshot),
     "error": ("urn:gpudoctor:error:1", ErrorDocument),
     "rules": ("urn:gpudoctor:rules:1", RulesDocument),
+    "matrix": ("urn:gpudoctor:matrix:1", MatrixDocument),
 }
 
 

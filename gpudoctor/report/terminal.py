@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.findings import Confidence, Rung, Severity, Verdict
-from gpudoctor.report import gpus
+from gpudoctor.report import gpus, supposed, training
 from gpudoctor.report.model import CouldNotTell, Evidence, Finding, Fix, Report
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import SEVERITIES, VERDICTS, counted, upper_first
@@ -13,7 +15,15 @@ def render(report: Report, look: Look | None = None) -> str:
     """`report` as text that ends with a newline; one line where all is well and there is nothing to add."""
     page = Page(look or Look())
     _verdict(page, report)
-    if report.verdict != Verdict.READY:
+    if supposed.is_supposed(report):
+        supposed.draw(page, report)
+        _findings(page, report)
+        _untold(page, report)
+        _closing(page, report)
+    elif report.command == "smoke":
+        training.draw(page, report.snapshot)
+        _trained(page, report)
+    elif report.verdict != Verdict.READY:
         gpus.draw(page, report)
         _findings(page, report)
         _untold(page, report)
@@ -29,13 +39,28 @@ def _verdict(page: Page, report: Report) -> None:
     page.paragraph(_answer(report), f"{sign}{report.verdict.upper()}: ", lead_style=mark.style if mark else "", hang=2)
     if report.verdict == Verdict.UNKNOWN and report.because:
         page.paragraph(f"{report.because}.", indent=2)
-    for finding in report.causes:
-        page.paragraph(finding.title, f"{finding.code} {finding.name}: ", lead_style="bold", indent=2, hang=2)
+    for code, name, title in dict.fromkeys((finding.code, finding.name, finding.title) for finding in report.causes):
+        page.paragraph(title, f"{code} {name}: ", lead_style="bold", indent=2, hang=2)
+
+
+def _trained(page: Page, report: Report) -> None:
+    """What follows the numbers of a training."""
+    if report.verdict == Verdict.READY:
+        page.gap()
+        _asides(page, report)
+        page.gap()
+        _scope(page, report, _tables(report))
+    else:
+        _findings(page, report)
+        _untold(page, report)
+        _closing(page, report)
 
 
 def _answer(report: Report) -> str:
     mark = VERDICTS.get(report.verdict)
     proved = report.proved_to
+    if supposed.is_supposed(report):
+        return supposed.ANSWERS.get(report.verdict, "")
     if report.verdict == Verdict.READY:
         untrained = report.policy.level is not None and proved.rung != Rung.TRAINED
         return proved.text + (f"; nothing was trained (--level {report.policy.level})" if untrained else "")
@@ -70,7 +95,8 @@ def _finding(page: Page, report: Report, group: list[Finding]) -> None:
     for seen in finding.evidence:
         page.paragraph(_seen(seen), "seen: ", lead_style="dim", indent=2, hang=6)
     for number, fix in enumerate(finding.fixes):
-        _fix(page, fix, "Fix: " if number == 0 else "Or: ")
+        shown = msgspec.structs.replace(fix, verify="") if supposed.is_supposed(report) else fix
+        _fix(page, shown, "Fix: " if number == 0 else "Or: ")
     _consequences(page, report, {item.id for item in group})
 
 
@@ -140,8 +166,8 @@ def _remarks(report: Report) -> list[tuple[str, str]]:
     return said + ([("Skipped: ", ", ".join(names))] if report.skipped else [])
 
 
-def _closing(page: Page, report: Report) -> None:
-    page.gap()
+def _scope(page: Page, report: Report, tables: str) -> None:
+    """What was proven, and of what."""
     passed = f"; {counted(len(report.passed), 'check')} passed" if report.passed else ""
     lead, text = (
         ("Proven: ", report.proved_to.text.removeprefix("proved ")) if report.proved_to.rung else ("", upper_first(report.proved_to.text))
@@ -150,8 +176,21 @@ def _closing(page: Page, report: Report) -> None:
     examined = report.examined
     python = f"{examined.python} ({examined.why})" if examined.python else f"no Python ({examined.why})"
     as_whom = f", as {examined.user}" if examined.user else ""
-    tables = f"tables of {report.matrix.date}" if report.matrix.date else "no tables"
-    page.paragraph(f"{python}{as_whom}; gpudoctor {report.tool.version}, {tables}", "Examined: ", lead_style="bold", hang=2)
+    page.paragraph(f"{python}{as_whom}; {tables}", "Examined: ", lead_style="bold", hang=2)
+
+
+def _tables(report: Report) -> str:
+    """The program and its tables."""
+    return f"gpudoctor {report.tool.version}, " + (f"tables of {report.matrix.date}" if report.matrix.date else "no tables")
+
+
+def _closing(page: Page, report: Report) -> None:
+    page.gap()
+    tables = _tables(report)
+    if supposed.is_supposed(report):
+        page.paragraph(f"{counted(len(report.passed), 'check')} passed; {tables}", "Judged: ", lead_style="bold", hang=2)
+    else:
+        _scope(page, report, tables)
     for lead, text in _remarks(report):
         page.paragraph(text, lead, lead_style="bold", hang=2)
     worst = next((finding for finding in report.findings if finding.severity != Severity.NOTE), None)

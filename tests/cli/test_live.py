@@ -1,7 +1,13 @@
 """Live progress: one changing line in a terminal, plain lines elsewhere, silence when asked."""
 
+# ruff: noqa: RUF001 -- a cross is what is tested
 from __future__ import annotations
 
+import io
+import math
+import signal
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,8 +51,50 @@ def test_a_terminal_shows_one_line_with_numbers_and_ends_clean(capfd: pytest.Cap
     told = _told(capfd, live=True, lines=False)
     assert "\n" not in told
     drawn = told.split("\r\x1b[2K")
-    assert "gpudoctor: tensorflow GPU:0: training, loss 0.1235 ..." in drawn
+    assert "tensorflow GPU:0: training, loss 0.123" in drawn
     assert drawn[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "curves"),
+    [
+        ("utf-8", ("█▆▅▃▁", "██▇▆▅▅▄▄▃▂▁▁", "██▇▆▅▄▄▃▂▁▁×")),
+        ("ascii", ("@*+-.", "@@#*++==-:..", "@@#*+==-:..x")),
+    ],
+)
+def test_steps_are_shown_with_a_curve_that_fits_the_line(
+    encoding: str, curves: tuple[str, str, str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpudoctor.cli.live._PAUSE", 0)
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    with Watch(live=True, lines=False, slow=0) as watch:
+        watch(Event("begin", "convolutional training", "torch GPU:0"))
+        for step in range(10, 310, 10):
+            watch(Event("number", "loss", "torch GPU:0", math.exp(-step / 30), step, 300))
+        watch(Event("number", "loss", "torch GPU:0", math.nan, 300, 300))
+    drawn = capfd.readouterr().err.split("\r\x1b[2K")
+    doing, (early, late, odd) = "torch GPU:0: training (convolutional)", curves
+    assert f"{doing}  50/300, loss 0.189 {early}" in drawn
+    assert drawn[-3:] == [f"{doing} 300/300, loss 4.54e-05 {late}", f"{doing} 300/300, loss nan {odd}", ""]
+    assert max(map(len, drawn)) < 80
+
+
+def test_a_short_stage_has_room_for_a_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
+    with Watch(live=True, lines=False, slow=0) as watch:
+        watch(Event("begin", "training", "torch GPU:0"))
+        watch(Event("number", "loss", "torch GPU:0", 0.5, 150, 300))
+    assert "torch GPU:0: training ████░░░░ 150/300, loss 0.5 ▁" in capfd.readouterr().err.split("\r\x1b[2K")
+
+
+def test_the_clock_moves_on_without_events(capfd: pytest.CaptureFixture[str]) -> None:
+    with Watch(live=True, lines=False) as watch:
+        watch(Event("begin", "import", "torch"))
+        end = time.monotonic() + 2.2
+        while time.monotonic() < end:
+            time.sleep(0.1)  # goes on after the alarm, as poll does
+    assert "torch: importing it, 2 s ..." in capfd.readouterr().err
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_silence(capfd: pytest.CaptureFixture[str]) -> None:

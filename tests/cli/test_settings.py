@@ -24,6 +24,7 @@ def config(tmp_path: Path) -> Path:
         only = ["GD1", "GD2, GD3"]
         skip = []
         require = ["driver>=550", "torch >= 2.4"]
+        framework = ["torch", "jax"]
         fail-on = "warning"
         timeout = 30
         wait = 20
@@ -56,6 +57,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
         Severity.WARNING,
     )
     assert policy.require == ("driver>=550", "torch >= 2.4")
+    assert policy.frameworks == ("torch", "jax")
     options = settings.options
     assert (options.python, options.timeout, options.compat) == ("/config/python", 30.0, "/config/compat")
     assert options.wait == 20.0
@@ -88,3 +90,14 @@ def test_no_smoke_is_level_look() -> None:
 def test_a_timeout_is_a_positive_number(timeout: float) -> None:
     with pytest.raises(UsageError, match="--timeout"):
         settle(Asked(timeout=timeout), None)
+
+
+def test_frameworks_keep_their_order_and_count_once() -> None:
+    assert settle(Asked(framework=("Torch,jax", "torch", " tensorflow")), None).options.policy.frameworks == ("torch", "jax", "tensorflow")
+
+
+def test_an_unknown_framework_in_a_file_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "c.toml"
+    file.write_text('framework = ["pytorch"]\n')
+    with pytest.raises(UsageError, match=r"^--framework pytorch: the frameworks that can be trained with are tensorflow, torch, jax\.$"):
+        settle(Asked(), str(file))

@@ -25,7 +25,20 @@ from gpudoctor.findings import (
     SubjectKind,
     Verdict,
 )
-from gpudoctor.snapshot import Cause, Host, Missing, Platform, Python, Smoke, Snapshot, Training, real
+from gpudoctor.snapshot import (
+    Cause,
+    Distribution,
+    Host,
+    Missing,
+    Packages,
+    Platform,
+    Python,
+    Smoke,
+    Snapshot,
+    Supposed,
+    Training,
+    real,
+)
 
 P, F, Q, N, M = RungState.PROVEN, RungState.FAILED, RungState.NOT_SHOWN, RungState.NOT_ASKED, RungState.MASKED
 TENSORFLOW = Subject(SubjectKind.FRAMEWORK, "tensorflow")
@@ -274,7 +287,68 @@ interrupted = examined(
     interrupted=2,
 )
 
+_STATED = "stated: tensorflow[and-cuda]>=2.16,<2.17"
+SUPPOSED = Snapshot(
+    created="2026-11-21T04:00:00Z",
+    origin="supposed",
+    packages=Packages(
+        (
+            Distribution("tensorflow", "2.16.2", _STATED, extras=("and-cuda",), chosen=True),
+            Distribution("torch", "2.5.1", "stated: torch", chosen=True),
+            Distribution("somepackage", "1.0", "stated: somepackage==1.0"),
+            Distribution("nvidia-cublas-cu12", "12.3.4.1", "tensorflow[and-cuda] 2.16.2"),
+            Distribution("nvidia-cudnn-cu12", "8.9.7.29", "tensorflow[and-cuda] 2.16.2 and torch 2.5.1", chosen=True),
+            Distribution("nvidia-nccl-cu12", "2.19.3", "tensorflow[and-cuda] 2.16.2"),
+            Distribution("nvidia-nvtx-cu12", "12.4.127", "torch 2.5.1"),
+        ),
+    ),
+    supposed=(
+        Supposed("machine", "Linux x86_64", "the default"),
+        Supposed("GPU", "NVIDIA GeForce GTX 1080, compute capability 6.1", "matrix: cuda-gpus-legacy, pci-ids, geforce-memory-2020"),
+        Supposed("driver", "470.57.02, which serves CUDA 11.4", "--driver; matrix: cuda-notes-13.2"),
+    ),
+    remarks=("somepackage 1.0: no table holds it, so it was not judged",),
+)
+compat_broken = examined(
+    Verdict.BROKEN,
+    1,
+    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
+    policy=Policy(level=None),
+    snapshot=SUPPOSED,
+    findings=(
+        finding(
+            "GD203",
+            "driver-too-old",
+            "The driver is older than the CUDA that the framework was built with needs",
+            "tensorflow 2.16.2 is built with CUDA 12.3, which needs a driver of at least 525.60.13; this machine has 470.57.02.",
+            subject=TENSORFLOW,
+            fixes=(Fix("Install a driver of at least 525.60.13", "", ("root", "download", "reboot"), "nvidia-smi"),),
+        ),
+        finding(
+            "GD505",
+            "gpu-too-new-for-build",
+            "The build holds no code for a GPU as new as this one",
+            "The build stops before it.",
+            subject=Subject(SubjectKind.GPU, "nvml:0"),
+        ),
+    ),
+    outcomes=(outcome("GD104", "ecc-hardware-error", OutcomeKind.NOT_ASKED, "it was not stated"),),
+    ladder=(row(0, Q, detail="it was not stated"),),
+)
+compat_ready = examined(Verdict.READY, 0, ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"), policy=Policy(level=None), snapshot=SUPPOSED)
+compat_unknown = examined(
+    Verdict.UNKNOWN,
+    3,
+    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
+    because="the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest release known",
+    policy=Policy(level=None),
+    snapshot=SUPPOSED,
+)
+
 ALL = {
+    "compat_broken": compat_broken,
+    "compat_ready": compat_ready,
+    "compat_unknown": compat_unknown,
     "broken_no_gpu": broken_no_gpu,
     "mismatch": mismatch,
     "one_lost": one_lost,

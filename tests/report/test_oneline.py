@@ -12,6 +12,9 @@ from gpudoctor.report.build import build
 from tests.report import samples
 
 LINES = {
+    "compat_broken": "BROKEN GD203 driver-too-old: the driver is older than the CUDA that the... (+1)",
+    "compat_ready": "READY nothing that is known speaks against it; nothing was tried",
+    "compat_unknown": "UNKNOWN the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the...",
     "broken_no_gpu": "BROKEN GD101 no-gpu: no NVIDIA GPU is on the PCI bus",
     "mismatch": "BROKEN GD202 driver-library-mismatch: the loaded kernel driver and the...",
     "one_lost": "BROKEN GD102 gpu-count-mismatch: a GPU of this machine cannot be opened...",

@@ -1,0 +1,117 @@
+"""`gpudoctor matrix`: the rows of the tables that a name means, with their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.cli import output
+from gpudoctor.cli.deliver import look
+from gpudoctor.errors import UsageError
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, JAX, OTHERS, TENSORFLOW, TORCH
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.versions import Version
+
+_FRAMEWORKS = (TENSORFLOW, TORCH, JAX, OTHERS)
+_MOST = 6
+"""How many names an error offers."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Rows of one table."""
+
+    table: Table[Any]
+    rows: tuple[Any, ...]
+
+
+def carry_out(subject: str, name: str, version: str | None, compat: str | None, *, as_json: bool) -> int:
+    """Show the rows. Raises UsageError where no row is meant."""
+    from gpudoctor.report import document, tables  # noqa: PLC0415 -- after the names are right
+
+    matrix = open_matrix(compat)
+    if version is not None and subject != "framework":
+        raise UsageError(f"A version goes with a framework, as in `gpudoctor matrix framework torch 2.5.1`; leave {version!r} out.")
+    found = _framework(matrix, name, version) if subject == "framework" else _LOOK_UPS[subject](matrix, name)
+    identifiers = dict.fromkeys(identifier for row in found.rows for identifier in row.source)
+    sources = tuple(source for identifier in identifiers if (source := matrix.source(identifier)) is not None)
+    if as_json:
+        rows = tuple({column: tables.plain(getattr(row, column)) for column in found.table.columns} for row in found.rows)
+        output.write(document.matrix(subject, rows, sources))
+        return 0
+    seen = look(no_color=False)
+    text = tables.render(subject, found.table, found.rows, sources, seen)
+    output.write(text.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
+    return 0
+
+
+def _gpu(matrix: Matrix, name: str) -> Found:
+    product = matrix.gpu(name)
+    if product is None:
+        _unknown(f"no GPU called {name!r}", matrix.gpus_like(name), "those that nvidia-smi prints")
+    return Found(GPUS, (product,))
+
+
+def _driver(matrix: Matrix, name: str) -> Found:
+    version = versions.parse(name)
+    branch = matrix.driver(version) if version else None
+    if branch is None:
+        _unknown(f"no driver {name!r}", [str(row.branch) for row in matrix.rows(DRIVERS)][::-1], "")
+    return Found(DRIVERS, (branch,))
+
+
+def _cuda(matrix: Matrix, name: str) -> Found:
+    version = versions.parse(name)
+    nearest = matrix.cuda(version) if version else None
+    rows = _beginning(matrix.rows(CUDA), version) or ((nearest,) if nearest and "." in name else ())
+    if not rows:
+        _unknown(f"no CUDA {name!r}", dict.fromkeys(row.release.short for row in reversed(matrix.rows(CUDA))), "")
+    return Found(CUDA, rows)
+
+
+def _cudnn(matrix: Matrix, name: str) -> Found:
+    rows = _beginning(matrix.rows(CUDNN), versions.parse(name))
+    if not rows:
+        _unknown(f"no cuDNN {name!r}", dict.fromkeys(row.release.short for row in reversed(matrix.rows(CUDNN))), "")
+    return Found(CUDNN, rows)
+
+
+def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
+    wanted = name.casefold().replace("_", "-")
+    table, rows = next(
+        ((table, rows) for table in _FRAMEWORKS if (rows := tuple(row for row in matrix.rows(table) if row.distribution == wanted))),
+        (OTHERS, ()),
+    )
+    if not rows:
+        import difflib  # noqa: PLC0415 -- only for a mistake
+
+        names = dict.fromkeys(row.distribution for table in _FRAMEWORKS for row in matrix.rows(table))
+        _unknown(f"no framework called {name!r}", difflib.get_close_matches(wanted, names, 3, 0.4) or names, "")
+    if version is None:
+        return Found(table, rows)
+    begins = _beginning(rows, versions.parse(version.partition("+")[0]))
+    exact = tuple(row for row in begins if str(row.release) == version)
+    if not begins:
+        _unknown(f"no {wanted} {version}", dict.fromkeys(str(row.release) for row in reversed(rows)), "")
+    return Found(table, exact or begins)
+
+
+def _beginning(rows: Iterable[Any], version: Version | None) -> tuple[Any, ...]:
+    """The rows whose release begins with the parts that were written: 12 means all of 12."""
+    if version is None:
+        return ()
+    said = min(version.text.count(".") + 1, 4)
+    return tuple(row for row in rows if row.release[:said] == version[:said])
+
+
+def _unknown(what: str, near: Iterable[str], otherwise: str) -> NoReturn:
+    near = list(near)
+    offered = f"there are {', '.join(near[:_MOST])}{' and more' if len(near) > _MOST else ''}" if near else f"known names are {otherwise}"
+    raise UsageError(f"The tables know {what}; {offered}.")
+
+
+_LOOK_UPS: dict[str, Callable[[Matrix, str], Found]] = {"gpu": _gpu, "driver": _driver, "cuda": _cuda, "cudnn": _cudnn}

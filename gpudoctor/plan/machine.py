@@ -1,0 +1,179 @@
+"""The supposed machine below Python: platform, GPUs, driver, system CUDA; what was not stated is missing and makes no fault."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import platform
+from gpudoctor.errors import UsageError
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.tables import CUDA
+from gpudoctor.plan.model import Wish
+from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
+
+NOT_STATED = Missing(Cause.NOT_STATED, "it was not stated")
+_ARCHITECTURES = {
+    "linux": ("x86_64", "aarch64"),
+    "wsl": ("x86_64", "aarch64"),
+    "windows": ("x86_64", "arm64"),
+    "macos": ("arm64", "x86_64"),
+}
+"""Architectures for which wheels are published, as each system itself calls them, the usual one first."""
+_SPELT = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+_CALLED = {"linux": "Linux", "wsl": "WSL 2", "windows": "Windows", "macos": "macOS"}
+_PLATFORMS = {"linux": Platform.LINUX, "wsl": Platform.WSL2, "windows": Platform.WINDOWS, "macos": Platform.MACOS}
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """The sections of the snapshot that the options state, and the platform as the tables call it."""
+
+    platform: str
+    host: Host
+    python: Python | Missing
+    nvml: Nvml | Missing
+    kernel_driver: KernelDriver | Missing
+    toolkits: tuple[Toolkit, ...] | Missing
+    system_cudnn: Fact | Missing
+    supposed: tuple[Supposed, ...]
+
+
+def machine(wish: Wish, matrix: Matrix) -> Machine:
+    """The machine that `wish` states. Raises UsageError for an option that cannot be understood, or contradicts another."""
+    architecture = _architecture(wish)
+    host = Host(platform=_PLATFORMS[wish.os], architecture=architecture)
+    gpus, named = _gpus(wish, matrix)
+    driver = _driver(wish)
+    python = _python(wish, architecture)
+    cuda, cudnn = _system_cuda(wish, matrix), _system_cudnn(wish)
+    stated = "--os" if wish.os != "linux" else ""
+    where = ", ".join(filter(None, (stated, "--arch" if wish.arch else ""))) or "the default"
+    return Machine(
+        platform=platform.word(host, python),
+        host=host,
+        python=python,
+        nvml=Nvml(gpus=gpus) if gpus else NOT_STATED,
+        kernel_driver=NOT_STATED if driver is None else KernelDriver(version=Fact(driver.value, driver.where)),
+        toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
+        system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
+        supposed=(
+            Supposed("machine", f"{_CALLED[wish.os]} {architecture}", where),
+            *((Supposed("Python", wish.python, "--python-version"),) if wish.python else ()),
+            *named,
+            *filter(None, (_noted(driver, matrix), cuda, cudnn)),
+        ),
+    )
+
+
+def _architecture(wish: Wish) -> str:
+    """The architecture, as the system itself calls it."""
+    known = {_SPELT.get(name, name): name for name in _ARCHITECTURES[wish.os]}
+    given = (wish.arch or _ARCHITECTURES[wish.os][0]).lower()
+    architecture = known.get(_SPELT.get(given, given))
+    if architecture is None:
+        offered = " or ".join(known.values())
+        raise UsageError(
+            f"--arch {wish.arch}: for {_CALLED[wish.os]} wheels are published for {offered}; name one of these, or another --os."
+        )
+    return architecture
+
+
+def _python(wish: Wish, architecture: str) -> Python | Missing:
+    if wish.python is None:
+        return NOT_STATED
+    form = re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", wish.python)
+    if form is None:
+        raise UsageError(f"--python-version {wish.python!r} is no version of Python; write it as in 3.11 or 3.11.4.")
+    short = f"{form[1]}.{form[2]}"
+    return Python(
+        executable=f"python{short}", why="--python-version", version=wish.python, implementation="cpython", bits=64, machine=architecture
+    )
+
+
+def _gpus(wish: Wish, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
+    """The GPUs, one without any property where none is stated, and what to say of each."""
+    capability = _capability(wish.cc)
+    if wish.gpus:
+        found = [_gpu(name, capability, matrix) for name in wish.gpus]
+    elif capability:
+        found = [("", capability, Supposed("GPU", f"compute capability {capability}", "--cc"))]
+    elif wish.os == "macos":
+        return (), ()
+    else:
+        found = [("", "", Supposed("GPU", "an NVIDIA GPU of any kind", "none was stated"))]
+    gpus = tuple(
+        NvmlGpu(index=index, address=NOT_STATED, name=name or NOT_STATED, compute_capability=known or NOT_STATED)
+        for index, (name, known, _) in enumerate(found)
+    )
+    return gpus, tuple(said for _, _, said in found)
+
+
+def _capability(text: str | None) -> str:
+    if text is not None and not re.fullmatch(r"[1-9]\d?\.\d", text):
+        raise UsageError(f"--cc {text!r} is no compute capability; write it with one dot, as in 8.6.")
+    return text or ""
+
+
+def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed]:
+    """The GPU's name, its compute capability and what to say of it."""
+    product = matrix.gpu(name)
+    if product is None:
+        if capability:
+            return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu, which no table holds; --cc")
+        near = matrix.gpus_like(name)
+        hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
+        raise UsageError(f"The tables know no GPU called {name!r}; {hint} its compute capability with --cc.")
+    own = str(product.compute_capability)
+    if capability and capability != own:
+        raise UsageError(f"--cc {capability} contradicts --gpu {name!r}: the {product.name} has {own}; leave one of them out.")
+    return product.name, own, Supposed("GPU", f"{product.name}, compute capability {own}", cited(product.source))
+
+
+def _driver(wish: Wish) -> Supposed | None:
+    """The driver's release. Branches alone are no release: 535 may be older or newer than what a CUDA needs."""
+    if wish.driver is None:
+        return None
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,2}", wish.driver):
+        raise UsageError(f"--driver {wish.driver!r} is no release of the driver; write it as nvidia-smi does, as in 535.104.05.")
+    major, dot, _ = wish.driver.partition(".")
+    if int(major) < _OLDEST_DRIVER:
+        raise UsageError(f"--driver {wish.driver}: releases of the driver look like 535.104.05; a CUDA release goes with --system-cuda.")
+    if not dot:
+        raise UsageError(f"--driver {wish.driver} names a branch; name the release as nvidia-smi does, as in 535.104.05.")
+    return Supposed("driver", wish.driver, "--driver")
+
+
+_OLDEST_DRIVER = 100
+
+
+def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
+    """The driver with the CUDA that its branch serves."""
+    version = versions.parse(driver.value) if driver else None
+    branch = matrix.driver(version) if version else None
+    if driver is None or branch is None or branch.cuda_served is None:
+        return driver
+    return Supposed("driver", f"{driver.value}, which serves CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
+
+
+def _system_cuda(wish: Wish, matrix: Matrix) -> Supposed | None:
+    text = wish.system_cuda
+    if text is None:
+        return None
+    version = versions.parse(text)
+    if version is None or not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,3}){0,2}", text):
+        raise UsageError(f"--system-cuda {text!r} is no release of CUDA; write it as in 12.4.")
+    known = [row.release for row in matrix.rows(CUDA)]
+    if known and known[0] <= version <= known[-1] and matrix.cuda(version) is None:
+        near = [release.short for release in known if release.major == version.major]
+        raise UsageError(f"--system-cuda {text}: there was no such CUDA; of {version.major} there were {near[0]} to {near[-1]}.")
+    return Supposed("system CUDA", text, "--system-cuda")
+
+
+def _system_cudnn(wish: Wish) -> Supposed | None:
+    text = wish.system_cudnn
+    if text is not None and not re.fullmatch(r"\d{1,2}(\.\d{1,3}){0,3}", text):
+        raise UsageError(f"--system-cudnn {text!r} is no release of cuDNN; write it as in 8.9 or 9.3.0.75.")
+    return Supposed("system cuDNN", text, "--system-cudnn") if text else None

@@ -1,0 +1,232 @@
+"""The packages an installer would bring: what was stated, and what that requires, as far as the tables know the releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import platform
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, requirement, satisfies
+from gpudoctor.errors import UsageError
+from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
+from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.plan.stated import pinned
+from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot.distributions import normalise
+
+STATED = "stated: "
+"""How the place of a package begins that the user stated; what was written follows."""
+_CUDNN = "nvidia-cudnn-cu"
+_ROUNDS = 3
+"""How often a choice is made anew because of what was chosen after it; an installer would search on."""
+
+
+class Want(msgspec.Struct, frozen=True):
+    """What one release requires of a package."""
+
+    requirement: Requirement
+    by: str
+    """The name of the package that requires it."""
+    who: str
+    """The same with extras and version."""
+
+
+class Taken(msgspec.Struct):
+    """A package that would be installed."""
+
+    name: str
+    version: str
+    extras: set[str]
+    where: str
+    chosen: bool
+    stated: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name, extras and version."""
+        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
+        return f"{self.name}{extras} {self.version}"
+
+
+class Packages:
+    """Takes packages until nothing more is required of what the tables know."""
+
+    def __init__(self, matrix: Matrix, word: str, python: str | None, environment: dict[str, str]) -> None:
+        self._matrix = matrix
+        self._platform = word
+        self._python = python
+        self._pythons: tuple[str, ...] = ()
+        """Where none is stated: those that have a wheel of everything that was."""
+        self._environment = environment
+        self._wants: dict[str, list[Want]] = {}
+        self._taken: dict[str, Taken] = {}
+        self.remarks: list[str] = []
+
+    def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
+        """What would be installed for these requirements, stated ones first. Raises UsageError where no release can be meant."""
+        for name, wanted in sorted(stated.items(), key=lambda item: pinned(item[1].specifier) is None):
+            self._take_stated(name, wanted)
+        for _ in range(_ROUNDS):
+            self._take_wanted()
+            if not self._choose_again():
+                break
+        self._take_wanted()
+        self._drop_unwanted()
+        for taken in self._taken.values():
+            if not taken.stated:
+                taken.where = " and ".join(dict.fromkeys(want.who for want in self._wants[taken.name]))
+        order = {name: place for place, name in enumerate(stated)}
+        return tuple(
+            Distribution(name=one.name, version=one.version, where=one.where, extras=tuple(sorted(one.extras)), chosen=one.chosen)
+            for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
+        )
+
+    def _take_stated(self, name: str, wanted: Requirement) -> None:
+        pin, extras = pinned(wanted.specifier), {normalise(extra) for extra in wanted.extras}
+        where = f"{STATED}{wanted.text}"
+        if pin is not None:
+            self._add(Taken(name, self._spelt(name, pin), extras, where, chosen=False, stated=True))
+            return
+        known = [release for release, _ in self._published(name)]
+        if not known:
+            self.remarks.append(f"which release of {name} was not stated, and no table lists its releases: it was not judged")
+            return
+        if not any(satisfies(release, wanted.specifier) for release in known):
+            raise UsageError(
+                f"No release of {name} in the tables satisfies {wanted.text!r}; they know {known[0]} to {known[-1]}, and take an exact version as it is."
+            )
+        self._add(Taken(name, self._choose(name, wanted.specifier), extras, where, chosen=True, stated=True))
+
+    def _take_wanted(self) -> None:
+        """Take what is wanted and not there."""
+        while missing := [name for name in self._wants if name not in self._taken and self._version(name)]:
+            name = missing[0]
+            self._add(Taken(name, self._version(name), set(), "", chosen=not self._pins(name)))
+
+    def _version(self, name: str) -> str:
+        """The version that the wants agree on; empty where they cannot, or the tables know no release to choose: nothing would be installed."""
+        everybody = self._everybody(name)
+        pins = self._pins(name)
+        if pins:
+            return self._spelt(name, pins[0]) if satisfies(pins[0], everybody) is not False else ""
+        return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._published(name)) else ""
+
+    def _everybody(self, name: str) -> str:
+        """The specifier of all that want a package."""
+        return ",".join(filter(None, (want.requirement.specifier for want in self._wants.get(name, ()))))
+
+    def _pins(self, name: str) -> list[str]:
+        return [pin for want in self._wants.get(name, ()) if (pin := pinned(want.requirement.specifier)) is not None]
+
+    def _choose_again(self) -> bool:
+        """Whether another release must be chosen for a package because of what was wanted of it after it had been; it is let go."""
+        changed = False
+        for taken in [one for one in self._taken.values() if not one.stated]:
+            version = self._version(taken.name)
+            if version != taken.version:
+                self._forget(self._taken.pop(taken.name))
+                changed = True
+        return changed
+
+    def _forget(self, taken: Taken) -> None:
+        """A release that is not taken after all wants nothing."""
+        for name, wants in self._wants.items():
+            self._wants[name] = [want for want in wants if want.who != taken.label]
+
+    def _drop_unwanted(self) -> None:
+        """What only a release wanted that is not taken after all."""
+        while gone := [one for one in self._taken.values() if not one.stated and not self._wants[one.name]]:
+            self._forget(self._taken.pop(gone[0].name))
+
+    def _add(self, taken: Taken) -> None:
+        taken.extras |= {normalise(extra) for want in self._wants.get(taken.name, ()) for extra in want.requirement.extras}
+        self._taken[taken.name] = taken
+        row = self._row(taken.name, taken.version)
+        if row is None:
+            return
+        if taken.stated:
+            self._drop_unknown_extras(taken, row)
+            self._pythons = tuple(python for python in row.pythons if not self._pythons or python in self._pythons) or self._pythons
+        for wanted in self._required(row, taken.extras):
+            self._wants.setdefault(wanted.name, []).append(Want(wanted, taken.name, taken.label))
+            there = self._taken.get(wanted.name)
+            extras = {normalise(extra) for extra in wanted.extras}
+            if there is not None and not extras <= there.extras:
+                self._forget(there)
+                self._add(msgspec.structs.replace(there, extras=there.extras | extras))
+
+    def _drop_unknown_extras(self, taken: Taken, row: FrameworkRelease) -> None:
+        """An installer warns of an extra that a release does not have, and goes on without."""
+        for extra in sorted(taken.extras):
+            if not any(f'extra=="{extra}"' in text for text in row.requires):
+                self.remarks.append(f"{taken.name} {taken.version} has no extra {extra} that brings anything for a GPU")
+                taken.extras.discard(extra)
+
+    def _required(self, row: FrameworkRelease, extras: Iterable[str]) -> Iterator[Requirement]:
+        """What a release requires here, with these extras."""
+        environment = dict(self._environment)
+        assumed = (self._pythons or row.pythons)[-1:]
+        if self._python is None and assumed:
+            environment |= python_environment(assumed[0])
+        for text in row.requires:
+            wanted = requirement(text)
+            if wanted is not None and holds(wanted.marker, environment, tuple(extras)):
+                yield wanted
+
+    def _row(self, name: str, version: str) -> FrameworkRelease | None:
+        """The release's own row: of this platform, or of another where there is none for this one, as an installer reads the same metadata."""
+        words = dict.fromkeys([self._platform, *(row.platform for row in self._matrix.releases(name))])
+        for word in words:
+            found = self._matrix.resolve(name, version, word, self._python)
+            if found.how is Resolved.EXACT:
+                return found.row
+        return None
+
+    def _published(self, name: str) -> Iterator[tuple[str, FrameworkRelease | None]]:
+        """The releases that the tables know of a package, oldest first, with the row of each where it has one."""
+        if name.startswith(_CUDNN):
+            major = versions.parse(name.removeprefix(_CUDNN))
+            yield from ((str(row.release), None) for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major)
+            return
+        yield from ((str(row.release), row) for row in self._matrix.releases(name))
+
+    def _spelt(self, name: str, version: str) -> str:
+        """A version as the tables spell the same release: 2.16 is 2.16.0."""
+        wanted = key(version)
+        return next((release for release, _ in self._published(name) if release != version and key(release) == wanted), version)
+
+    def _choose(self, name: str, specifier: str) -> str:
+        """The newest release that everybody accepts and that can be installed here; as much of that as there is."""
+        everybody = ",".join(filter(None, (specifier, self._everybody(name))))
+        published = list(self._published(name))
+        fitting = [(release, row) for release, row in published if satisfies(release, everybody)]
+        fitting = fitting or [(release, row) for release, row in published if satisfies(release, specifier)]
+        here = [(release, row) for release, row in fitting if self._installable(row)]
+        agreeing = (release for release, row in reversed(here) if row is None or not self._contradicts(row))
+        return next(agreeing, (here or fitting)[-1][0])
+
+    def _installable(self, row: FrameworkRelease | None) -> bool:
+        if row is None:
+            return True
+        wanted = {self._python} if self._python is not None else set(self._pythons)
+        python = not wanted or not row.pythons or not wanted.isdisjoint(row.pythons)
+        return row.platform in {self._platform, platform.ANY} and row.accelerator != "stub" and python
+
+    def _contradicts(self, row: FrameworkRelease) -> bool:
+        """Whether a release requires what was stated otherwise, or what the others that are taken exclude."""
+        return any(self._excluded(wanted, row.distribution) for wanted in self._required(row, ()))
+
+    def _excluded(self, wanted: Requirement, by: str) -> bool:
+        there = self._taken.get(wanted.name)
+        if there is not None and there.stated and not there.chosen:
+            return satisfies(there.version, wanted.specifier) is False
+        others = [want.requirement.specifier for want in self._wants.get(wanted.name, ()) if want.by != by]
+        return bool(others) and contradict((wanted.specifier, *others))
+
+
+def python_environment(python: str) -> dict[str, str]:
+    """The marker variables of an interpreter, "3.11" or "3.11.4"."""
+    short = ".".join(python.rstrip("t").split(".")[:2])
+    return {"python_version": short, "python_full_version": python if python.count(".") == 2 else f"{short}.0"}

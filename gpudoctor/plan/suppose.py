@@ -1,0 +1,92 @@
+"""A snapshot of a machine that does not exist: what was stated and what follows for an installer; everything else is not stated."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import platform
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.tables import FRAMEWORK_OF
+from gpudoctor.plan.machine import NOT_STATED, machine
+from gpudoctor.plan.model import Wish
+from gpudoctor.plan.packages import STATED, Packages, python_environment
+from gpudoctor.plan.stated import stated
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
+from gpudoctor.snapshot import Packages as Section
+from gpudoctor.snapshot.distributions import family
+
+
+def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
+    """The snapshot of what `wish` states. Raises UsageError for what cannot be understood or cannot be."""
+    found = machine(wish, matrix)
+    environment = _environment(wish, found.platform)
+    requirements, left_out = stated(wish.requirements, environment)
+    short = python.short if (python := versions.parse(wish.python or "")) else None
+    packages = Packages(matrix, found.platform, short, environment)
+    distributions = packages.take(requirements)
+    unjudged = [one for one in distributions if one.where.startswith(STATED) and not _judged(one, distributions, matrix)]
+    snapshot = Snapshot(
+        created=created,
+        origin="supposed",
+        host=found.host,
+        python=found.python,
+        nvml=found.nvml,
+        kernel_driver=found.kernel_driver,
+        toolkits=found.toolkits,
+        system_cudnn=found.system_cudnn,
+        packages=Section(distributions=distributions),
+        frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, matrix)),
+        supposed=found.supposed,
+        remarks=(
+            *(f"{text} does not apply here, by its marker" for text in left_out),
+            *dict.fromkeys(packages.remarks),
+            *(f"{one.name} {one.version}: no table holds it, so it was not judged" for one in unjudged),
+        ),
+    )
+    silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
+    return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
+
+
+def _environment(wish: Wish, word: str) -> dict[str, str]:
+    """The marker variables of PEP 508 for the supposed interpreter and system."""
+    implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
+    return {**platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
+
+
+def _judged(distribution: Distribution, others: tuple[Distribution, ...], matrix: Matrix) -> bool:
+    """Whether the tables hold the package, or know what the other packages require of it or were compiled for."""
+    if matrix.releases(distribution.name) or family(distribution.name):
+        return True
+    beginning = tuple(f"{distribution.name}{sign}" for sign in "<>=!~;[")
+    rows = [row for other in others for row in matrix.releases(other.name)]
+    if distribution.name == "numpy" and any(row.numpy_abi for row in rows):
+        return True
+    return any(text.startswith(beginning) for row in rows for text in row.requires)
+
+
+def _is_framework(distribution: Distribution, matrix: Matrix) -> bool:
+    """Whether the GPU is to be used by this package itself: not by one that only another framework wants, as TensorFlow 2.12 wants jax."""
+    if not distribution.where.startswith(STATED) and family(distribution.where.partition("[")[0].partition(" ")[0]):
+        return False
+    return bool(family(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
+
+
+def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:
+    """The rows of CuPy, ONNX Runtime and their like, which are no part of a framework's own stack."""
+    return () if name in FRAMEWORK_OF else matrix.releases(name)
+
+
+def _framework(distribution: Distribution) -> Framework:
+    """A framework of which only the release is known; those that are published under several names have the first part of it."""
+    return Framework(
+        name=family(distribution.name) or distribution.name.partition("-")[0],
+        distribution=distribution.name,
+        version=Fact(distribution.version, distribution.where),
+        location=NOT_STATED,
+        cuda_build=NOT_STATED,
+        rocm_build=NOT_STATED,
+        built_with_cuda=NOT_STATED,
+        built_with_cudnn=NOT_STATED,
+        architectures=NOT_STATED,
+    )

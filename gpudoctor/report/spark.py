@@ -1,0 +1,42 @@
+"""A curve in one line of text: eight heights of block, or eight ASCII signs of growing weight where only ASCII can be written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gpudoctor.snapshot import Real
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII = ".:-=+*#@"
+_NO_NUMBER = {False: "×", True: "x"}  # noqa: RUF001 -- a cross, not the letter
+
+
+def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
+    """`values` from left to right in at most `width` signs, the highest of them highest; what is not a finite number is a cross.
+
+    Losses fall by orders of magnitude, so heights are logarithms where every value is positive.
+    """
+    taken = _thinned(values, width)
+    numbers = [value for value in taken if isinstance(value, int | float) and math.isfinite(value)]
+    scale = math.log if numbers and min(numbers) > 0 else float
+    heights = [scale(number) for number in numbers]
+    lowest, highest = min(heights, default=0.0), max(heights, default=0.0)
+    signs = ASCII if plain else BLOCKS
+
+    def sign(value: Real) -> str:
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return _NO_NUMBER[plain]
+        share = (scale(value) - lowest) / (highest - lowest) if highest > lowest else 0.0
+        return signs[min(int(share * len(signs)), len(signs) - 1)]
+
+    return "".join(map(sign, taken))
+
+
+def _thinned(values: Sequence[Real], width: int) -> list[Real]:
+    """At most `width` of the values, evenly spread, the first and the last among them."""
+    if len(values) <= width:
+        return list(values)
+    if width < 2:
+        return list(values[-1:])
+    return [values[round(place * (len(values) - 1) / (width - 1))] for place in range(width)]

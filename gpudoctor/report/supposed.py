@@ -1,0 +1,62 @@
+"""What a supposed machine was made of, on a page: the machine, then the packages and why each has its version."""
+
+from __future__ import annotations
+
+from gpudoctor.report.model import Report
+from gpudoctor.report.page import Page
+from gpudoctor.report.words import counted
+from gpudoctor.snapshot import Distribution, Missing
+
+ANSWERS = {
+    "ready": "nothing that is known speaks against this combination",
+    "degraded": "this combination works, but slower, at risk or not for long",
+    "unknown": "whether this combination works is not known",
+    "broken": "this combination cannot work",
+}
+_STATED = "stated: "
+_GAP = 2
+
+
+def is_supposed(report: Report) -> bool:
+    """Whether the report is about a machine that is not there."""
+    return report.snapshot.origin == "supposed"
+
+
+def draw(page: Page, report: Report) -> None:
+    """The two tables."""
+    said = report.snapshot.supposed
+    page.heading("What was supposed")
+    for one in () if isinstance(said, Missing) else said:
+        page.paragraph(f"{one.value}  [{one.where}]", f"{one.what:<13}", indent=2, hang=13, lead_style="bold")
+    taken = () if isinstance(report.snapshot.packages, Missing) else report.snapshot.packages.distributions
+    rows = _rows(taken)
+    if not rows:
+        return
+    page.heading("Packages")
+    names, versions = (max(len(row[column]) for row in rows) + _GAP for column in (0, 1))
+    for name, version, why in rows:
+        page.paragraph(why, f"{name:<{names}}{version:<{versions}}", indent=2, hang=names + versions)
+
+
+def _rows(taken: tuple[Distribution, ...]) -> list[tuple[str, str, str]]:
+    """Name, version, why; NVIDIA's libraries that come with one package, but for cuDNN, in one row."""
+    rows = [(_called(one), one.version, _why(one)) for one in taken if not _is_library(one)]
+    libraries = [one.where for one in taken if _is_library(one)]
+    counts = ((libraries.count(who), who) for who in dict.fromkeys(libraries))
+    return rows + [(f"and {counted(count, 'CUDA package')}", "", f"for {who}") for count, who in counts]
+
+
+def _is_library(one: Distribution) -> bool:
+    return one.name.startswith("nvidia-") and not one.name.startswith("nvidia-cudnn") and not one.where.startswith(_STATED)
+
+
+def _called(one: Distribution) -> str:
+    return f"{one.name}[{','.join(one.extras)}]" if one.extras and len(one.extras) < 3 else one.name
+
+
+def _why(one: Distribution) -> str:
+    text = one.where.removeprefix(_STATED)
+    if text != one.where:
+        newest = "the newest release" if text == one.name else f"the newest for {text}"
+        return newest if one.chosen else "as stated"
+    return f"the newest for {text}" if one.chosen else f"for {text}"

@@ -1,0 +1,192 @@
+"""The numbers of the smoke training on a page: for each framework and device its stages, and a table with a column for each network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudoctor.derive.training import disagrees
+from gpudoctor.report.page import Page
+from gpudoctor.report.spark import sparkline
+from gpudoctor.snapshot import Agreement, Missing, Real, Smoke, SmokeDevice, Snapshot, Speed, Stage, StageState, Training
+
+_CURVE = 26
+"""Signs of a loss curve."""
+_GAP = 2
+
+
+def draw(page: Page, snapshot: Snapshot) -> None:
+    """Every framework's training, or why there was none."""
+    if isinstance(snapshot.smoke, Missing):
+        page.gap()
+        page.paragraph(f"{snapshot.smoke.reason}.", "Nothing was trained: ", lead_style="bold", hang=2)
+        return
+    for smoke in snapshot.smoke:
+        _framework(page, smoke)
+
+
+def _framework(page: Page, smoke: Smoke) -> None:
+    version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
+    devices = list(dict.fromkeys([*(training.device for training in smoke.trainings), *filter(None, map(_device, smoke.stages))]))
+    shared = _stages(smoke, "")
+    if shared or not devices:
+        page.heading(f"{smoke.framework}{version}")
+        _line(page, "seconds", shared)
+    for device in devices:
+        page.heading(f"{smoke.framework}{version} on {device}{_model(smoke, device)}")
+        _line(page, "seconds", _stages(smoke, device))
+        _table(page, [training for training in smoke.trainings if training.device == device])
+        for label, show in FIGURES:
+            _line(page, label, show(smoke, device))
+    for skipped in smoke.skipped:
+        page.paragraph(skipped, "left alone: ", lead_style="bold", indent=2, hang=2)
+
+
+def _device(stage: Stage) -> str:
+    """The device of "training on GPU:0"; empty for a stage that belongs to none."""
+    return stage.name.rpartition(" on ")[2] if " on " in stage.name else ""
+
+
+def _model(smoke: Smoke, name: str) -> str:
+    devices: tuple[SmokeDevice, ...] = () if isinstance(smoke.devices, Missing) else smoke.devices
+    return next((f", {device.model}" for device in devices if device.name == name and isinstance(device.model, str)), "")
+
+
+def _stages(smoke: Smoke, device: str) -> str:
+    return ", ".join(_stage(stage) for stage in smoke.stages if _device(stage) == device)
+
+
+def _stage(stage: Stage) -> str:
+    name = stage.name.rpartition(" on ")[0] or stage.name
+    took = f" {stage.seconds:.2f}" if isinstance(stage.seconds, int | float) else ""
+    return f"{name}{took}" if stage.state is StageState.DONE else f"{name} {stage.state}{' after' if took else ''}{took}"
+
+
+def _line(page: Page, label: str, text: str) -> None:
+    if text:
+        width = max(len(row) for row, _ in ROWS) + _GAP
+        page.paragraph(text, f"{label:<{width}}", lead_style="dim", indent=2, hang=width)
+
+
+def _table(page: Page, trainings: list[Training]) -> None:
+    """A row for each number that some network has."""
+    rows = [(label, [show(page, training) for training in trainings]) for label, show in ROWS]
+    rows = [(label, cells) for label, cells in rows if any(cells)]
+    if not rows:
+        return
+    label_width = max(len(label) for label, _ in ROWS) + _GAP
+    widths = [max(len(page.text(cell)) for cell in column) + _GAP for column in zip(*(cells for _, cells in rows), strict=True)]
+    side_by_side = 2 + label_width + sum(widths) <= page.look.width + _GAP
+    for one in [range(len(trainings))] if side_by_side else [[place] for place in range(len(trainings))]:
+        for label, cells in rows:
+            page.cells([("", 2, ""), (label, label_width, "dim"), *((cells[place], widths[place], "") for place in one)])
+
+
+def _network(_page: Page, training: Training) -> str:
+    return training.network
+
+
+def _loss(page: Page, training: Training) -> str:
+    arrow = "->" if page.look.plain else "→"
+    ends = [_number(loss) for loss in (*training.losses[:1], *training.losses[-1:])]
+    return f" {arrow} ".join(ends)
+
+
+def _curve(page: Page, training: Training) -> str:
+    return sparkline(training.losses, width=_CURVE, plain=page.look.plain)
+
+
+def _accuracy(_page: Page, training: Training) -> str:
+    return f"{training.accuracy:.4f}" if isinstance(training.accuracy, int | float) else training.accuracy
+
+
+def _speed(_page: Page, training: Training) -> str:
+    speed = training.samples_per_second
+    return f"{speed:,.0f}" if isinstance(speed, int | float) else str(speed)
+
+
+def _compared(_page: Page, training: Training) -> str:
+    found = training.agreement
+    if isinstance(found, Missing):
+        return "not compared"
+    return f"{'differs' if disagrees(found) else 'agrees'} in {found.steps} steps"
+
+
+def _losses_apart(_page: Page, training: Training) -> str:
+    return _apart(training.agreement, lambda found: (found.loss_difference, found.loss_tolerance))
+
+
+def _weights_apart(_page: Page, training: Training) -> str:
+    return _apart(training.agreement, lambda found: (found.weight_difference, found.weight_tolerance))
+
+
+def _apart(found: Agreement | Missing, pair: Callable[[Agreement], tuple[Real, float]]) -> str:
+    if isinstance(found, Missing):
+        return ""
+    difference, tolerance = pair(found)
+    return f"{_number(difference, 2)}, tolerance {tolerance:.0e}"
+
+
+def _number(value: Real, digits: int = 4) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, int | float) else value
+
+
+ROWS: tuple[tuple[str, Callable[[Page, Training], str]], ...] = (
+    ("network", _network),
+    ("steps", lambda _page, training: str(training.steps)),
+    ("loss", _loss),
+    ("", _curve),
+    ("accuracy", _accuracy),
+    ("this data gives", lambda _page, training: f"{training.expected_accuracy:.4f}"),
+    ("images per second", _speed),
+    ("against the CPU", _compared),
+    ("losses apart", _losses_apart),
+    ("weights apart", _weights_apart),
+)
+"""The rows of the table: what each is called and how it is read from one training; an empty cell is no news."""
+
+
+def _raced(smoke: Smoke, device: str) -> str:
+    return "; ".join(_race(speed) for speed in smoke.speeds if speed.device == device)
+
+
+def _race(speed: Speed) -> str:
+    ours, its = speed.samples_per_second, speed.cpu_samples_per_second
+    if not isinstance(ours, int | float) or not isinstance(its, int | float) or its <= 0:
+        return f"{speed.network}, batches of {speed.batch}: {ours} images per second, the CPU {its}"
+    return f"{ours / its:,.1f} times the CPU's {its:,.0f} images per second ({speed.network}, batches of {speed.batch})"
+
+
+def _copied(smoke: Smoke, device: str) -> str:
+    named = {True: "pinned", False: "pageable"}
+    copies = [copy for copy in smoke.copies if copy.device == device]
+    return ", ".join(f"{copy.direction}, {named[copy.pinned]}: {_per_second(copy.bytes_per_second, 'GB')}" for copy in copies)
+
+
+def _memory(smoke: Smoke, device: str) -> str:
+    return ", ".join(_per_second(rate.bytes_per_second, "GB") for rate in smoke.memory if rate.device == device)
+
+
+def _products(smoke: Smoke, device: str) -> str:
+    products = [product for product in smoke.products if product.device == device]
+    return ", ".join(f"{product.precision.upper()} {_per_second(product.flops, 'TFLOP')}" for product in products)
+
+
+def _compiled(smoke: Smoke, device: str) -> str:
+    steps = [step for step in smoke.compiled if step.device == device]
+    return ", ".join(f"by {step.compiler} in {_number(step.seconds, 3)} s, then {_number(step.step_seconds, 3)} s a step" for step in steps)
+
+
+def _per_second(value: Real, unit: str) -> str:
+    """A rate in GB/s or TFLOP/s."""
+    scale = {"GB": 1e9, "TFLOP": 1e12}[unit]
+    return f"{value / scale:,.{0 if value >= 100 * scale else 1}f} {unit}/s" if isinstance(value, int | float) else f"{value} {unit}/s"
+
+
+FIGURES: tuple[tuple[str, Callable[[Smoke, str], str]], ...] = (
+    ("speed", _raced),
+    ("copies", _copied),
+    ("memory", _memory),
+    ("matrix product", _products),
+    ("compiled step", _compiled),
+)
+"""Below the table: what is measured on a device besides, in words; nothing where it was not."""

@@ -1,0 +1,40 @@
+"""Tables of a few rows, for what an installer would choose; and the shipped ones, for the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.rows import CudnnRelease
+from gpudoctor.matrix.table import Row, Table
+from gpudoctor.plan import Wish, examine
+from tests.matrix.samples import release, version
+
+NOW = "2026-11-21T00:00:00Z"
+
+
+def tables(*rows: FrameworkRelease, cudnn: tuple[str, ...] = ()) -> Matrix:
+    """A matrix over rows of torch and of what may stand beside it, and releases of cuDNN for CUDA 12."""
+    cudnns = tuple(CudnnRelease(version(text), 12, "libcudnn.so.9", None, None, ("cudnn-wheels",), "") for text in cudnn)
+    held: dict[str, tuple[Any, ...]] = {"torch": tuple(sorted(rows, key=lambda row: (row.distribution, row.release))), "cudnn": cudnns}
+
+    def read(table: Table[Row]) -> tuple[Row, ...]:
+        return held.get(table.name, ())
+
+    return Matrix(read)
+
+
+def torch(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
+    """A release of torch that requires so much."""
+    return release(text, requires=requires, **fields)
+
+
+def vision(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
+    """A release of torchvision that requires so much."""
+    return release(text, distribution="torchvision", requires=requires, **fields)
+
+
+def judged(*requirements: str, **fields: Any) -> Diagnosis:
+    """The diagnosis of a combination by the shipped tables."""
+    return examine(Wish(requirements=requirements, **fields), Policy(level=None)).diagnosis

@@ -1,0 +1,152 @@
+"""Combinations whose answer is sure, at the boundaries of what the shipped tables say: the oldest driver and the one before it, the last
+GPU with code and the next, the last Python with a wheel and the next. Each names the fact that decides it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from gpudoctor.findings import Diagnosis, Verdict
+from tests.plan.samples import judged
+
+A100, V100, H100, T4, P100 = "a100-sxm4-80gb", "v100-sxm2", "h100", "Tesla T4", "p100"
+
+DRIVERS = [
+    ("torch==2.5.1", "CUDA 12.4, floor of 12: 525.60.13", A100, "525.60.13", ""),
+    ("torch==2.5.1", "one below it", A100, "525.60.12", "driver-too-old"),
+    ("torch==2.0.1", "CUDA 11.7, floor of 11: 450.80.02", V100, "450.80.02", ""),
+    ("torch==2.0.1", "one below it", V100, "450.80.01", "driver-too-old"),
+    ("torch==1.12.1", "CUDA 10.2, before minor-version compatibility: 440.33", V100, "440.33", ""),
+    ("torch==1.12.1", "one below it", V100, "440.32", "driver-too-old"),
+    ("torch==2.12.1", "CUDA 13.0, floor of 13: branch 580", A100, "580.65.06", ""),
+    ("torch==2.12.1", "the branch before it", A100, "575.64.05", "driver-too-old"),
+    ("tensorflow[and-cuda]==2.17.0", "CUDA 12.3, floor of 12: 525.60.13", A100, "525.60.13", ""),
+    ("tensorflow[and-cuda]==2.17.0", "a branch before it", A100, "515.105.01", "driver-too-old"),
+    ("torch==1.12.1", "branch 470 is the last for Kepler", "Tesla K80", "470.256.02", ""),
+    ("torch==1.12.1", "branch 495 drives none below 5.0", "Tesla K80", "525.60.13", "driver-too-new-for-gpu"),
+    ("torch==2.5.1", "branch 580 is the last for Pascal", "GTX 1080", "580.65.06", ""),
+    ("torch==2.5.1", "branch 590 drives none below 7.5", "GTX 1080", "590.44.01", "driver-too-new-for-gpu"),
+    ("torch==2.9.1", "branch 570 is the first for Blackwell", "RTX 5080", "570.124.06", ""),
+    ("torch==2.9.1", "565 knows nothing above 9.0", "RTX 5080", "565.57.01", "driver-too-old"),
+]
+"""Requirement, what decides, GPU, driver, root cause; empty: it works."""
+
+
+@pytest.mark.parametrize(("requirement", "fact", "gpu", "driver", "cause"), DRIVERS)
+def test_drivers(requirement: str, fact: str, gpu: str, driver: str, cause: str) -> None:
+    expect(judged(requirement, gpus=(gpu,), driver=driver), cause, fact)
+
+
+CODE = [
+    ("torch==2.8.0", "built for sm_70 and newer", V100, ""),
+    ("torch==2.10.0", "built for sm_70 and newer", P100, "gpu-too-old-for-build"),
+    ("torch==2.9.1+cu126", "the CUDA 12.6 build has sm_60", P100, ""),
+    ("torch==2.12.1", "built for sm_75 and newer", T4, ""),
+    ("torch==2.12.1", "built for sm_75 and newer", V100, "gpu-too-old-for-build"),
+    ("torch==2.8.0", "has sm_120", "RTX 5080", ""),
+    ("torch==2.6.0", "stops at sm_90, without PTX", "RTX 5080", "gpu-too-new-for-build"),
+    ("torch==2.1.2", "has sm_90", H100, ""),
+    ("torch==1.13.1", "stops at sm_86, without PTX", H100, "gpu-too-new-for-build"),
+    ("torch==1.13.1", "sm_86 runs on 8.9, which is of its major", "RTX 4090", ""),
+    ("torch==2.5.1", "sm_50 runs on 5.2", "GTX 980", ""),
+    ("torch==2.5.1", "built for sm_50 and newer", "Tesla K80", "gpu-too-old-for-build"),
+    ("tensorflow[and-cuda]==2.17.0", "built for sm_60 and newer", P100, ""),
+    ("tensorflow[and-cuda]==2.17.0", "built for sm_60 and newer", "GTX 980 Ti", "gpu-too-old-for-build"),
+]
+
+
+@pytest.mark.parametrize(("requirement", "fact", "gpu", "cause"), CODE)
+def test_code_for_the_gpu(requirement: str, fact: str, gpu: str, cause: str) -> None:
+    expect(judged(requirement, gpus=(gpu,)), cause, fact)
+
+
+PYTHONS = [
+    ("torch==2.8.0", "wheels for 3.9 to 3.13", "3.9", ""),
+    ("torch==2.9.0", "wheels for 3.10 to 3.14", "3.9", "python-version-unsupported"),
+    ("torch==2.5.1", "wheels for 3.9 to 3.13", "3.13", ""),
+    ("torch==2.5.1", "wheels for 3.9 to 3.13", "3.14", "python-version-unsupported"),
+    ("tensorflow==2.16.1", "wheels for 3.9 to 3.12", "3.12.3", ""),
+    ("tensorflow==2.15.1", "wheels for 3.9 to 3.11", "3.12", "python-version-unsupported"),
+]
+
+
+@pytest.mark.parametrize(("requirement", "fact", "python", "cause"), PYTHONS)
+def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
+    expect(judged(requirement, python=python), cause, fact)
+
+
+PLATFORMS = [
+    ("tensorflow==2.10.1", "the last with CUDA on native Windows", {"os": "windows"}, ""),
+    ("tensorflow==2.11.0", "the first without", {"os": "windows"}, "windows-native-no-gpu"),
+    ("tensorflow==2.18.0", "under WSL the Linux wheels count", {"os": "wsl", "driver": "551.61"}, ""),
+    ("torch==2.6.0", "the default wheel for Windows is the CPU's", {"os": "windows"}, "no-cuda-wheel-for-platform|cpu-only-build"),
+    ("torch==2.9.1", "the default wheel for aarch64 is the CPU's", {"arch": "aarch64"}, "no-cuda-wheel-for-platform|cpu-only-build"),
+    ("torch==2.9.1+cu128", "an official build for Windows; floor of 12 there: 528.33", {"os": "windows", "driver": "528.33"}, ""),
+    ("torch==2.9.1+cu128", "one below it", {"os": "windows", "driver": "528.32"}, "driver-too-old"),
+    (
+        "jax[cuda12]==0.5.0",
+        "its CUDA plugin is published for Linux only",
+        {"os": "windows"},
+        "windows-native-no-gpu|no-cuda-wheel-for-platform",
+    ),
+    ("tensorflow-cpu==2.16.1", "built without CUDA", {}, "cpu-only-build"),
+    ("jax==0.6.0", "CUDA comes with a plugin, which nobody asked for", {}, "cpu-only-build"),
+]
+
+
+@pytest.mark.parametrize(("requirement", "fact", "fields", "cause"), PLATFORMS)
+def test_platforms_and_builds(requirement: str, fact: str, fields: dict[str, Any], cause: str) -> None:
+    expect(judged(requirement, gpus=("RTX 3090",), **fields), cause, fact)
+
+
+TOGETHER = [
+    (("torch==2.2.0", "numpy==1.26.4"), "built for NumPy 1", {}, ""),
+    (("torch==2.2.0", "numpy==2.1.0"), "built for NumPy 1", {}, "numpy2-abi-mismatch"),
+    (("torch==2.3.0", "numpy==2.1.0"), "runs with NumPy 2", {}, ""),
+    (("tensorflow==2.17.0", "numpy==1.26.4"), "requires numpy<2.0.0", {}, ""),
+    (("tensorflow==2.17.0", "numpy==2.0.0"), "requires numpy<2.0.0", {}, "numpy2-abi-mismatch|package-requirement-conflict"),
+    (("torch==2.5.1", "torchvision==0.20.1"), "torchvision requires torch==2.5.1", {}, ""),
+    (("torch==2.5.1", "torchvision==0.19.1"), "torchvision requires torch==2.4.1", {}, "torch-torchvision-mismatch"),
+    (("torch==2.5.1", "torchaudio==2.4.1"), "torchaudio requires torch==2.4.1", {}, "torch-torchaudio-mismatch"),
+    (("torch==2.5.1", "nvidia-cudnn-cu12==9.3.0.75"), "requires cuDNN 9.1.0.70 exactly", {}, "nvidia-wheel-version-conflict"),
+    (("torch==2.5.1", "tensorflow[and-cuda]==2.18.0"), "pin different releases of cuBLAS", {}, "nvidia-wheel-version-conflict"),
+    (("jax[cuda12]==0.6.0", "jax-cuda12-plugin==0.5.0"), "the plugin is of jax 0.5.0", {}, "jax-plugin-version-mismatch"),
+    (("tensorflow[and-cuda]==2.20.0", "nvidia-cudnn-cu12==9.10.2.21"), "the last cuDNN 9 for CUDA 12 with sm_70", {"gpus": (V100,)}, ""),
+    (("tensorflow[and-cuda]==2.20.0", "nvidia-cudnn-cu12==9.11.0.98"), "starts at sm_75", {"gpus": (V100,)}, "cudnn-drops-gpu"),
+    (("tensorflow[and-cuda]==2.20.0", "nvidia-cudnn-cu12==9.11.0.98"), "starts at sm_75", {"gpus": (T4,)}, ""),
+    (
+        ("tensorflow[and-cuda]==2.18.0", "nvidia-cudnn-cu12==8.9.7.29"),
+        "requires cuDNN 9.3 or newer",
+        {"gpus": (V100,)},
+        "cudnn-wrong-major|cudnn-version-mismatch",
+    ),
+    (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,)}, ""),
+    (("jax[cuda12]==0.6.0",), "brings its own CUDA", {"system_cuda": "11.8"}, ""),
+    (("jax[cuda12-local]==0.6.0",), "takes the system's", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
+    (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), "reaches the GPU by DirectML", {"os": "windows"}, ""),
+    (("cupy-cuda12x==13.6.0",), "CUDA 12, floor of 12: 525.60.13", {"driver": "525.60.13"}, ""),
+    (("cupy-cuda12x==13.6.0",), "one below it", {"driver": "525.60.12"}, "driver-too-old"),
+    (("cupy-cuda12x==13.6.0",), "takes the system's CUDA 12", {"system_cuda": "12.4"}, ""),
+    (("onnxruntime-gpu==1.20.0",), "built with CUDA 12", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
+    (("paddlepaddle-gpu==2.6.1",), "wheels for 3.8 to 3.12", {"python": "3.13"}, "python-version-unsupported"),
+    (("tensorflow==2.10.0",), "built with CUDA 11.2 and cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "8.1"}, ""),
+    (("tensorflow==2.10.0",), "built with CUDA 11.2", {"system_cuda": "12.2"}, "cuda-version-mismatch"),
+    (("tensorflow==2.10.0",), "built with cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "7.6"}, "cudnn-wrong-major"),
+]
+
+
+@pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), TOGETHER)
+def test_what_belongs_together(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
+    expect(judged(*requirements, **fields), cause, fact)
+
+
+def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
+    """The first root cause has one of these names, or there is none and it works."""
+    roots = [finding.name for finding in diagnosis.root_causes if finding.severity.value == "error"]
+    if not cause:
+        assert (roots, diagnosis.verdict in {Verdict.READY, Verdict.DEGRADED}) == ([], True), fact
+        return
+    assert diagnosis.verdict is Verdict.BROKEN, fact
+    assert re.fullmatch(cause, roots[0]), (fact, roots)

@@ -1,0 +1,138 @@
+"""The supposed machine: what the options state, what they may not, and that the rest is not stated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Wish, examine
+from gpudoctor.plan.suppose import suppose
+from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
+from tests.plan.samples import NOW
+
+MATRIX = open_matrix()
+
+
+def supposed(**fields: Any) -> Snapshot:
+    return suppose(Wish(requirements=("torch==2.5.1",), **fields), MATRIX, NOW)
+
+
+def gpus(**fields: Any) -> list[tuple[object, object]]:
+    nvml = supposed(**fields).nvml
+    assert isinstance(nvml, Nvml)
+    assert isinstance(nvml.gpus, tuple)
+    return [(gpu.name, gpu.compute_capability) for gpu in nvml.gpus]
+
+
+def test_the_options_become_the_sections_that_a_look_would_fill() -> None:
+    snapshot = supposed(driver="535.104.05", gpus=("4090",), python="3.11.4", system_cuda="12.4", system_cudnn="8.9")
+    assert (snapshot.origin, snapshot.created) == ("supposed", NOW)
+    assert isinstance(snapshot.host, Host)
+    assert (snapshot.host.platform, snapshot.host.architecture) == (Platform.LINUX, "x86_64")
+    assert isinstance(snapshot.python, Python)
+    assert (snapshot.python.executable, snapshot.python.version) == ("python3.11", "3.11.4")
+    assert isinstance(snapshot.kernel_driver, KernelDriver)
+    assert snapshot.kernel_driver.version == Fact("535.104.05", "--driver")
+    assert isinstance(snapshot.toolkits, tuple)
+    assert [toolkit.toolkit_cuda for toolkit in snapshot.toolkits] == [Fact("12.4", "--system-cuda")]
+    assert snapshot.system_cudnn == Fact("8.9", "--system-cudnn")
+    assert decode(encode(snapshot)) == snapshot
+
+
+def test_what_is_not_stated_is_missing_as_such() -> None:
+    snapshot = supposed()
+    sections = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
+    missing = {name for name, value in sections.items() if isinstance(value, Missing)}
+    assert {"python", "kernel_driver", "toolkits", "system_cudnn", "pci", "libcuda", "smoke"} < missing
+    assert all(sections[name].cause is Cause.NOT_STATED for name in missing)
+
+
+def test_gpus_by_any_usual_name_and_unknown_ones_by_capability() -> None:
+    assert gpus(gpus=("rtx 4090",)) == [("NVIDIA GeForce RTX 4090", "8.9")]
+    assert gpus(gpus=("4090", "Some Future GPU"), cc="8.9") == [("NVIDIA GeForce RTX 4090", "8.9"), ("Some Future GPU", "8.9")]
+    ((name, capability),) = gpus(cc="6.1")
+    assert (isinstance(name, Missing), capability) == (True, "6.1")
+    ((name, capability),) = gpus()
+    assert isinstance(name, Missing)
+    assert isinstance(capability, Missing)
+    assert supposed(os="macos").nvml == Missing(Cause.NOT_STATED, "it was not stated")
+
+
+@pytest.mark.parametrize(
+    ("fields", "platform", "architecture"),
+    [
+        ({}, Platform.LINUX, "x86_64"),
+        ({"arch": "arm64"}, Platform.LINUX, "aarch64"),
+        ({"os": "windows"}, Platform.WINDOWS, "x86_64"),
+        ({"os": "windows", "arch": "AMD64"}, Platform.WINDOWS, "x86_64"),
+        ({"os": "wsl"}, Platform.WSL2, "x86_64"),
+        ({"os": "macos"}, Platform.MACOS, "arm64"),
+        ({"os": "macos", "arch": "x86_64"}, Platform.MACOS, "x86_64"),
+    ],
+)
+def test_systems_and_architectures(fields: dict[str, str], platform: Platform, architecture: str) -> None:
+    host = supposed(**fields).host
+    assert isinstance(host, Host)
+    assert (host.platform, host.architecture) == (platform, architecture)
+
+
+def test_what_was_supposed_says_where_from() -> None:
+    said = supposed(gpus=("V100-SXM2-16GB",), driver="535.104.05", python="3.11", os="wsl").supposed
+    assert isinstance(said, tuple)
+    by_name = {one.what: one for one in said}
+    assert by_name["machine"] == Supposed("machine", "WSL 2 x86_64", "--os")
+    assert by_name["GPU"].value.endswith("compute capability 7.0")
+    assert by_name["GPU"].where.startswith("matrix: ")
+    assert by_name["driver"].value == "535.104.05, which serves CUDA 12.2"
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"gpus": ("RTX 4091",)}, "did you mean 'NVIDIA GeForce RTX 40"),
+        ({"gpus": ("zzzzzz",)}, "state its compute capability with --cc"),
+        ({"gpus": ("4090",), "cc": "8.6"}, "--cc 8.6 contradicts --gpu '4090'"),
+        ({"cc": "86"}, "--cc '86' is no compute capability"),
+        ({"cc": "8"}, "as in 8.6"),
+        ({"driver": "535"}, "names a branch"),
+        ({"driver": "12.4"}, "--system-cuda"),
+        ({"driver": "new"}, "as in 535.104.05"),
+        ({"driver": "535.104.05.1"}, "no release of the driver"),
+        ({"python": "3"}, "as in 3.11"),
+        ({"python": "4.1"}, "no version of Python"),
+        ({"python": "3.11; rm"}, "no version of Python"),
+        ({"os": "windows", "arch": "ppc64le"}, "--arch ppc64le: for Windows"),
+        ({"arch": "vax"}, "x86_64 or aarch64"),
+        ({"system_cuda": "11.9"}, "of 11 there were 11.0 to 11.8"),
+        ({"system_cuda": "12"}, "as in 12.4"),
+        ({"system_cuda": "twelve"}, "no release of CUDA"),
+        ({"system_cudnn": "v8"}, "no release of cuDNN"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        supposed(**fields)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith(".")
+
+
+def test_a_newer_cuda_than_the_tables_know_is_taken() -> None:
+    assert isinstance(supposed(system_cuda="99.0").toolkits, tuple)
+
+
+def test_nothing_stated_makes_no_fault_and_nothing_crashes() -> None:
+    diagnosis = examine(Wish(requirements=("torch==2.5.1",)), Policy(level=None)).diagnosis
+    assert diagnosis.findings == ()
+    assert {outcome.kind.value for outcome in diagnosis.outcomes} <= {"passed", "not-applicable", "not-asked"}
+
+
+def test_the_same_combination_is_judged_alike() -> None:
+    wish = Wish(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
+    one, other = (examine(wish, Policy(level=None)) for _ in range(2))
+    assert msgspec.json.encode(one.diagnosis) == msgspec.json.encode(other.diagnosis)

@@ -1,0 +1,238 @@
+"""What an installer would bring: exact versions as stated, else the newest release that everybody accepts and that fits here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.model import Wish
+from gpudoctor.plan.suppose import suppose
+from gpudoctor.snapshot import Distribution, Fact, Framework, Packages, Snapshot
+from tests.matrix.samples import release
+from tests.plan.samples import NOW, tables, torch, vision
+
+THREE = tables(torch("2.4.1"), torch("2.5.0"), torch("2.5.1"))
+
+
+def supposed(matrix: Matrix, *requirements: str, **fields: Any) -> Snapshot:
+    return suppose(Wish(requirements=requirements, **fields), matrix, NOW)
+
+
+def taken(matrix: Matrix, *requirements: str, **fields: Any) -> dict[str, Distribution]:
+    packages = supposed(matrix, *requirements, **fields).packages
+    assert isinstance(packages, Packages)
+    return {one.name: one for one in packages.distributions}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "version", "chosen"),
+    [
+        ("torch", "2.5.1", True),
+        ("torch<2.5.1", "2.5.0", True),
+        ("torch~=2.4.0", "2.4.1", True),
+        ("torch==2.4.*", "2.4.1", True),
+        ("torch!=2.5.1", "2.5.0", True),
+        ("torch==2.4.1", "2.4.1", False),
+        ("torch == 2.5", "2.5.0", False),
+        ("Torch==2.5.1+cu118", "2.5.1+cu118", False),
+        ("torch==99.0", "99.0", False),
+        ("torch==2.6.0rc1", "2.6.0rc1", False),
+    ],
+)
+def test_a_stated_version_is_taken_and_a_range_means_its_newest_release(requirement: str, version: str, chosen: bool) -> None:
+    one = taken(THREE, requirement)["torch"]
+    assert (one.version, one.chosen) == (version, chosen)
+    assert one.where == f"stated: {requirement}"
+
+
+def test_a_range_means_a_release_with_a_wheel_for_this_python_and_platform() -> None:
+    matrix = tables(
+        torch("2.4.1", pythons=("3.8", "3.11")),
+        torch("2.5.0", pythons=("3.9", "3.11")),
+        torch("2.5.1", pythons=("3.9",), platform="win_amd64"),
+        torch("2.6.0", pythons=(), accelerator="stub"),
+    )
+    assert taken(matrix, "torch", python="3.8")["torch"].version == "2.4.1"
+    assert taken(matrix, "torch", python="3.9.7")["torch"].version == "2.5.0"
+    assert taken(matrix, "torch")["torch"].version == "2.5.0"
+    assert taken(matrix, "torch", os="windows")["torch"].version == "2.5.1"
+    assert taken(matrix, "torch", os="wsl")["torch"].version == "2.5.0"
+    # none fits: the rules must see what the user would meet
+    assert taken(matrix, "torch<2.6", python="3.6")["torch"].version == "2.5.1"
+
+
+def test_a_release_that_excludes_what_is_stated_exactly_is_passed_over() -> None:
+    matrix = tables(*THREE.releases("torch"), vision("0.19.1", "torch==2.4.1"), vision("0.20.1", "torch==2.5.1"))
+    assert taken(matrix, "torchvision", "torch==2.4.1")["torchvision"].version == "0.19.1"
+    assert taken(matrix, "torchvision==0.19.1", "torch")["torch"].version == "2.4.1"
+    assert taken(matrix, "torchvision")["torch"] == Distribution("torch", "2.5.1", "torchvision 0.20.1")
+    # a stated version stays, whatever another requires
+    both = taken(matrix, "torchvision==0.20.1", "torch==2.4.1")
+    assert (both["torch"].version, both["torchvision"].version) == ("2.4.1", "0.20.1")
+
+
+def test_what_a_release_requires_comes_along_and_says_for_whom() -> None:
+    matrix = tables(
+        torch("2.5.1", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-nccl-cu12==2.21.5", "numpy>=1.26"),
+        cudnn=("9.1.0.70", "9.3.0.75"),
+    )
+    found = taken(matrix, "torch")
+    assert found["nvidia-cudnn-cu12"] == Distribution("nvidia-cudnn-cu12", "9.1.0.70", "torch 2.5.1")
+    assert found["nvidia-nccl-cu12"].version == "2.21.5"
+    assert "numpy" not in found
+    assert taken(matrix, "torch", "nvidia-cudnn-cu12==9.3.0.75")["nvidia-cudnn-cu12"].where == "stated: nvidia-cudnn-cu12==9.3.0.75"
+
+
+def test_of_a_required_range_the_newest_known_release_that_all_allow() -> None:
+    cudnn = ("9.1.0.70", "9.3.0.75", "9.5.1.17", "10.0.0.1")
+    one = torch("2.5.1", "nvidia-cudnn-cu12<10,>=9.1")
+    chosen = taken(tables(one, cudnn=cudnn), "torch")["nvidia-cudnn-cu12"]
+    assert (chosen.version, chosen.chosen, chosen.where) == ("9.5.1.17", True, "torch 2.5.1")
+    other = vision("0.20.1", "nvidia-cudnn-cu12<9.5")
+    both = taken(tables(one, other, cudnn=cudnn), "torch", "torchvision")["nvidia-cudnn-cu12"]
+    assert (both.version, both.where) == ("9.3.0.75", "torch 2.5.1 and torchvision 0.20.1")
+    none = vision("0.20.1", "nvidia-cudnn-cu12<9")
+    assert "nvidia-cudnn-cu12" not in taken(tables(one, none, cudnn=cudnn), "torch", "torchvision")
+    assert "nvidia-cudnn-cu12" not in taken(tables(one), "torch")
+
+
+def test_what_no_version_satisfies_is_not_installed() -> None:
+    matrix = tables(torch("2.5.1", "nvidia-nccl-cu12==2.21.5"), vision("0.20.1", "nvidia-nccl-cu12==2.20.5"))
+    assert set(taken(matrix, "torch", "torchvision")) == {"torch", "torchvision"}
+    assert taken(matrix, "torch", "torchvision", "nvidia-nccl-cu12==2.20.5")["nvidia-nccl-cu12"].version == "2.20.5"
+
+
+def test_a_choice_is_made_anew_where_what_is_chosen_after_it_wants_less() -> None:
+    matrix = tables(
+        torch("2.5.1", "nvidia-cudnn-cu12>=9", "torchvision"),
+        vision("0.20.1", "nvidia-cudnn-cu12<9.3"),
+        cudnn=("9.1.0.70", "9.3.0.75"),
+    )
+    assert taken(matrix, "torch")["nvidia-cudnn-cu12"].version == "9.1.0.70"
+
+
+def test_what_only_an_abandoned_choice_wanted_is_dropped() -> None:
+    matrix = tables(
+        torch("2.5.1", "torchvision>=0.19", "torchaudio"),
+        vision("0.19.1"),
+        vision("0.20.1", "nvidia-nccl-cu12==2.21.5"),
+        release("2.5.1", distribution="torchaudio", requires=("torchvision<0.20",)),
+    )
+    found = taken(matrix, "torch")
+    assert {name: one.version for name, one in found.items()} == {"torch": "2.5.1", "torchvision": "0.19.1", "torchaudio": "2.5.1"}
+
+
+def test_extras_and_markers_decide_what_is_required() -> None:
+    matrix = tables(
+        torch(
+            "2.5.1",
+            'nvidia-cudnn-cu12==9.1.0.70;extra=="cuda"',
+            'nvidia-nccl-cu12==2.21.5;python_version<"3.11"',
+            'cupy==13.0;sys_platform=="win32"',
+            'torchvision[image]==0.20.1;extra=="vision"',
+            pythons=("3.10", "3.11"),
+        ),
+        vision("0.20.1", 'scipy==1.11;extra=="image"'),
+    )
+    assert set(taken(matrix, "torch")) == {"torch"}
+    assert set(taken(matrix, "torch[cuda]", python="3.10")) == {"torch", "nvidia-cudnn-cu12", "nvidia-nccl-cu12"}
+    assert set(taken(matrix, "torch", os="windows")) == {"torch", "cupy"}
+    found = taken(matrix, "torch[vision]", "torchvision")
+    assert (found["torchvision"].extras, found["scipy"].where) == (("image",), "torchvision[image] 0.20.1")
+
+
+def test_the_same_package_stated_twice_is_one() -> None:
+    matrix = tables(torch("2.4.1"), torch("2.5.0", 'numpy;extra=="a"', 'scipy;extra=="b"'), torch("2.5.1"))
+    one = taken(matrix, "torch[a]<2.5.1", "torch[b]>2.4")["torch"]
+    assert (one.version, one.extras) == ("2.5.0", ("a", "b"))
+    assert one.where == "stated: torch[a]<2.5.1 and torch[b]>2.4"
+
+
+def test_what_no_table_holds_is_kept_and_said() -> None:
+    snapshot = supposed(tables(torch("2.5.1", "numpy>=1.26")), "torch", "numpy==2.0", "somepackage==1.0", "other", "torch[no-such]")
+    assert isinstance(snapshot.packages, Packages)
+    assert {one.name for one in snapshot.packages.distributions} == {"torch", "numpy", "somepackage"}
+    assert snapshot.remarks == (
+        "torch 2.5.1 has no extra no-such that brings anything for a GPU",
+        "which release of other was not stated, and no table lists its releases: it was not judged",
+        "somepackage 1.0: no table holds it, so it was not judged",
+    )
+
+
+def test_an_extra_that_a_release_does_not_have_is_left_out_and_said() -> None:
+    snapshot = supposed(tables(torch("2.5.1", 'nvidia-nccl-cu12==2.21.5;extra=="cuda"')), "torch[cuda,other]")
+    assert isinstance(snapshot.packages, Packages)
+    assert [(one.name, one.extras) for one in snapshot.packages.distributions] == [("torch", ("cuda",)), ("nvidia-nccl-cu12", ())]
+    assert snapshot.remarks == ("torch 2.5.1 has no extra other that brings anything for a GPU",)
+
+
+def test_a_marker_that_does_not_apply_leaves_a_requirement_out() -> None:
+    snapshot = supposed(THREE, "torch", "numpy==1.0; python_version < '3.9'", "scipy==1.0; sys_platform == 'linux'", python="3.11")
+    assert isinstance(snapshot.packages, Packages)
+    assert {one.name for one in snapshot.packages.distributions} == {"torch", "scipy"}
+    assert snapshot.remarks[0] == "numpy==1.0; python_version < '3.9' does not apply here, by its marker"
+
+
+def test_frameworks_are_known_by_release_only() -> None:
+    (framework,) = frameworks(THREE, "torch", "numpy==2.0")
+    assert (framework.name, framework.distribution, framework.version) == ("torch", "torch", Fact("2.5.1", "stated: torch"))
+
+
+def test_without_a_stated_python_the_newest_that_everything_stated_has_decides() -> None:
+    old = torch("2.4.1", 'nvidia-nccl-cu12==2.20.5;python_version>="3.12"', pythons=("3.8", "3.11"))
+    matrix = tables(old, vision("0.19.1", pythons=("3.8",)), vision("0.20.1", pythons=("3.12", "3.12t")))
+    assert {name: one.version for name, one in taken(matrix, "torch==2.4.1", "torchvision").items()} == {
+        "torch": "2.4.1",
+        "torchvision": "0.19.1",
+    }
+
+
+def test_a_release_that_would_leave_no_version_of_another_package_is_passed_over() -> None:
+    matrix = tables(torch("2.4.1", "numpy<2", "torchvision"), vision("0.19.1", "numpy>=1.22"), vision("0.20.1", "numpy>=2"))
+    assert taken(matrix, "torch")["torchvision"].version == "0.19.1"
+
+
+def test_a_framework_that_only_another_one_wants_is_not_judged_as_one() -> None:
+    matrix = tables(torch("2.5.1", 'jax==0.6.0;extra=="jax"'), vision("0.20.1", "torch==2.5.1"))
+    assert [one.name for one in frameworks(matrix, "torch[jax]")] == ["torch"]
+    assert [one.name for one in frameworks(matrix, "torch[jax]", "jax==0.6.0")] == ["torch", "jax"]
+    assert [one.name for one in frameworks(matrix, "torchvision")] == ["torch"]
+
+
+def frameworks(matrix: Matrix, *requirements: str) -> tuple[Framework, ...]:
+    found = supposed(matrix, *requirements).frameworks
+    assert isinstance(found, tuple)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("requirements", "words"),
+    [
+        (("torch>=9",), "No release of torch in the tables satisfies 'torch>=9'; they know 2.4.1 to 2.5.1"),
+        (("torch=2",), "'torch=2' is no requirement"),
+        (("torch==",), "is no requirement"),
+        (("torch==two",), "is no requirement"),
+        (("torch>=2.4,<x",), "is no requirement"),
+        (("-torch",), "is no requirement"),
+        (("torch-",), "is no requirement"),
+        (("torch[cuda",), "is no requirement"),
+        (("torch 2.5",), "is no requirement"),
+        (("",), "is no requirement"),
+        (("torch @ file:///x.whl",), "names a file or an address"),
+        (("./torch-2.5.1-cp311-cp311-linux_x86_64.whl",), "names a file or an address"),
+        (("torch==2.5.1", "torch==2.4.1"), "'torch==2.5.1' and 'torch==2.4.1' cannot both be; name torch once."),
+        (("torch==2.5.1", "Torch<2.5"), "cannot both be"),
+        (("torch==2.5.1,==2.4.1",), "cannot be at once"),
+        (("torch==2.5.1,<2",), "cannot be at once"),
+        (("torch; sys_platform == 'win32'",), "does not apply to this Python and system"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_sentence(requirements: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        supposed(THREE, *requirements)
+    assert words in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).endswith(".")

@@ -1,0 +1,144 @@
+"""The page of `gpudoctor smoke`: what is said of each training, in the room there is."""
+
+# ruff: noqa: RUF001 -- typography is what is tested
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from gpudoctor.findings import ProvedTo, Rung, Verdict
+from gpudoctor.report import terminal
+from gpudoctor.report.build import build
+from gpudoctor.report.page import Look
+from gpudoctor.report.training import FIGURES, ROWS
+from gpudoctor.snapshot import (
+    Cause,
+    CompiledStep,
+    Copy,
+    MemoryRate,
+    Missing,
+    Product,
+    Smoke,
+    SmokeDevice,
+    Speed,
+    Stage,
+    StageState,
+    Training,
+)
+from tests.builders import training
+from tests.report.samples import SNAPSHOT, examined
+
+DENSE = training(losses=tuple(2.0 * 0.8**step for step in range(30)), accuracy=0.9995, samples_per_second=51234.5)
+TRAINED = Smoke(
+    framework="torch",
+    version="2.13.0+cu126",
+    stages=(
+        Stage("import", StageState.DONE, seconds=2.5),
+        Stage("training on GPU:0", StageState.DONE, seconds=1.25),
+        Stage("convolutional training on GPU:0", StageState.FAILED, seconds=0.5, error="RuntimeError"),
+        Stage("training on GPU:1", StageState.CRASHED),
+    ),
+    devices=(SmokeDevice("CPU:0", "cpu"), SmokeDevice("GPU:0", "gpu", model="NVIDIA H200")),
+    trainings=(DENSE, training(network="convolutional", losses=(2.0, "nan"), steps=60, agreement=Missing(Cause.FAILED, "not finished"))),
+    speeds=(Speed("GPU:0", "convolutional", 1024, 900000.0, 4500.0),),
+    skipped=("0000:03:00.0: in use by 1 other process (pid 7) and left alone; --force uses it all the same",),
+)
+
+
+def page(smoke: tuple[Smoke, ...] | Missing, **look: object) -> str:
+    snapshot = msgspec.structs.replace(SNAPSHOT, smoke=smoke)
+    seen = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 1, 2, "proved to trained on 1 of 2 GPUs"), snapshot=snapshot)
+    return terminal.render(build(seen, "smoke"), Look(**look))  # type: ignore[arg-type]
+
+
+def test_the_page() -> None:
+    assert (
+        page((TRAINED,))
+        == """\
+✓ READY: trained on 1 of 2 GPUs
+
+torch 2.13.0+cu126
+  seconds            import 2.50
+
+torch 2.13.0+cu126 on GPU:0, NVIDIA H200
+  seconds            training 1.25, convolutional training failed after 0.50
+  network            dense                       convolutional
+  steps              300                         60
+  loss               2 → 0.003095                2 → nan
+                     ████▇▇▇▆▆▆▅▅▅▄▄▄▃▃▃▂▂▂▁▁▁▁  ▁×
+  accuracy           0.9995                      0.9900
+  this data gives    1.0000                      1.0000
+  images per second  51,234                      1,000
+  against the CPU    agrees in 10 steps          not compared
+  losses apart       1e-07, tolerance 1e-05
+  weights apart      1e-08, tolerance 1e-06
+  speed              200.0 times the CPU's 4,500 images per second
+                     (convolutional, batches of 1024)
+
+torch 2.13.0+cu126 on GPU:1
+  seconds            training crashed
+  left alone: 0000:03:00.0: in use by 1 other process (pid 7) and left alone;
+    --force uses it all the same
+
+Proven: trained on 1 of 2 GPUs
+Examined: ~/train/bin/python (the active virtual environment), as uid 1000;
+  gpudoctor 0.1.0, tables of 2026-11-20
+"""
+    )
+
+
+def test_in_ascii_nothing_is_lost() -> None:
+    text = page((TRAINED,), plain=True)
+    assert text.isascii()
+    assert "2 -> 0.003095" in text
+    assert "@@@###" in text
+    assert ".x" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100])
+def test_every_number_is_there_in_any_width(width: int) -> None:
+    text = page((TRAINED,), width=width)
+    assert max(map(len, text.splitlines())) <= max(width, 50)
+    for number in ("0.9995", "0.9900", "51,234", "1,000", "agrees in 10 steps", "not compared", "2 → nan", "200.0 times"):
+        assert number in text
+
+
+def test_why_nothing_was_trained() -> None:
+    assert "\nNothing was trained: there is no GPU that CUDA shows.\n" in page(Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows"))
+
+
+def test_a_framework_that_got_nowhere_has_its_stage() -> None:
+    hung = Smoke(framework="jax", stages=(Stage("import", StageState.HUNG, seconds=300.0),))
+    assert "\njax\n  seconds            import hung after 300.00\n" in page((hung,))
+    assert "\njax\n  left alone: 0000:01:00.0: busy\n" in page((Smoke(framework="jax", skipped=("0000:01:00.0: busy",)),))
+
+
+def test_what_differs_and_is_no_number_is_said() -> None:
+    odd: tuple[Training, ...] = (training(accuracy="nan", samples_per_second="inf", losses=()),)
+    text = page((msgspec.structs.replace(TRAINED, trainings=odd, speeds=(Speed("GPU:0", "dense", 8, "nan", 1.0),)),))
+    assert "accuracy           nan" in text
+    assert "dense, batches of 8: nan images per second, the CPU 1.0" in text
+
+
+def test_what_is_measured_besides_has_lines_of_its_own() -> None:
+    measured = msgspec.structs.replace(
+        TRAINED,
+        copies=(Copy("GPU:0", "to the device", True, 1 << 28, 25.31e9), Copy("GPU:1", "from it", False, 1 << 28, 6e9)),
+        memory=(MemoryRate("GPU:0", 1 << 30, 3.0e12),),
+        products=(Product("GPU:0", "bf16", 8192, 7.1e14, 1e-3, 1e-2), Product("GPU:0", "fp32", 8192, "nan", "nan", 1e-6)),
+        compiled=(CompiledStep("GPU:0", "torch.compile", 12.345, 0.00123, 1e-7, 1e-5),),
+    )
+    text = page((measured,), width=100)
+    for line in (
+        "  copies             to the device, pinned: 25.3 GB/s\n",
+        "  copies             from it, pageable: 6.0 GB/s\n",
+        "  memory             3,000 GB/s\n",
+        "  matrix product     BF16 710 TFLOP/s, FP32 nan TFLOP/s\n",
+        "  compiled step      by torch.compile in 12.3 s, then 0.00123 s a step\n",
+    ):
+        assert line in text
+
+
+def test_rows_have_names_of_their_own() -> None:
+    names = [name for name, _ in (*ROWS, *FIGURES)]
+    assert len(names) == len(set(names))
