@@ -12,6 +12,17 @@ FRAMEWORKS = ("tensorflow", "torch", "jax")
 """Those that can be trained with; child/ holds an engine for each."""
 
 
+MEMORY_SHARE = 4
+"""A training takes at most this part of the memory that is free when it begins: 1 in 4."""
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """What a training may take of a device's memory, and what the device has, in bytes."""
+
+    limit: int
+    total: int
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """One framework's training."""
 
@@ -21,9 +32,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """CUDA ordinals; none: the CPU."""
     addresses: dict[int, str]
     """The PCI address of each CUDA ordinal."""
+    memory: dict[int, Memory] = {}
+    """By CUDA ordinal; none for a device whose memory could not be seen."""
     skipped: tuple[str, ...]
     """GPUs left alone, with the reason."""
     on_cpu: bool = False
+    measure: bool = False
+    """Copies, memory, products and a compiled step are measured besides."""
 
 
 def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
@@ -39,7 +54,10 @@ def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ..
     if executable is None:
         return Missing(Cause.FAILED, "the target interpreter does not work")
     names = [framework.name for framework in snapshot.frameworks]
-    usable = [name for name in names if name in FRAMEWORKS]
+    wanted = facts.policy.frameworks
+    usable = [name for name in wanted or names if name in names and name in FRAMEWORKS]
+    if not usable and wanted:
+        return Missing(Cause.ABSENT, f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not installed")
     if not usable:
         what = f"no smoke training is known for {', '.join(names)}" if names else "no framework is installed to train with"
         return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
@@ -53,14 +71,17 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
         return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
     busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, facts.snapshot.contexts) or ("" if force else in_use(gpu)))}
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
+    memory = {gpu.cuda.ordinal: _memory(gpu, facts.snapshot.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
     return tuple(
         Plan(
             framework=name,
             executable=executable,
             devices=tuple(sorted(free)),
             addresses=free,
+            memory={ordinal: seen for ordinal, seen in memory.items() if seen is not None and ordinal in free},
             skipped=tuple(f"{key}: {reason}" for key, reason in busy.items()),
             on_cpu=on_cpu,
+            measure=facts.policy.level is Level.FULL,
         )
         for name in usable
     )
@@ -71,6 +92,21 @@ def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
     tried = () if isinstance(contexts, Missing) else contexts
     hang = next((context.hang for context in tried if context.address == gpu.key), None)
     return f"left alone, as {hang.call} did not return" if isinstance(hang, Hang) else ""
+
+
+def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | None:
+    """By NVML, which sees a whole card, and by CUDA where our own kernel ran, which sees what is this program's of it; the less counts."""
+    tried = () if isinstance(contexts, Missing) else contexts
+    layers: list[NvmlGpu | CudaContext | Missing] = [gpu.nvml, *(context for context in tried if context.address == gpu.key)]
+    seen = [
+        (layer.memory_free, layer.memory_total)
+        for layer in layers
+        if not isinstance(layer, Missing) and isinstance(layer.memory_free, int) and isinstance(layer.memory_total, int)
+    ]
+    if not seen:
+        return None
+    free, total = map(min, zip(*seen, strict=True))
+    return Memory(free // MEMORY_SHARE, total)
 
 
 def in_use(gpu: Gpu) -> str:

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from gpudoctor.process import End, Outcome
 from gpudoctor.smoke.plan import Plan
-from gpudoctor.snapshot import NOT_ASKED, Agreement, Cause, Kernel, Missing, Real, Smoke, SmokeDevice, Stage, StageState, Training
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    Agreement,
+    Cause,
+    CompiledStep,
+    Copy,
+    Kernel,
+    MemoryRate,
+    Missing,
+    Product,
+    Real,
+    Smoke,
+    SmokeDevice,
+    Speed,
+    Stage,
+    StageState,
+    Training,
+)
+
+Figure = TypeVar("Figure", Speed, Copy, MemoryRate, Product, CompiledStep)
 
 OUTPUT_LIMIT = 4000
 """Characters of the child's output that are kept as evidence."""
@@ -32,11 +52,14 @@ class _Line(msgspec.Struct):
 
     event: str
     stage: str = ""
+    files: list[str] = []
     device: str = ""
     logical: str = ""
     seconds: Real = 0.0
     error: Real | str = 0.0
     version: str | None = None
+    network: str = "dense"
+    networks: list[str] = []
     devices: list[_Device] = []
     ran_on: str = ""
     tolerance: float = 0.0
@@ -45,6 +68,17 @@ class _Line(msgspec.Struct):
     accuracy: Real = 0.0
     expected_accuracy: float = 1.0
     samples_per_second: Real = 0.0
+    cpu_samples_per_second: Real = 0.0
+    batch: int = 0
+    direction: str = ""
+    pinned: bool = False
+    size: int = 0
+    bytes_per_second: Real = 0.0
+    precision: str = ""
+    flops: Real = 0.0
+    compiler: str = ""
+    step_seconds: Real = 0.0
+    loss_difference: Real = 0.0
     placement: _Placement | None = None
     max_loss_difference: Real = 0.0
     max_weight_difference: Real = 0.0
@@ -64,7 +98,16 @@ def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
         stages=stages,
         devices=_devices(plan, lines),
         kernels=tuple(_kernel(plan, line) for line in lines if line.event == "kernel"),
+        networks=next(
+            (tuple(line.networks) or ("dense",) for line in lines if line.event == "end" and line.stage == "devices"), ("dense",)
+        ),
         trainings=tuple(_training(plan, line, lines) for line in lines if line.event == "training"),
+        speeds=_all(plan, lines, "speed", Speed),
+        copies=_all(plan, lines, "copy", Copy),
+        memory=_all(plan, lines, "memory", MemoryRate),
+        products=_all(plan, lines, "product", Product),
+        compiled=_all(plan, lines, "compiled", CompiledStep),
+        mapped=next((tuple(clean(file) for file in line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
         skipped=plan.skipped,
         output=NOT_ASKED if ended_well else tail,
     )
@@ -162,7 +205,8 @@ def _number(value: Real | str) -> Real:
 def _training(plan: Plan, line: _Line, lines: list[_Line]) -> Training:
     placement = line.placement or _Placement()
     places = {_place(line, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
-    agreed = next((other for other in lines if other.event == "agreement" and other.device == line.device), None)
+    about = ("agreement", line.device, line.network)
+    agreed = next((other for other in lines if (other.event, other.device, other.network) == about), None)
     return Training(
         device=line.device,
         placed_on=tuple(sorted(places)),
@@ -174,7 +218,15 @@ def _training(plan: Plan, line: _Line, lines: list[_Line]) -> Training:
         samples_per_second=line.samples_per_second,
         address=_address(plan, line.device),
         agreement=_agreement(agreed) if agreed else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
+        network=line.network,
     )
+
+
+def _all(plan: Plan, lines: list[_Line], event: str, kind: type[Figure]) -> tuple[Figure, ...]:
+    """What was measured, of one kind; its fields are named as the event's."""
+    names = [name for name in kind.__struct_fields__ if name != "address"]
+    found = [line for line in lines if line.event == event]
+    return tuple(kind(address=_address(plan, line.device), **{name: getattr(line, name) for name in names}) for line in found)
 
 
 def _agreement(line: _Line) -> Agreement:

@@ -17,6 +17,8 @@ STALL = 300.0
 """Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
 DEADLINE = 1800.0
 
+_ODD = ("nan", "inf", "-inf")
+"""How the child writes what is no finite number."""
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "smoke.py")
 
 
@@ -25,26 +27,48 @@ def train(
     supervisor: Supervisor,
     environment: Mapping[str, str],
     progress: Progress,
+    *,
     clean: Callable[[str], str],
-) -> tuple[Smoke, ...]:
-    """The outcome of each plan, in order. `clean` removes what must not be kept from text that a framework wrote."""
-    return tuple(_train(plan, supervisor, environment, progress, clean) for plan in plans)
+    done: Callable[[Smoke], None],
+) -> None:
+    """Give `done` the outcome of each plan, in order. `clean` removes what must not be kept from text that a framework wrote.
+
+    Where an interrupt ends it, `done` is given what the training under way showed until then.
+    """
+    for plan in plans:
+        if not plan.devices and not plan.on_cpu:
+            done(Smoke(framework=plan.framework, skipped=plan.skipped))
+            continue
+        spec = _spec(plan, environment)
+        supervisor.start(spec, lambda line, plan=plan: _tell(plan.framework, line, progress))  # type: ignore[misc]
+        try:
+            supervisor.wait([spec.name])
+        finally:
+            supervisor.stop()
+            for outcome in supervisor.wait([spec.name]).values():
+                done(read(plan, outcome, clean))
 
 
-def _train(plan: Plan, supervisor: Supervisor, environment: Mapping[str, str], progress: Progress, clean: Callable[[str], str]) -> Smoke:
-    if not plan.devices and not plan.on_cpu:
-        return Smoke(framework=plan.framework, skipped=plan.skipped)
+def _spec(plan: Plan, environment: Mapping[str, str]) -> Spec:
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)
-    spec = Spec(
+    memory = ",".join(f"{ordinal}={one.limit}/{one.total}" for ordinal, one in sorted(plan.memory.items()))
+    arguments = (
+        "--framework",
+        plan.framework,
+        "--answer-fd",
+        ANSWER,
+        "--devices",
+        devices,
+        *(("--memory", memory) if memory else ()),
+        *(("--measure",) if plan.measure else ()),
+    )
+    return Spec(
         name=f"smoke {plan.framework}",
-        argv=(plan.executable, _SCRIPT, "--framework", plan.framework, "--answer-fd", ANSWER, "--devices", devices),
+        argv=(plan.executable, _SCRIPT, *arguments),
         environment={**environment, "PYTHONDONTWRITEBYTECODE": "1"},  # what is examined is not written to
         stall=STALL,
         deadline=DEADLINE,
     )
-    supervisor.start(spec, lambda line: _tell(plan.framework, line, progress))
-    outcome = supervisor.wait([spec.name])[spec.name]
-    return read(plan, outcome, clean)
 
 
 class _Heard(msgspec.Struct):
@@ -53,6 +77,8 @@ class _Heard(msgspec.Struct):
     name: str = ""
     device: str = ""
     value: float | str = 0.0
+    step: int = 0
+    steps: int = 0
 
 
 def _tell(framework: str, line: bytes, progress: Progress) -> None:
@@ -66,5 +92,5 @@ def _tell(framework: str, line: bytes, progress: Progress) -> None:
         progress(Event(heard.event, heard.stage, who))
     elif heard.event == "failed":
         progress(Event("end", heard.stage, who))
-    elif heard.event == "number" and isinstance(heard.value, float):
-        progress(Event("number", heard.name, who, heard.value))
+    elif heard.event == "number" and (heard.value in _ODD or isinstance(heard.value, float)):
+        progress(Event("number", heard.name, who, float(heard.value), heard.step, heard.steps))

@@ -188,7 +188,12 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     assert facts["GPU 0", "clocks_event_reasons"] == facts["GPU 0", "minor"] == "not comparable"
     states = {result["what"]: result["state"] for result in seen["results"]}
     assert states["CUDA_VISIBLE_DEVICES empty: root cause cuda-visible-devices-masked"] == "held"
-    assert states["train: trains on a GPU"] == states["a GPU in use is left alone"] == "skipped"
+    assert {states[f"{name}: trains on a GPU"] for name in ("tensorflow", "torch", "jax")} == {"skipped"}
+    skipped = ("a GPU in use is left alone", "out of memory", "a wrong libcudart first", "the smoke training is as quick as a plain loop")
+    assert {states[what] for what in skipped} == {"skipped"}
+    reasons = {result["what"]: result["detail"] for result in seen["results"]}
+    assert reasons["out of memory"] == "no framework in the examined environment that can be trained with"
+    assert states["train: unproven is not ready"] == states["full: unproven is not ready"] == "held"
     assert states["touch: 0000:0f:00.0: the kernel's results are right"] == "held"
     assert states["touch: MIG modes, the list of devices and the cache of compiled kernels are as before"] == "held"
     assert len(seen["seconds"]["look"]) == 2
@@ -222,3 +227,55 @@ def test_the_acceptance_records_the_machine_without_its_identity(accept: Accept)
 def test_the_acceptance_says_where_there_is_nothing_to_compare_with(accept: Accept) -> None:
     code, said, folder = accept(smi=False)
     assert (code, "no nvidia-smi" in said, folder.exists()) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("printed", "state", "detail"),
+    [
+        ("echo 1000", "held", "980 and 1,000 images per second, 0.980"),
+        ("echo 1100", "failed", "980 and 1,100 images per second, 0.891"),
+        ("echo no such device >&2; exit 1", "failed", "no such device"),
+    ],
+)
+def test_the_acceptance_holds_the_speed_against_a_plain_loop(printed: str, state: str, detail: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{printed}\n")
+    python.chmod(0o755)
+    accepting = script("gpu_acceptance")
+    acceptance = accepting.Acceptance(str(python))
+    speeds = [
+        {"device": "GPU:0", "batch": 1024, "samples_per_second": 980.0},
+        {"device": "GPU:1", "batch": 1024, "samples_per_second": 1.0},
+    ]
+    reports = {"train torch": {"snapshot": {"smoke": [{"framework": "torch", "speeds": speeds}]}}}
+    accepting.against_loops(acceptance, reports, ["torch"])
+    (result,) = acceptance.results
+    assert (result.state, result.detail) == (state, detail)
+    accepting.against_loops(acceptance, {"train torch": {"snapshot": {"smoke": {"cause": "absent"}}}}, ["torch"])
+    assert acceptance.results[1].state == "skipped"
+
+
+def test_the_acceptance_holds_memory_while_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environ_with(Cuda(gpus=2), directory=tmp_path / "shims").items():
+        monkeypatch.setenv(name, value)
+    accepting = script("gpu_acceptance")
+    with accepting.held("400") as problem:
+        assert problem == ""
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    with accepting.held() as problem:
+        assert "libcuda.so.1" in problem
+
+
+def speed_of(python: str | Path, framework: str) -> float:
+    command = [python, ROOT / "scripts" / f"loop_{framework}.py", "cpu", "64"]
+    return float(subprocess.run(command, capture_output=True, timeout=120, check=True).stdout)
+
+
+def test_the_plain_loop_in_tensorflow_trains() -> None:
+    assert speed_of(sys.executable, "tensorflow") > 0
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_the_other_plain_loops_train(framework: str, framework_python: Callable[[str], Path]) -> None:
+    assert speed_of(framework_python(framework), framework) > 0

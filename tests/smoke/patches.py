@@ -37,16 +37,21 @@ def matmul(left, right, **options):
     return _matmul(left, right, **options)
 tf.matmul = matmul
 """
-COMPILED_THE_THIRD_TIME = """
+COMPILED_EVERY_SECOND_TIME = """
 import tensorflow as tf
 _function = tf.function
 _calls = []
-def function(body, **options):
-    _calls.append(body)
-    return _function(body, jit_compile=len(_calls) == 3, **options)
+def function(body=None, **options):
+    if getattr(body, "__name__", "") == "_step":
+        _calls.append(body)
+        options["jit_compile"] = len(_calls) % 2 == 0
+    return _function(body, **options)
 tf.function = function
 """
-SHUFFLED_LABELS = WRONG_LOSS.format(body="return _right(tf.random.shuffle(labels, seed=1), logits)")
+SHUFFLED_LABELS = WRONG_LOSS.format(
+    body="""seed = tf.cast(logits[0, :2] * 1e6, tf.int32)  # another order in each step, and the same in the same step
+    return _right(tf.random.experimental.stateless_shuffle(labels, seed), logits)"""
+)
 NOT_A_NUMBER = WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')")
 SEGFAULT = WRONG_LOSS.format(body="import os; os.kill(os.getpid(), 11)")
 

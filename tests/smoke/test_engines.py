@@ -47,7 +47,7 @@ def test_the_stages_come_in_order(healthy: Run) -> None:
 
 
 def test_it_learns_what_this_data_gives_and_says_where(healthy: Run) -> None:
-    training = healthy.one("training")
+    training = healthy.one("training", network="dense")
     assert training["losses"][0] == pytest.approx(1.985, rel=1e-3)
     assert training["losses"][-1] < 0.003
     assert training["accuracy"] >= 0.998
@@ -55,10 +55,17 @@ def test_it_learns_what_this_data_gives_and_says_where(healthy: Run) -> None:
     assert training["placement"]["gradients"] == [training["logical"]]
 
 
-def test_the_first_kernel_and_the_comparison_are_right(healthy: Run) -> None:
+def test_the_convolutional_network_learns_it_too(healthy: Run) -> None:
+    training = healthy.one("training", network="convolutional")
+    assert training["losses"] == pytest.approx([2.0881, 1.3147, 0.5584, 0.1904, 0.0799, 0.0358], rel=0.02)
+    assert training["accuracy"] >= 0.99
+    assert training["placement"]["gradients"] == [training["logical"]]
+
+
+def test_the_first_kernel_and_the_comparisons_are_right(healthy: Run) -> None:
     kernel = healthy.one("kernel")
     assert 0 < kernel["error"] < kernel["tolerance"]
-    assert within(healthy.one("agreement"))
+    assert [within(agreement) for agreement in healthy.all("agreement")] == [True, True]
 
 
 def test_one_wrong_row_of_a_product_is_seen(start: Start, broken: Broken) -> None:
@@ -67,15 +74,17 @@ def test_one_wrong_row_of_a_product_is_seen(start: Start, broken: Broken) -> Non
 
 
 def test_shuffled_labels_do_not_learn(start: Start, broken: Broken) -> None:
-    training = start("--devices", "cpu", patch=broken.shuffled_labels).one("training")
+    training = start("--devices", "cpu", patch=broken.shuffled_labels).one("training", network="dense")
     assert training["accuracy"] < 0.5
     assert training["losses"][-1] > 1
 
 
 def test_a_loss_that_is_nan_is_said(start: Start, broken: Broken) -> None:
     run = start("--devices", "cpu", patch=broken.not_a_number)
-    assert set(run.one("training")["losses"]) == {"nan"}
-    assert real(run.one("agreement")["max_loss_difference"]) != real(run.one("agreement")["max_loss_difference"])
+    assert set(run.one("training", network="dense")["losses"]) == {"nan"}
+    assert real(run.one("agreement", network="dense")["max_loss_difference"]) != real(
+        run.one("agreement", network="dense")["max_loss_difference"]
+    )
 
 
 def test_a_crash_leaves_the_stage_open(start: Start, broken: Broken) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from tests.seams.build import shared_library
 from tests.smoke.child import CHILD, SCRIPT, Run
-from tests.smoke.patches import COMPILED_THE_THIRD_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, TWO_CPUS, WRONG_LOSS, WRONG_ROW
+from tests.smoke.patches import COMPILED_EVERY_SECOND_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, SHUFFLED_LABELS, TWO_CPUS, WRONG_LOSS, WRONG_ROW
 
 Smoke = Callable[..., Run]
 
@@ -31,6 +32,13 @@ OUTLINE = [
     "begin agreement CPU:0",
     "agreement CPU:0",
     "end agreement CPU:0",
+    "begin convolutional training CPU:0",
+    "training CPU:0",
+    "end convolutional training CPU:0",
+    "begin convolutional agreement CPU:0",
+    "agreement CPU:0",
+    "end convolutional agreement CPU:0",
+    "mapped",
     "done",
 ]
 
@@ -91,7 +99,7 @@ def test_the_first_kernel_is_right(healthy: Run) -> None:
 
 
 def test_the_training_learns_what_this_data_gives(healthy: Run) -> None:
-    training = healthy.one("training")
+    training = healthy.one("training", network="dense")
     assert training["losses"][0] == pytest.approx(2.0487, rel=1e-3)
     assert training["losses"][-1] == pytest.approx(0.0013, abs=2e-4)
     assert training["expected_accuracy"] == pytest.approx(0.99999, abs=1e-5)
@@ -100,28 +108,40 @@ def test_the_training_learns_what_this_data_gives(healthy: Run) -> None:
     assert training["samples_per_second"] == pytest.approx(299 * 128 / training["seconds"])
 
 
+def test_the_convolutional_network_learns_it_too(healthy: Run) -> None:
+    training = healthy.one("training", network="convolutional")
+    assert training["losses"] == pytest.approx([2.1157, 1.3883, 0.6088, 0.2094, 0.0868, 0.0379], rel=0.02)
+    assert training["accuracy"] >= 0.99
+    assert training["placement"] == {"variables": [on(0)], "gradients": [on(0)], "outputs": [on(0)]}
+    assert healthy.one("end", stage="devices")["networks"] == ["dense", "convolutional"]
+    assert within(healthy.one("agreement", network="convolutional"))
+
+
 def test_the_training_says_where_it_ran(healthy: Run) -> None:
-    training = healthy.one("training")
+    training = healthy.one("training", network="dense")
     assert training["placement"] == {"variables": [on(0)], "gradients": [on(0)], "outputs": [on(0)]}
     assert training["logical"] == "/device:CPU:0"
 
 
 def test_the_losses_come_while_it_trains(healthy: Run) -> None:
-    numbers = healthy.all("number", name="loss", device="CPU:0")
+    numbers = healthy.all("number", name="loss", device="CPU:0", network="dense")
     assert [number["step"] for number in numbers] == list(range(10, 301, 10))
-    assert [number["value"] for number in numbers] == healthy.one("training")["losses"]
+    assert {number["steps"] for number in numbers} == {300}
+    assert [number["value"] for number in numbers] == healthy.one("training", network="dense")["losses"]
 
 
 def test_the_cpu_agrees_with_itself(healthy: Run) -> None:
-    agreement = healthy.one("agreement", device="CPU:0", reference="CPU", steps=10)
+    agreement = healthy.one("agreement", device="CPU:0", network="dense", reference="CPU", steps=10)
     assert within(agreement)
 
 
 def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
-    """The training, the reference, and the device that is compared: the third is compiled by XLA, so its rounding is another."""
-    agreement = smoke("--devices", "cpu", patch=COMPILED_THE_THIRD_TIME).one("agreement")
-    assert agreement["max_weight_difference"] > 0
-    assert within(agreement)
+    """The networks of the second device are compiled by XLA, so their rounding is another than the reference's."""
+    run = smoke("--devices", "cpu", patch=TWO_CPUS + COMPILED_EVERY_SECOND_TIME)
+    for agreement in run.all("agreement", device="CPU:1"):
+        assert agreement["max_weight_difference"] > 0
+        assert within(agreement)
+    assert len(run.all("agreement", device="CPU:1")) == 2
 
 
 def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp_path: Path) -> None:
@@ -135,7 +155,7 @@ def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp
     run = smoke("--devices", "cpu", settings=settings, closed=True)
     assert run.outline() == OUTLINE
     assert sorted(run.one("end", stage="import")["set_aside"]) == ["KERAS_BACKEND", "KERAS_HOME", "TF_CPP_MIN_LOG_LEVEL"]
-    assert run.one("training")["accuracy"] >= 0.998
+    assert run.one("training", network="dense")["accuracy"] >= 0.998
     assert list(home.rglob("*")) == []
 
 
@@ -145,8 +165,11 @@ def test_no_bytecode_is_written_beside_the_child(healthy: Run) -> None:
 
 
 def test_a_second_device_is_trained_shortly(two: Run) -> None:
-    assert [(each["device"], each["short"], each["steps"]) for each in two.all("training")] == [("CPU:0", False, 300), ("CPU:1", True, 50)]
-    short = two.one("training", device="CPU:1")
+    assert [(each["device"], each["short"], each["steps"]) for each in two.all("training", network="dense")] == [
+        ("CPU:0", False, 300),
+        ("CPU:1", True, 50),
+    ]
+    short = two.one("training", device="CPU:1", network="dense")
     assert short["placement"] == {"variables": [on(1)], "gradients": [on(1)], "outputs": [on(1)]}
     assert two.one("kernel", device="CPU:1")["ran_on"] == on(1)
     assert short["accuracy"] >= 0.99
@@ -154,8 +177,9 @@ def test_a_second_device_is_trained_shortly(two: Run) -> None:
 
 
 def test_a_small_error_on_one_device_is_seen_in_the_comparison(two: Run) -> None:
-    assert within(two.one("agreement", device="CPU:0"))
-    assert not within(two.one("agreement", device="CPU:1"))
+    assert within(two.one("agreement", device="CPU:0", network="dense"))
+    assert not within(two.one("agreement", device="CPU:1", network="dense"))
+    assert not within(two.one("agreement", device="CPU:1", network="convolutional"))
 
 
 def test_noise_on_standard_output_and_error_does_no_harm(two: Run) -> None:
@@ -166,7 +190,7 @@ def test_noise_on_standard_output_and_error_does_no_harm(two: Run) -> None:
 
 def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
     run = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')"))
-    training, agreement = run.one("training"), run.one("agreement")
+    training, agreement = run.one("training", network="dense"), run.one("agreement", network="dense")
     assert set(training["losses"]) == {"nan"}
     assert (agreement["max_loss_difference"], agreement["max_weight_difference"]) == ("nan", "nan")
     assert not within(agreement)
@@ -175,8 +199,9 @@ def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
 
 
 def test_shuffled_labels_do_not_learn(smoke: Smoke) -> None:
-    body = "return _right(tf.random.shuffle(labels, seed=1), logits)"
-    training = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body=body)).one("training")
+    run = smoke("--devices", "cpu", patch=SHUFFLED_LABELS)
+    training = run.one("training", network="dense")
+    assert all(within(agreement) for agreement in run.all("agreement"))
     assert training["accuracy"] < 0.5
     assert training["losses"][-1] > 1
 
@@ -193,7 +218,7 @@ def test_a_device_that_fails_costs_only_itself(smoke: Smoke) -> None:
     failed = run.one("failed")
     assert (failed["stage"], failed["device"], failed["error_type"]) == ("kernel", "CPU:0", "InternalError")
     assert failed["error"].startswith("the launch of a kernel failed")
-    assert [each["device"] for each in run.all("training", short=True)] == ["CPU:1"]
+    assert [each["device"] for each in run.all("training", short=True)] == ["CPU:1", "CPU:1"]
     assert run.all("done") == []
     assert run.status == 1
     assert "the launch of a kernel failed" in run.errors
@@ -201,7 +226,7 @@ def test_a_device_that_fails_costs_only_itself(smoke: Smoke) -> None:
 
 def test_without_tensorflow_the_import_fails(smoke: Smoke) -> None:
     run = smoke("--devices", "cpu", python=("-S",))
-    assert run.outline() == ["begin import", "failed import"]
+    assert run.outline() == ["begin import", "failed import", "mapped"]
     failed = run.one("failed")
     assert (failed["error_type"], failed["error"]) == ("ModuleNotFoundError", "No module named 'tensorflow'")
     assert run.status == 1
@@ -222,6 +247,13 @@ def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices(smoke: Smoke) -> N
     assert failed["error"] == "TensorFlow lists 0 GPUs, so none has the index 0."
     assert [device["name"] for device in failed["devices"]] == ["CPU:0"]
     assert run.status == 1
+
+
+def test_the_libraries_of_cuda_in_the_process_are_told(smoke: Smoke) -> None:
+    library = shared_library("root.c", "libcudart.so.12")  # any library will do; this one does nothing by itself
+    run = smoke("--devices", "7", patch=f"import ctypes; ctypes.CDLL({str(library)!r})")
+    assert run.one("failed")["stage"] == "devices"
+    assert run.one("mapped")["files"] == [str(library.resolve())]
 
 
 def test_it_ends_when_nobody_listens() -> None:

@@ -7,6 +7,8 @@ import os
 OLDEST = (0, 4, 14)
 SETTINGS = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX takes three quarters of the GPU's memory otherwise
+    "XLA_CLIENT_MEM_FRACTION": None,  # newer JAX refuses to start where this is set beside its older name, which all know
+    "XLA_PYTHON_CLIENT_MEM_FRACTION": None,
     "JAX_DEFAULT_MATMUL_PRECISION": None,
     "JAX_ENABLE_X64": None,
     "JAX_DISABLE_JIT": None,
@@ -15,26 +17,28 @@ SETTINGS = {
 
 
 class Trainer:
-    """The network with its fixed initial weights on one device."""
+    """A network with its fixed initial weights on one device."""
 
-    def __init__(self, engine, jax, task, np, device):
+    def __init__(self, engine, jax, initial, device, functions):
         self._engine, self._jax, self._device = engine, jax, device
-        self._weights = jax.device_put(task.initial_weights(np), device)
-        zeros = [np.zeros_like(weight) for weight in task.initial_weights(np)]
+        self._weights = jax.device_put(initial, device)
+        zeros = jax.tree_util.tree_map(lambda weight: weight * 0, initial)
         self._moments = jax.device_put((zeros, zeros), device)
         self._count = 0
-        self._step = jax.jit(functools.partial(_step, jax, task))
+        self._step, self._forward = functions
         self._outputs, self._gradients = None, None
+
+    def place(self, images, labels):
+        return self._jax.device_put((images, labels), self._device)
 
     def step(self, images, labels):
         self._count += 1
-        batch = self._jax.device_put((images, labels), self._device)
         state = (self._weights, self._moments, float(self._count))
-        loss, self._weights, self._moments, self._gradients, self._outputs = self._step(state, batch)
+        loss, self._weights, self._moments, self._gradients, self._outputs = self._step(state, (images, labels))
         return loss
 
     def accuracy(self, images, labels):
-        outputs = self._jax.jit(functools.partial(_forward, self._jax))(self._weights, self._jax.device_put(images, self._device))
+        outputs = self._forward(self._weights, self._jax.device_put(images, self._device))
         return float((outputs.argmax(axis=1) == labels).mean())
 
     def weights(self):
@@ -45,10 +49,18 @@ class Trainer:
         return {name: self._engine.places(tree) for name, tree in parts.items()}
 
 
-def _forward(jax, weights, images):
-    first, first_bias, second, second_bias = weights
-    hidden = jax.numpy.tanh(images.reshape(images.shape[0], -1) @ first + first_bias)
-    return hidden @ second + second_bias
+def _forward(jax, task, weights, images):
+    """What a network gives; a kernel of four dimensions is that of a convolution."""
+    hidden = images.reshape(-1, task.SIDE, task.SIDE, 1)
+    strides, axes = (task.STRIDE, task.STRIDE), ("NHWC", "HWIO", "NHWC")
+    *inner, last = list(zip(weights[::2], weights[1::2]))
+    for kernel, bias in inner:
+        if kernel.ndim == 4:
+            hidden = jax.lax.conv_general_dilated(hidden, kernel, strides, "VALID", dimension_numbers=axes)
+        else:
+            hidden = hidden.reshape(len(hidden), -1) @ kernel
+        hidden = jax.numpy.tanh(hidden + bias)
+    return hidden.reshape(len(hidden), -1) @ last[0] + last[1]
 
 
 def _step(jax, task, state, batch):
@@ -56,7 +68,7 @@ def _step(jax, task, state, batch):
     (weights, moments, count), (images, labels) = state, batch
 
     def loss_of(weights):
-        outputs = _forward(jax, weights, images)
+        outputs = _forward(jax, task, weights, images)
         logs = jax.nn.log_softmax(outputs)
         return -jax.numpy.take_along_axis(logs, labels[:, None], axis=1).mean(), outputs
 
@@ -76,13 +88,20 @@ class Engine:
     name = "JAX"
     cpu = "CPU:0"
     settings = SETTINGS
+    pins = False
+    compiler = "XLA"
 
     def __init__(self, task):
         self._task = task
+        self.memory = {}
         self._jax = self._np = None
         self._devices = {}
+        self._step = self._forward = None
 
     def load(self, facts, mark):
+        if self.memory:  # one share for all devices
+            shares = [limit / total for limit, total in self.memory.values()]
+            os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = "{:.4f}".format(min(shares))
         import jax
 
         facts["version"] = jax.__version__
@@ -95,6 +114,7 @@ class Engine:
         facts["build"] = {"jaxlib": jaxlib.__version__}
         facts["platforms"] = os.environ.get("JAX_PLATFORMS") or os.environ.get("JAX_PLATFORM_NAME")
         self._jax, self._np = jax, np
+        self._step, self._forward = (jax.jit(functools.partial(body, jax, self._task)) for body in (_step, _forward))
 
     def choose(self, ordinals):
         """JAX opens every device that it lists, so the others are hidden first; naming the platform makes it say why it cannot be had."""
@@ -123,8 +143,8 @@ class Engine:
         return [(name, name) for name in names if name in self._devices]
 
     def full_float32(self):
-        """Without this, products on GPUs since Ampere round their factors to TF32."""
-        return self._jax.default_matmul_precision("highest")
+        """Without this, products on GPUs since Ampere round their factors to TF32; on the CPU it would compile everything once more."""
+        return self._jax.default_matmul_precision("highest") if self.gpus() else contextlib.nullcontext()
 
     def product(self, logical, left, right):
         device = self._devices[logical]
@@ -136,8 +156,46 @@ class Engine:
         names = {device: name for name, device in self._devices.items()}
         return [names.get(device, str(device)) for array in self._jax.tree_util.tree_leaves(tree) for device in array.devices()]
 
-    def trainer(self, logical):
-        return Trainer(self, self._jax, self._task, self._np, self._devices[logical])
+    def trainer(self, logical, network):
+        initial = self._task.initial_weights(self._np, network)
+        return Trainer(self, self._jax, initial, self._devices[logical], (self._step, self._forward))
+
+    def host(self, array, _pinned):
+        return array
+
+    def upload(self, logical, host):
+        return self._jax.device_put(host, self._devices[logical]).block_until_ready()
+
+    def download(self, there, _pinned):
+        return self._np.asarray(there + 0)  # an array keeps the copy that was once made of it
+
+    def doubler(self, logical, count):
+        there = self._jax.device_put(self._np.ones(count, self._np.float32), self._devices[logical])
+        double = self._jax.jit(lambda array: array * 2)
+        return lambda: double(there)
+
+    def multiplier(self, logical, left, right, precision):
+        """TF32 and BF16 are of GPUs since Ampere."""
+        device, jnp = self._devices[logical], self._jax.numpy
+        gpu = logical.startswith("GPU")
+        modern = gpu and float(device.compute_capability) >= 8
+        if not {"fp32": True, "tf32": modern, "bf16": modern or not gpu, "fp16": gpu}[precision]:
+            return None
+        kind = {"bf16": jnp.bfloat16, "fp16": jnp.float16}.get(precision, jnp.float32)
+        there = [self._jax.device_put(factor, device).astype(kind) for factor in (left, right)]
+        multiply = self._jax.jit(functools.partial(jnp.matmul, precision="tensorfloat32" if precision == "tf32" else "highest"))
+        return lambda: multiply(*there)
+
+    def rows(self, product, numbers):
+        return self._np.asarray(product[self._np.array(numbers)]).astype(self._np.float64)
+
+    def wait(self, result):
+        result.block_until_ready()
+
+    def compiled(self, logical, network):
+        step = self._jax.jit(functools.partial(_step, self._jax, self._task))
+        initial = self._task.initial_weights(self._np, network)
+        return Trainer(self, self._jax, initial, self._devices[logical], (step, self._forward))
 
     def peak_memory(self, logical):
         """None where the device keeps no account, as the CPU."""

@@ -1,4 +1,4 @@
-"""Starts a smoke training: `PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1]`; see stages.py."""
+"""Starts a smoke training: `PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]`; see stages.py."""
 
 import os
 import sys
@@ -25,6 +25,12 @@ def indices(text):
     return [] if text == "cpu" else [int(part) for part in text.split(",")]
 
 
+def shares(text):
+    """{CUDA ordinal: (bytes that may be taken, bytes that there are)} from "0=LIMIT/TOTAL,2=LIMIT/TOTAL"."""
+    pairs = (part.split("=") for part in text.split(","))
+    return {int(ordinal): tuple(int(number) for number in share.split("/")) for ordinal, share in pairs}
+
+
 def main(arguments):
     """Train; the exit status."""
     parser = argparse.ArgumentParser(description="Smoke training.")
@@ -32,10 +38,14 @@ def main(arguments):
     parser.add_argument("--answer-fd", type=int, required=True)
     parser.add_argument("--devices", required=True, type=indices)
     parser.add_argument("--short", type=indices)
+    parser.add_argument("--memory", type=shares, default={})
+    parser.add_argument("--measure", action="store_true")
     options = parser.parse_args(arguments)
-    protocol, task, stages, engine = map(neighbour, ("protocol", "task", "stages", options.framework + "_engine"))
+    protocol, task, stages, measure, engine = map(neighbour, ("protocol", "task", "stages", "measure", options.framework + "_engine"))
     protocol.hold_standard_descriptors()
-    run = stages.Stages(engine.Engine(task), protocol, task, protocol.Answers(options.answer_fd))
+    trainer = engine.Engine(task)
+    trainer.memory = options.memory
+    run = stages.Stages(trainer, protocol, task, protocol.Answers(options.answer_fd), measure.Measures if options.measure else None)
     return run.run(options.devices, options.short)
 
 

@@ -1,6 +1,6 @@
 """The stages of a smoke training, the same for every framework; an engine does each step in its framework's idiom. Judges nothing.
 
-    PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1]
+    PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]
 
 `--devices` are CUDA ordinals, or cpu. The first is trained on at full length and the others shortly, or those named by `--short` are. No other
 GPU is given a context, so a busy card is left alone. Nothing is downloaded or written. Exit status: 0 all was run, 1 a stage failed, 2 usage.
@@ -11,20 +11,23 @@ On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `lo
     {"event": "end", "stage": S, "seconds"[, "device"], ...facts}
     {"event": "failed", "stage": S, "seconds"[, "device"], "error_type", "error", ...facts learnt before}
     {"event": "kernel", "device", "logical", "ran_on", "error", "tolerance"}
-    {"event": "number", "name": "loss", "device", "step", "steps", "value"}       the mean of ten steps' losses
-    {"event": "training", "device", "logical", "short", "losses", "accuracy", "expected_accuracy", "steps", "samples", "seconds",
+    {"event": "number", "name": "loss", "device", "network", "step", "steps", "value"}       the mean of ten steps' losses
+    {"event": "training", "device", "logical", "network", "short", "losses", "accuracy", "expected_accuracy", "steps", "samples", "seconds",
         "first_step_seconds", "samples_per_second", "peak_memory_bytes", "placement": {"variables", "gradients", "outputs"}}
-    {"event": "agreement", "device", "reference": "CPU", "steps", "max_loss_difference", "loss_tolerance", "max_weight_difference", "weight_tolerance"}
+    {"event": "agreement", "device", "network", "reference": "CPU", "steps", "max_loss_difference", "loss_tolerance", "max_weight_difference", "weight_tolerance"}
+    {"event": "speed", "device", "network", "batch", "samples_per_second", "cpu_samples_per_second"}                on a GPU only
+    {"event": "mapped", "files"}                                                   CUDA's libraries in the process, whatever happened before
     {"event": "done"}                                                              last, and only if no stage failed
 
-Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on), once; kernel, training, agreement, for
-each device. A stage that fails on one device ends that device; the others go on. task.py derives the tolerances and what loss and accuracy
+Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel, training,
+agreement, convolutional training, convolutional agreement, speed, for each device; with --measure those of measure.py besides. A stage that fails on one device ends that device; the others go on. task.py derives the tolerances and what loss and accuracy
 to expect. `seconds` and `samples_per_second` leave out the first step, which compiles. `set_aside` names variables that would change what is
 computed or hide the reason of a failure, where the user had set them.
 
 An engine (FRAMEWORK_engine.py, class Engine, made with the module task) has
 
     name                           as the framework writes itself
+    memory                         {CUDA ordinal: (bytes that it may take, bytes that there are)}, kept to by open() where the ordinal is in it
     settings                       {variable: value or None}, put into the environment before the import
     load(facts, mark)              imports the framework; puts what it learns into `facts`, "version" before all; raises where it is too old
     choose(ordinals)               keeps the framework off the other GPUs, where listing them would open them; no ordinals: the CPU only
@@ -34,50 +37,69 @@ An engine (FRAMEWORK_engine.py, class Engine, made with the module task) has
     cpu                            the logical name of the CPU that the comparison is with
     full_float32()                 a context in which products of float32 are computed in float32, not TF32
     product(logical, left, right)  (the product as an array, where the framework says that it lies)
-    trainer(logical)               the network with its fixed initial weights there, and its optimiser
+    trainer(logical, network)      one of task.NETWORKS with its fixed initial weights there, and its optimiser
     peak_memory(logical)           bytes that it held there at most, None where it does not say
 
 and a trainer
 
+    place(images, labels)          both on the device, as step takes them
     step(images, labels)           the loss, in the framework's form; float() of it waits until the device has finished
     accuracy(images, labels)       a float
     weights()                      arrays in the order and shapes of task.initial_weights
     places()                       {"variables", "gradients", "outputs"}: where the framework says that those of the last step are
 """
 
+import functools
 import os
 import time
 
 
 class Device:
-    """Something to train on: its physical name, its name inside the framework, and for how many steps."""
+    """Something to train on: its physical name, its name inside the framework, and whether shortly."""
 
-    def __init__(self, name, logical, short, steps):
-        self.name, self.logical, self.short, self.steps = name, logical, short, steps
+    def __init__(self, name, logical, short):
+        self.name, self.logical, self.short = name, logical, short
 
 
 class Stages:
     """One run."""
 
-    def __init__(self, engine, protocol, task, answers):
+    def __init__(self, engine, protocol, task, answers, measures=None):
         self.engine, self.protocol, self.task, self.answers = engine, protocol, task, answers
         self.np = None
-        self.reference = []
+        self.reference = {}
+        self.cpu_speed = None
+        self.measures = measures
 
     def run(self, ordinals, short):
-        """The exit status."""
+        """The exit status. Whatever happened, it ends with the libraries of CUDA that this process has by then."""
+        status = self.run_stages(ordinals, short)
+        self.answers.event("mapped", files=mapped())
+        if not status:
+            self.answers.event("done")
+        return status
+
+    def run_stages(self, ordinals, short):
+        """1 where a stage failed, else 0."""
         try:
             self.load()
             devices = self.find(ordinals, short)
         except self.protocol.StageError:
             return 1
         left = devices
-        for stage in (self.check_product, self.train, self.compare):
+        for stage in self.stages():
             left = [device for device in left if self.attempt(stage, device)]
-        if len(left) < len(devices):
-            return 1
-        self.answers.event("done")
-        return 0
+        return 1 if len(left) < len(devices) else 0
+
+    def stages(self):
+        """What is done on each device, in order."""
+        yield self.check_product
+        for network in self.task.NETWORKS:
+            yield functools.partial(self.train, network)
+            yield functools.partial(self.compare, network)
+        yield self.race
+        if self.measures:
+            yield from self.measures(self, pace).stages()
 
     def attempt(self, stage, device):
         """Whether a stage for one device came to its end."""
@@ -111,12 +133,10 @@ class Stages:
                 raise RuntimeError(words.format(self.engine.name, len(opened), len(ordinals)))
             numbers = ordinals or list(range(len(opened)))
             shortly = numbers[1:] if short is None else short
-            devices = [self.device(name, logical, number in shortly) for number, (name, logical) in zip(numbers, opened)]
+            devices = [Device(name, logical, number in shortly) for number, (name, logical) in zip(numbers, opened)]
+            facts["networks"] = [network.name for network in self.task.NETWORKS]
             facts["training_on"] = [{"device": device.name, "logical": device.logical, "short": device.short} for device in devices]
         return devices
-
-    def device(self, name, logical, short):
-        return Device(name, logical, short, self.task.SHORT_STEPS if short else self.task.STEPS)
 
     def check_product(self, device):
         """The first kernel on a device: one product of matrices, against NumPy's in float64."""
@@ -126,68 +146,121 @@ class Stages:
             error, tolerance = self.task.product_error(self.np, left, right, product)
             self.answers.event("kernel", device=device.name, logical=device.logical, ran_on=ran_on, error=error, tolerance=tolerance)
 
-    def train(self, device):
-        """The training on one device."""
-        with self.answers.stage("training", device=device.name):
+    def train(self, network, device):
+        """The training of one network on one device."""
+        steps = network.short_steps if device.short else network.steps
+        with self.answers.stage(network.stages + "training", device=device.name):
             self.answers.mark("training on {}: compiling the first step".format(device.name))
-            trainer = self.engine.trainer(device.logical)
-            losses, clock = self.steps(device, trainer)
+            trainer = self.engine.trainer(device.logical, network)
+            tell = functools.partial(self.answers.event, "number", name="loss", device=device.name, network=network.name, steps=steps)
+            losses, clock = self.steps(trainer, steps, tell)
             self.answers.event(
                 "training",
                 device=device.name,
                 logical=device.logical,
+                network=network.name,
                 short=device.short,
                 losses=losses,
                 accuracy=trainer.accuracy(*self.task.test_images(self.np)),
                 expected_accuracy=self.task.expected_accuracy(),
-                steps=device.steps,
-                samples=device.steps * self.task.BATCH,
-                samples_per_second=(device.steps - 1) * self.task.BATCH / clock["seconds"],
+                steps=steps,
+                samples=steps * self.task.BATCH,
+                samples_per_second=(steps - 1) * self.task.BATCH / clock["seconds"],
                 peak_memory_bytes=self.engine.peak_memory(device.logical),
                 placement={name: sorted(set(places)) for name, places in trainer.places().items()},
                 **clock,
             )
 
-    def steps(self, device, trainer):
+    def steps(self, trainer, steps, tell):
         """All steps of a training: the mean loss of every ten, and the time."""
         losses, block = [], []
         began = compiled = time.monotonic()
-        for step, (images, labels) in enumerate(self.task.batches(self.np, device.steps), 1):
-            block.append(trainer.step(images, labels))
+        for step, (images, labels) in enumerate(self.task.batches(self.np, steps), 1):
+            block.append(trainer.step(*trainer.place(images, labels)))
             if step == 1:
                 float(block[0])
                 compiled = time.monotonic()
             if step % self.task.BLOCK == 0:
                 losses.append(float(self.np.mean([float(loss) for loss in block])))
                 block = []
-                self.answers.event("number", name="loss", device=device.name, step=step, steps=device.steps, value=losses[-1])
+                tell(step=step, value=losses[-1])
         return losses, {"seconds": time.monotonic() - compiled, "first_step_seconds": compiled - began}
 
-    def compare(self, device):
+    def compare(self, network, device):
         """The first steps once more, in float32, against the same on the CPU, which are kept for the next device."""
         task, np = self.task, self.np
-        with self.answers.stage("agreement", device=device.name), self.engine.full_float32():
-            if not self.reference:
+        with self.answers.stage(network.stages + "agreement", device=device.name), self.engine.full_float32():
+            if network not in self.reference:
                 self.answers.mark("the first steps on the CPU")
-                self.reference.extend(self.first_steps(self.engine.cpu))
+                self.reference[network] = self.first_steps(self.engine.cpu, network)
             self.answers.mark("the first steps on {}".format(device.name))
-            losses, weights = self.first_steps(device.logical)
+            losses, weights = self.first_steps(device.logical, network)
             self.answers.event(
                 "agreement",
                 device=device.name,
+                network=network.name,
                 reference="CPU",
                 steps=task.COMPARED_STEPS,
-                max_loss_difference=task.largest_difference(np, losses, self.reference[0]),
+                max_loss_difference=task.largest_difference(np, losses, self.reference[network][0]),
                 loss_tolerance=task.LOSS_TOLERANCE,
-                max_weight_difference=task.largest_difference(np, weights, self.reference[1]),
+                max_weight_difference=task.largest_difference(np, weights, self.reference[network][1]),
                 weight_tolerance=task.WEIGHT_TOLERANCE,
             )
 
-    def first_steps(self, logical):
+    def first_steps(self, logical, network):
         """The losses of the first steps of the training, and the weights after them."""
-        trainer = self.engine.trainer(logical)
-        losses = [float(trainer.step(images, labels)) for images, labels in self.task.batches(self.np, self.task.COMPARED_STEPS)]
+        trainer = self.engine.trainer(logical, network)
+        losses = [float(trainer.step(*trainer.place(*batch))) for batch in self.task.batches(self.np, self.task.COMPARED_STEPS)]
         return losses, trainer.weights()
+
+    def race(self, device):
+        """The speed of the convolutional network on a GPU and, once, on the CPU, from data that lie there."""
+        if not device.name.startswith("GPU"):
+            return
+        with self.answers.stage("speed", device=device.name):
+            if self.cpu_speed is None:
+                self.answers.mark("the speed of the CPU")
+                self.cpu_speed = self.speed(self.engine.cpu)
+            self.answers.event(
+                "speed",
+                device=device.name,
+                network=self.task.CONVOLUTIONAL.name,
+                batch=self.task.SPEED_BATCH,
+                samples_per_second=self.speed(device.logical),
+                cpu_samples_per_second=self.cpu_speed,
+            )
+
+    def speed(self, logical):
+        """Images that the convolutional network is trained on in a second."""
+        trainer = self.engine.trainer(logical, self.task.CONVOLUTIONAL)
+        images, labels = self.task.training_images(self.np)
+        batch = trainer.place(images[: self.task.SPEED_BATCH], labels[: self.task.SPEED_BATCH])
+        return self.task.SPEED_BATCH / pace(lambda: trainer.step(*batch), float)
+
+
+def pace(run, wait, least=0.25):
+    """Seconds that one of many `run()` takes; `wait` takes what the last gave and returns when it has finished."""
+    wait(run())
+    count = 1
+    while True:
+        began = time.monotonic()
+        for _ in range(count):
+            last = run()
+        wait(last)
+        seconds = time.monotonic() - began
+        if seconds >= least:
+            return seconds / count
+        count *= 4
+
+
+def mapped():
+    """The files of CUDA's libraries in this process, by the kernel's own list."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
+            paths = [line.split(None, 5)[5].strip() for line in lines if line.count(" ") >= 5 and "/" in line]
+    except OSError:
+        return []
+    return sorted({path for path in paths if os.path.basename(path).startswith(("libcu", "libnv", "libnccl"))})
 
 
 def set_aside(settings, environment):

@@ -7,6 +7,7 @@ import sys
 OLDEST = (2, 4)
 SETTINGS = {
     "TF_CPP_MIN_LOG_LEVEL": "0",  # TensorFlow gives the reason for ignoring a GPU in its log only
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # a limit excludes set_memory_growth; its allocator asks this variable last, with a limit or without
     "KERAS_BACKEND": "tensorflow",
     "KERAS_HOME": "/dev/null/keras",  # cannot exist: keras.json may ask for float16, and Keras would create one
     # float32 products on the CPU, which is the reference, are to stay float32
@@ -19,27 +20,31 @@ SETTINGS = {
 class Trainer:
     """The network with its fixed initial weights on one device."""
 
-    def __init__(self, tf, task, np, logical):
+    def __init__(self, tf, task, np, logical, network, **options):
         self._tf, self._logical = tf, logical
-        keras = tf.keras
         with tf.device(logical):
-            self._model = keras.Sequential(
-                [
-                    keras.Input(shape=(task.SIDE, task.SIDE)),
-                    keras.layers.Flatten(),
-                    keras.layers.Dense(task.HIDDEN, activation="tanh"),
-                    keras.layers.Dense(task.CLASSES),
-                ]
-            )
-            self._model.set_weights(task.initial_weights(np))
-            self._optimizer = keras.optimizers.Adam(task.LEARNING_RATE, *task.DECAYS, epsilon=task.EPSILON)
+            self._model = tf.keras.Sequential(_layers(tf.keras.layers, task, network))
+            self._model.build((None, task.SIDE, task.SIDE))
+            self._model.set_weights(task.initial_weights(np, network))
+            self._optimizer = tf.keras.optimizers.Adam(task.LEARNING_RATE, *task.DECAYS, epsilon=task.EPSILON)
             self._optimizer.build(self._model.trainable_variables)
-        self._compiled = tf.function(self._step, autograph=False)
+        kept = self._optimizer.variables
+        self._initial = [(each, each.numpy()) for each in [*self._model.variables, *(kept() if callable(kept) else kept)]]
+        self._compiled = tf.function(self._step, autograph=False, **options)
         self._gradients, self._outputs = [], None
+
+    def rewind(self):
+        """Back to the first step, without the seconds that tracing a new one takes."""
+        for variable, value in self._initial:
+            variable.assign(value)
+
+    def place(self, images, labels):
+        with self._tf.device(self._logical):
+            return self._tf.constant(images), self._tf.constant(labels)
 
     def step(self, images, labels):
         with self._tf.device(self._logical):
-            loss, self._gradients, self._outputs = self._compiled(self._tf.constant(images), self._tf.constant(labels))
+            loss, self._gradients, self._outputs = self._compiled(images, labels)
         return loss
 
     def _step(self, images, labels):
@@ -70,16 +75,28 @@ class Trainer:
         }
 
 
+def _layers(layers, task, network):
+    """The layers of a network."""
+    if network.name == "dense":
+        return [layers.Flatten(), layers.Dense(task.HIDDEN, activation="tanh"), layers.Dense(task.CLASSES)]
+    filters = [layers.Conv2D(shape[3], shape[:2], strides=task.STRIDE, activation="tanh") for shape in network.shapes[:-1]]
+    return [layers.Reshape((task.SIDE, task.SIDE, 1)), *filters, layers.Flatten(), layers.Dense(task.CLASSES)]
+
+
 class Engine:
     """TensorFlow, as stages.py asks for it."""
 
     name = "TensorFlow"
     cpu = "/device:CPU:0"
     settings = SETTINGS
+    pins = False
+    compiler = "XLA"
 
     def __init__(self, task):
         self._task = task
+        self.memory = {}
         self._tf = self._np = None
+        self._trainers = {}
 
     def load(self, facts, mark):
         """Keras, which TensorFlow imports late, is imported here too, so that its failure shows as one of import."""
@@ -119,15 +136,23 @@ class Engine:
         }
 
     def open(self, ordinals):
-        """Memory growth is set on each GPU, and the other GPUs are hidden before any context is made."""
+        """Memory grows, up to the limit, and the other GPUs are hidden before any context is made."""
         config, kind = self._tf.config, "GPU" if ordinals else "CPU"
         gpus = config.list_physical_devices("GPU")
         chosen = [gpus[ordinal] for ordinal in ordinals]
-        for gpu in chosen:
-            config.experimental.set_memory_growth(gpu, True)
+        for ordinal, gpu in zip(ordinals, chosen):
+            self._limit(gpu, self.memory.get(ordinal))
         config.set_visible_devices(chosen, "GPU")
         logical = [device.name for device in config.list_logical_devices(kind)]
         return [("{}:{}".format(kind, number), name) for number, name in zip(ordinals or range(len(logical)), logical)]
+
+    def _limit(self, gpu, share):
+        """Without a limit TensorFlow takes all memory at once, or grows where it is told to."""
+        config = self._tf.config
+        if share:
+            config.set_logical_device_configuration(gpu, [config.LogicalDeviceConfiguration(memory_limit=share[0] >> 20)])
+        else:
+            config.experimental.set_memory_growth(gpu, True)
 
     @contextlib.contextmanager
     def full_float32(self):
@@ -145,8 +170,66 @@ class Engine:
             product = self._tf.matmul(self._tf.constant(left), self._tf.constant(right))
         return product.numpy(), product.device
 
-    def trainer(self, logical):
-        return Trainer(self._tf, self._task, self._np, logical)
+    def trainer(self, logical, network):
+        key = logical, network.name
+        if key in self._trainers:
+            self._trainers[key].rewind()
+        else:
+            self._trainers[key] = Trainer(self._tf, self._task, self._np, logical, network)
+        return self._trainers[key]
+
+    def host(self, array, _pinned):
+        return array
+
+    def upload(self, logical, host):
+        with self._tf.device(logical):
+            there = self._tf.constant(host)
+        self.wait(there)
+        return there
+
+    def download(self, there, _pinned):
+        return there.numpy()
+
+    def doubler(self, logical, count):
+        with self._tf.device(logical):
+            there = self._tf.ones(count)
+
+        def run():
+            with self._tf.device(logical):
+                return there * 2.0
+
+        return run
+
+    def multiplier(self, logical, left, right, precision):
+        """TF32 and BF16 are of GPUs since Ampere."""
+        tf, gpu = self._tf, "GPU" in logical
+        modern = gpu and self._capability(logical) >= (8, 0)
+        if not {"fp32": True, "tf32": modern, "bf16": modern or not gpu, "fp16": gpu}[precision]:
+            return None
+        kind = {"bf16": tf.bfloat16, "fp16": tf.float16}.get(precision, tf.float32)
+        with tf.device(logical):
+            there = [tf.cast(tf.constant(factor), kind) for factor in (left, right)]
+
+        def run():
+            with tf.device(logical), contextlib.nullcontext() if precision == "tf32" else self.full_float32():
+                return tf.matmul(*there)
+
+        return run
+
+    def _capability(self, logical):
+        shown = self._tf.config.get_visible_devices("GPU")[int(logical.rpartition(":")[2])]
+        return self._tf.config.experimental.get_device_details(shown).get("compute_capability", (0, 0))
+
+    def rows(self, product, numbers):
+        with self._tf.device(product.device):
+            return self._tf.cast(self._tf.gather(product, numbers), self._tf.float64).numpy()
+
+    def wait(self, result):
+        with self._tf.device(result.device):  # which works in order
+            self._tf.reshape(result, [-1])[0].numpy()
+
+    def compiled(self, logical, network):
+        return Trainer(self._tf, self._task, self._np, logical, network, jit_compile=True)
 
     def peak_memory(self, logical):
         """None: CPUs before TensorFlow 2.20, everything before 2.5."""

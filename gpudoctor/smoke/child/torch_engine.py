@@ -1,6 +1,10 @@
 """The smoke training in PyTorch's idiom: nn.Module, autograd, torch.optim. Releases from 2.0 on are tested; from 1.8 on it is tried."""
 
+import atexit
 import contextlib
+import os
+import shutil
+import tempfile
 
 OLDEST = (1, 8)
 SETTINGS = {
@@ -13,23 +17,25 @@ SETTINGS = {
 
 
 class Trainer:
-    """The network with its fixed initial weights on one device. Its layers keep kernels transposed."""
+    """A network with its fixed initial weights on one device. Its layers keep kernels transposed."""
 
-    def __init__(self, torch, task, np, logical):
+    def __init__(self, torch, task, np, logical, network):
         self._torch, self._device = torch, torch.device(logical)
-        layers = [torch.nn.Linear(task.PIXELS, task.HIDDEN), torch.nn.Linear(task.HIDDEN, task.CLASSES)]
-        self._model = torch.nn.Sequential(torch.nn.Flatten(), layers[0], torch.nn.Tanh(), layers[1]).to(self._device)
+        self._model = _model(torch, task, network).to(self._device)
         with torch.no_grad():
-            for parameter, weight in zip(self._model.parameters(), task.initial_weights(np)):
-                parameter.copy_(torch.from_numpy(weight.T.copy()))
+            for parameter, weight in zip(self._model.parameters(), task.initial_weights(np, network)):
+                parameter.copy_(torch.from_numpy(weight.transpose(_INTO[weight.ndim]).copy()))
         self._loss = torch.nn.CrossEntropyLoss()
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=task.LEARNING_RATE, betas=task.DECAYS, eps=task.EPSILON)
         self._outputs = None
 
+    def place(self, images, labels):
+        return self._there(images), self._there(labels).long()
+
     def step(self, images, labels):
         self._optimizer.zero_grad()
-        self._outputs = self._model(self._there(images))
-        loss = self._loss(self._outputs, self._there(labels).long())
+        self._outputs = self._model(images)
+        loss = self._loss(self._outputs, labels)
         loss.backward()
         self._optimizer.step()
         return loss.detach()
@@ -37,13 +43,17 @@ class Trainer:
     def _there(self, array):
         return self._torch.from_numpy(array).to(self._device)
 
+    def compile(self):
+        self._model = self._torch.compile(self._model)
+
     def accuracy(self, images, labels):
         with self._torch.no_grad():
             outputs = self._model(self._there(images))
         return float((outputs.cpu().numpy().argmax(axis=1) == labels).mean())
 
     def weights(self):
-        return [parameter.detach().cpu().numpy().T for parameter in self._model.parameters()]
+        held = [parameter.detach().cpu().numpy() for parameter in self._model.parameters()]
+        return [weight.transpose(_FROM[weight.ndim]) for weight in held]
 
     def places(self):
         parameters = list(self._model.parameters())
@@ -54,15 +64,42 @@ class Trainer:
         }
 
 
+_INTO = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}
+"""The axes of a layer's kernel, among those of task.py's, by their number."""
+_FROM = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}
+
+
+def _model(torch, task, network):
+    """The layers of a network; pixels are flattened in task.py's order: row, column, channel."""
+    nn = torch.nn
+    if network.name == "dense":
+        return nn.Sequential(nn.Flatten(), nn.Linear(task.PIXELS, task.HIDDEN), nn.Tanh(), nn.Linear(task.HIDDEN, task.CLASSES))
+
+    class Convolutional(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = [nn.Conv2d(shape[2], shape[3], shape[:2], stride=task.STRIDE) for shape in network.shapes[:-1]]
+            self.last = nn.Linear(*network.shapes[-1])
+
+        def forward(self, images):
+            filtered = torch.tanh(self.second(torch.tanh(self.first(images.unsqueeze(1)))))
+            return self.last(filtered.permute(0, 2, 3, 1).flatten(1))
+
+    return Convolutional()
+
+
 class Engine:
     """PyTorch, as stages.py asks for it."""
 
     name = "PyTorch"
     cpu = "cpu"
     settings = SETTINGS
+    pins = True
+    compiler = "torch.compile"
 
     def __init__(self, task):
         self._task = task
+        self.memory = {}
         self._torch = self._np = None
 
     def load(self, facts, mark):
@@ -100,6 +137,9 @@ class Engine:
         if not ordinals:
             return [("CPU:0", "cpu")]
         self._torch.cuda.init()
+        for ordinal in set(ordinals).intersection(self.memory):
+            limit, total = self.memory[ordinal]
+            self._torch.cuda.set_per_process_memory_fraction(min(1.0, limit / total), ordinal)
         return [("GPU:{}".format(ordinal), "cuda:{}".format(ordinal)) for ordinal in ordinals]
 
     @contextlib.contextmanager
@@ -118,8 +158,60 @@ class Engine:
         product = self._torch.matmul(*there)
         return product.cpu().numpy(), str(product.device)
 
-    def trainer(self, logical):
-        return Trainer(self._torch, self._task, self._np, logical)
+    def trainer(self, logical, network):
+        return Trainer(self._torch, self._task, self._np, logical, network)
+
+    def host(self, array, pinned):
+        held = self._torch.from_numpy(array)
+        return held.pin_memory() if pinned else held
+
+    def upload(self, logical, host):
+        there = host.to(logical, copy=True)
+        self.wait(there)
+        return there
+
+    def download(self, there, pinned):
+        return self._torch.empty(there.shape, dtype=there.dtype, pin_memory=pinned).copy_(there)
+
+    def doubler(self, logical, count):
+        there = self._torch.ones(count, device=logical)
+        result = self._torch.empty_like(there)
+        return lambda: self._torch.mul(there, 2, out=result)
+
+    def multiplier(self, logical, left, right, precision):
+        """TF32 and BF16 are of GPUs since Ampere; products of float16 on the CPU are of no use."""
+        torch, gpu = self._torch, logical.startswith("cuda")
+        modern = gpu and torch.cuda.get_device_capability(logical) >= (8, 0)
+        if not {"fp32": True, "tf32": modern, "bf16": modern or not gpu, "fp16": gpu}[precision]:
+            return None
+        kind = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)
+        there = [torch.from_numpy(factor).to(logical, kind) for factor in (left, right)]
+
+        def run():
+            switch = torch.backends.cuda.matmul
+            before, switch.allow_tf32 = switch.allow_tf32, precision == "tf32"
+            try:
+                return torch.matmul(*there)
+            finally:
+                switch.allow_tf32 = before
+
+        return run
+
+    def rows(self, product, numbers):
+        return product[numbers].double().cpu().numpy()
+
+    def wait(self, result):
+        if result.is_cuda:
+            self._torch.cuda.synchronize(result.device)
+
+    def compiled(self, logical, network):
+        """What it compiles is kept in a folder that goes with the process, and compiled in this process."""
+        folder = tempfile.mkdtemp(prefix="gpudoctor-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, TORCHINDUCTOR_COMPILE_THREADS="1")
+        trainer = self.trainer(logical, network)
+        trainer.compile()
+        return trainer
 
     def peak_memory(self, logical):
         """None on the CPU."""

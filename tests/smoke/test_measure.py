@@ -1,0 +1,102 @@
+"""What level full measures besides, for real on the CPU; and that wrong results exceed the tolerances of products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.smoke.child import Run, load
+from tests.smoke.patches import WRONG_ROW
+
+Start = Callable[..., Run]
+STAGES = ["copies", "memory", "products", "compiled step"]
+
+
+@pytest.fixture(
+    scope="module", params=["tensorflow", pytest.param("torch", marks=pytest.mark.index), pytest.param("jax", marks=pytest.mark.index)]
+)
+def measured(request: pytest.FixtureRequest, smoke: Start) -> Run:
+    if request.param == "tensorflow":
+        return smoke("--devices", "cpu", "--measure")
+    interpreter: Callable[[str], Path] = request.getfixturevalue("framework_python")
+    return smoke("--devices", "cpu", "--measure", framework=request.param, interpreter=interpreter(request.param))
+
+
+def test_its_stages_follow_the_trainings(measured: Run) -> None:
+    ended = [each["stage"] for each in measured.all("end")]
+    assert ended[-4:] == STAGES
+    assert measured.status == 0
+
+
+def test_copies_and_memory_have_a_rate(measured: Run) -> None:
+    assert [(each["direction"], each["pinned"]) for each in measured.all("copy")] == [("to", False), ("from", False)]
+    assert all(1e7 < each["bytes_per_second"] < 1e13 for each in (*measured.all("copy"), measured.one("memory")))
+
+
+def test_products_are_right_and_float32_is_exact(measured: Run) -> None:
+    products = {each["precision"]: each for each in measured.all("product")}
+    assert set(products) == {"fp32", "bf16"}
+    assert products["fp32"]["error"] == 0
+    assert 0 < products["bf16"]["error"] < products["bf16"]["tolerance"] < 0.01
+    assert all(each["flops"] > 1e8 for each in products.values())
+
+
+def test_a_compiled_step_agrees(measured: Run) -> None:
+    compiled = measured.one("compiled")
+    assert compiled["loss_difference"] <= compiled["loss_tolerance"]
+    assert 0 < compiled["step_seconds"] < compiled["seconds"]
+    assert compiled["compiler"] in {"XLA", "torch.compile"}
+
+
+def test_without_being_asked_nothing_is_measured(smoke: Start) -> None:
+    assert smoke("--devices", "cpu", patch="").all("copy") == []
+
+
+def test_a_wrong_row_exceeds_the_tolerance(smoke: Start) -> None:
+    run = smoke("--devices", "cpu", "--measure", patch=WRONG_ROW.replace("one_hot(3,", "one_hot(0,"))
+    for product in run.all("product"):
+        assert product["error"] > product["tolerance"]
+
+
+@pytest.mark.parametrize(("precision", "fraction"), [("bf16", 8), ("fp16", 11)])
+def test_the_tolerance_lies_between_rounding_and_a_wrong_row(precision: str, fraction: int) -> None:
+    """Sums in float32 whose eight parts were rounded on the way, and rows that are wrong by 1 %."""
+    measure = load("measure")
+    left, right, numbers, exact = factors(measure, 512)
+    parts = [left[numbers][:, part::8] @ right[part::8] for part in range(8)]
+    total = np.zeros_like(parts[0])
+    for part in parts:
+        total = rounded(total + rounded(part, fraction), fraction)
+    tolerance = 2 * measure.PRECISIONS[precision] + 512 * 2.0**-24
+    assert 0 < relative(total, exact) < tolerance < relative(exact * 1.01, exact)
+
+
+def test_float32_holds_every_sum_exactly() -> None:
+    measure = load("measure")
+    left, right, numbers, exact = factors(measure, 2048)
+    assert relative((left @ right)[numbers], exact) == 0
+    assert set(np.unique(left * 64)) == set(range(-64, 65))
+
+
+def factors(measure: ModuleType, size: int) -> tuple[Any, Any, Any, Any]:
+    class Stages:
+        engine = task = answers = None
+        np: Any
+
+    Stages.np = np
+    found: tuple[Any, Any, Any, Any] = measure.Measures(Stages, None).factors(size)
+    return found
+
+
+def rounded(values: Any, bits: int) -> Any:
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2.0**bits) / 2.0**bits, exponent)
+
+
+def relative(rows: Any, exact: Any) -> float:
+    return float((np.linalg.norm(rows - exact, axis=1) / np.linalg.norm(exact, axis=1)).max())

@@ -1,0 +1,89 @@
+"""What is trained with, on what, and with how much of its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.derive import Facts
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.smoke import Plan, plan
+from gpudoctor.smoke.plan import Memory
+from gpudoctor.smoke.run import _spec
+from gpudoctor.snapshot import Cause, Missing, Nvml, Snapshot
+from tests.builders import ABSENT, address, bare, machine, tensorflow, torch, touched
+
+GIB = 1 << 30
+BOTH = (tensorflow(), torch())
+
+
+def planned(snapshot: Snapshot, **wishes: Any) -> tuple[Plan, ...] | Missing:
+    return plan(Facts(snapshot, open_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
+
+
+def names(plans: tuple[Plan, ...] | Missing) -> list[str]:
+    assert not isinstance(plans, Missing), plans
+    return [one.framework for one in plans]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "trained"),
+    [
+        ((), ["tensorflow", "torch"]),
+        (("torch",), ["torch"]),
+        (("torch", "tensorflow"), ["torch", "tensorflow"]),
+        (("jax", "torch"), ["torch"]),
+    ],
+)
+def test_all_that_are_installed_or_those_that_are_named(wanted: tuple[str, ...], trained: list[str]) -> None:
+    assert names(planned(machine(1, frameworks=BOTH), frameworks=wanted)) == trained
+
+
+@pytest.mark.parametrize(("wanted", "words"), [(("jax",), "jax is not installed"), (("jax", "torch"), "jax and torch are not installed")])
+def test_none_of_the_named_ones(wanted: tuple[str, ...], words: str) -> None:
+    assert planned(machine(1), frameworks=wanted) == Missing(Cause.ABSENT, words)
+
+
+def with_memory(free: int, total: int) -> Snapshot:
+    whole = machine(2)
+    assert isinstance(whole.nvml, Nvml)
+    assert not isinstance(whole.nvml.gpus, Missing)
+    first, second = whole.nvml.gpus
+    first = msgspec.structs.replace(first, memory_free=free, memory_total=total)
+    return msgspec.structs.replace(whole, nvml=msgspec.structs.replace(whole.nvml, gpus=(first, second)))
+
+
+def test_a_quarter_of_what_is_free_is_passed_on() -> None:
+    plans = planned(with_memory(60 * GIB, 80 * GIB))
+    assert not isinstance(plans, Missing)
+    assert plans[0].memory == {0: Memory(15 * GIB, 80 * GIB)}
+    argv = _spec(plans[0], {}).argv
+    assert argv[argv.index("--memory") + 1] == f"0={15 * GIB}/{80 * GIB}"
+
+
+def test_what_cuda_saw_counts_where_it_is_less_or_all_there_is() -> None:
+    seen = touched(2, memory_free=8 * GIB, memory_total=10 * GIB)
+    snapshot = msgspec.structs.replace(with_memory(60 * GIB, 80 * GIB), contexts=seen)
+    plans = planned(snapshot)
+    assert not isinstance(plans, Missing)
+    assert plans[0].memory == {0: Memory(15 * GIB, 80 * GIB), 1: Memory(2 * GIB, 10 * GIB)}
+    slice_of_a_card = (msgspec.structs.replace(seen[1], ordinal=0, address=address(0)),)
+    plans = planned(msgspec.structs.replace(snapshot, contexts=slice_of_a_card))
+    assert not isinstance(plans, Missing)
+    assert plans[0].memory == {0: Memory(2 * GIB, 10 * GIB)}
+
+
+def test_unknown_memory_sets_no_limit() -> None:
+    plans = planned(machine(1))
+    assert not isinstance(plans, Missing)
+    assert plans[0].memory == {}
+    assert "--memory" not in _spec(plans[0], {}).argv
+
+
+def test_on_the_cpu_there_is_no_limit() -> None:
+    plans = planned(bare(pci=ABSENT), allow_cpu=True)
+    assert not isinstance(plans, Missing)
+    assert (plans[0].on_cpu, plans[0].memory) == (True, {})

@@ -1,0 +1,48 @@
+"""From a child's lines to the snapshot: what was measured, and both networks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpudoctor.process import End, Outcome
+from gpudoctor.smoke import Plan
+from gpudoctor.smoke.read import read
+from gpudoctor.snapshot import Agreement, Missing, Smoke
+
+PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, skipped=(), measure=True)
+
+
+def smoke(*events: dict[str, Any]) -> Smoke:
+    lines = [json.dumps(event).encode() for event in (*events, {"event": "done"})]
+    return read(PLAN, Outcome(name="smoke torch", end=End.EXITED, lines=tuple(lines)), str)
+
+
+def test_figures_are_of_the_gpu_by_its_address() -> None:
+    where = {"device": "GPU:1", "logical": "cuda:0"}
+    found = smoke(
+        {"event": "copy", **where, "direction": "to", "pinned": True, "size": 1 << 20, "bytes_per_second": 2.5e10},
+        {"event": "memory", **where, "size": 1 << 30, "bytes_per_second": 1.7e12},
+        {"event": "product", **where, "precision": "tf32", "size": 8192, "flops": 1.3e14, "error": "nan", "tolerance": 5e-4},
+        {"event": "compiled", **where, "compiler": "torch.compile", "seconds": 12.5, "step_seconds": 0.001, "loss_difference": 0.0},
+        {"event": "speed", **where, "network": "convolutional", "batch": 1024, "samples_per_second": 4e5, "cpu_samples_per_second": 3e4},
+    )
+    figures: list[Any] = [*found.copies, *found.memory, *found.products, *found.compiled, *found.speeds]
+    assert [figure.address for figure in figures] == ["0000:02:00.0"] * 5
+    assert (found.copies[0].pinned, found.memory[0].size, found.products[0].error) == (True, 1 << 30, "nan")
+    assert (found.compiled[0].compiler, found.speeds[0].cpu_samples_per_second) == ("torch.compile", 3e4)
+
+
+def test_each_network_has_its_own_comparison() -> None:
+    told: list[dict[str, Any]] = [{"event": "end", "stage": "devices", "networks": ["dense", "convolutional"]}]
+    told += [{"event": "training", "device": "GPU:1", "network": network} for network in ("dense", "convolutional")]
+    found = smoke(*told, {"event": "agreement", "device": "GPU:1", "network": "dense", "steps": 10})
+    dense, convolutional = found.trainings
+    assert found.networks == ("dense", "convolutional")
+    assert (dense.network, convolutional.network) == ("dense", "convolutional")
+    assert isinstance(dense.agreement, Agreement)
+    assert isinstance(convolutional.agreement, Missing)
+
+
+def test_an_older_child_trains_one_network() -> None:
+    assert smoke({"event": "end", "stage": "devices"}).networks == ("dense",)
