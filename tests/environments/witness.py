@@ -1,0 +1,99 @@
+"""Runs under a framework's own interpreter (Python 3.6 to 3.14): imports it, asks it for its GPUs, and says what is mapped then.
+
+    python witness.py tensorflow|torch|jax FILE
+
+FILE gets JSON: version, gpus (null where it could not be asked), error, mapped. What the framework logs is left on the standard error.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import sys
+
+
+def tensorflow():
+    """Its own list, for which it opens every library of CUDA's."""
+    import tensorflow as tf
+
+    listed = getattr(tf.config, "list_physical_devices", None) or tf.config.experimental.list_physical_devices
+    return tf.__version__, len(listed("GPU"))
+
+
+def torch():
+    """cudart's count, or the error that it gives. A library that torch opens only for linear algebra is opened too."""
+    import torch as th
+
+    lib = os.path.join(os.path.dirname(th.__file__), "lib")
+    count = th.cuda.device_count() if th.cuda.is_available() else 0
+    if os.path.exists(os.path.join(lib, "libtorch_cuda_linalg.so")):
+        ctypes.CDLL(os.path.join(lib, "libtorch_cuda_linalg.so"))
+    if not count:
+        th.cuda.init()
+    return th.__version__, count
+
+
+def jax():
+    """The devices of its CUDA plugin.
+
+    It would not try without a /dev/nvidia0, which our driver does not have; and CUPTI 13.5 tells its version only to a driver that it can
+    trace, which ours is not, so that of the build stands for it.
+    """
+    os.environ.setdefault("JAX_PLATFORMS", "cuda")
+    import jax as jx
+
+    try:
+        from jax._src import hardware_utils
+
+        hardware_utils.has_visible_nvidia_gpu = lambda: True
+    except ImportError:
+        pass
+    for plugin in ("jax_cuda13_plugin", "jax_cuda12_plugin"):
+        try:
+            versions = importlib.import_module(plugin + "._versions")
+            versions.cupti_get_version = versions.cupti_build_version
+        except ImportError:
+            pass
+    return jx.__version__, len([one for one in jx.devices() if one.platform in {"gpu", "cuda"}])
+
+
+def cudnn_opens_its_parts():
+    """cuDNN opens its own libraries when they are first called; the version checks of each are such calls. Returns what they say, by name."""
+    said = {}
+    for path in mapped():
+        if os.path.basename(path).startswith("libcudnn.so.9"):
+            library = ctypes.CDLL(path)
+            for part in ("Graph", "Ops", "Cnn", "Adv"):
+                check = getattr(library, "cudnn" + part + "VersionCheck", None)
+                if check is not None:
+                    said[part.lower()] = check()
+    return said
+
+
+def mapped():
+    """Every file in the process that is a shared library, in order."""
+    found = {}
+    with open("/proc/self/maps") as maps:
+        for line in maps:
+            path = line.rstrip("\n").split(None, 5)[5:]
+            if path and ".so" in path[0] and path[0].startswith("/"):
+                found[path[0]] = None
+    return list(found)
+
+
+def main():
+    said = {"version": None, "gpus": None, "error": None}
+    name, file = sys.argv[1:]
+    try:
+        said["version"], said["gpus"] = {"tensorflow": tensorflow, "torch": torch, "jax": jax}[name]()
+    except Exception as error:
+        said["error"] = "%s: %s" % (type(error).__name__, error)
+        module = sys.modules.get(name)
+        said["version"] = getattr(module, "__version__", None)
+    said["cudnn"] = cudnn_opens_its_parts()
+    said["mapped"] = mapped()
+    with open(file, "w") as answer:
+        json.dump(said, answer)
+
+
+main()
