@@ -430,10 +430,10 @@ def test_copies_of_a_framework_are_counted(copies: list[tuple[str, str, str]], w
 
 
 def test_a_file_of_the_frameworks_name_hides_it() -> None:
-    snapshot = live(frameworks=(torch(shadow="/work/torch.py"),))
+    snapshot = live(frameworks=(torch(shadow="/project/torch.py"),))
     (finding,) = found(snapshot, level=Level.LOOK)
     assert (finding.name, finding.severity) == ("two-copies-of-framework", Severity.ERROR)
-    assert "/work/torch.py comes before the package torch" in finding.message
+    assert "/project/torch.py comes before the package torch" in finding.message
     assert not found(live(frameworks=(torch(shadow=ABSENT),)), level=Level.LOOK)
 
 

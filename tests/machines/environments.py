@@ -31,7 +31,7 @@ def by_conda(snapshot: Snapshot) -> Snapshot:
 
 def hidden_by_a_file(snapshot: Snapshot) -> Snapshot:
     assert isinstance(snapshot.frameworks, tuple)
-    return _replace(snapshot, frameworks=(_replace(snapshot.frameworks[0], shadow="/recorded/work/torch.py"), *snapshot.frameworks[1:]))
+    return _replace(snapshot, frameworks=(_replace(snapshot.frameworks[0], shadow="/recorded/project/torch.py"), *snapshot.frameworks[1:]))
 
 
 def _elsewhere(snapshot: Snapshot, *others: Distribution) -> Snapshot:

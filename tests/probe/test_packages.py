@@ -93,12 +93,12 @@ def test_outside_conda_there_is_nothing_of_conda(tmp_path: Path) -> None:
 
 
 def test_a_file_before_the_package_hides_it(tmp_path: Path) -> None:
-    plant(tmp_path / "work", {"torch.py": ""})
+    plant(tmp_path / "project", {"torch.py": ""})
     plant(tmp_path / "site", {"torch/__init__.py": "", "jax/__init__.py": "", "jax.py": ""})
-    hidden, jax = frameworks([str(tmp_path / "work"), str(tmp_path / "site")], ())
-    assert (hidden.name, hidden.shadow) == ("torch", f"{tmp_path}/work/torch.py")
+    hidden, jax = frameworks([str(tmp_path / "project"), str(tmp_path / "site")], ())
+    assert (hidden.name, hidden.shadow) == ("torch", f"{tmp_path}/project/torch.py")
     assert isinstance(jax.shadow, Missing)  # in one folder the package comes before the file
-    (after,) = frameworks([str(tmp_path / "site"), str(tmp_path / "work")], ())[:1]
+    (after,) = frameworks([str(tmp_path / "site"), str(tmp_path / "project")], ())[:1]
     assert isinstance(after.shadow, Missing)
 
 
