@@ -81,8 +81,12 @@ def pins(metadata: str) -> dict[str, str]:
 
     Of nvJitLink later ones are allowed; its version is the oldest, which came with that toolkit.
     """
-    found = re.findall(r"^Requires-Dist: *([\w-]+) *\(?(?:==|<\d+,>=)(\d+(?:\.\d+)*)", metadata, re.MULTILINE)
-    return {name: version for name, version in found if _LIBRARIES.fullmatch(name)}
+    return {name: version for name, version in every_pin(metadata).items() if _LIBRARIES.fullmatch(name)}
+
+
+def every_pin(metadata: str) -> dict[str, str]:
+    """Every package that METADATA of cuda-toolkit requires, likewise."""
+    return dict(re.findall(r"^Requires-Dist: *([\w-]+) *\(?(?:==|<\d+,>=)(\d+(?:\.\d+)*)", metadata, re.MULTILINE))
 
 
 def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, IndexFile]]:
@@ -94,6 +98,17 @@ def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, Ind
             version = versions.parse(wheel.release)
             if version is not None and (version.short not in found or found[version.short][0] < version):
                 found[version.short] = version, file
+    return found
+
+
+def by_release(listed: Iterable[IndexFile]) -> dict[tuple[int, ...], tuple[Version, IndexFile]]:
+    """The final releases by their first three numbers: 12.4.0 is what the table calls 12.4."""
+    found: dict[tuple[int, ...], tuple[Version, IndexFile]] = {}
+    for file in listed:
+        wheel = parse_wheel_name(file.filename)
+        version = versions.parse(wheel.release) if wheel and re.fullmatch(r"[1-9]\d*(\.\d+)+", wheel.release) else None
+        if version is not None:
+            found[version[:3]] = version, file
     return found
 
 
@@ -110,6 +125,7 @@ class Published:
         self._index, self._cache = Index(), cache
         self._listed: dict[str, list[IndexFile]] = {}
         self.compilers, self._headers, self.toolkits = (self._newest(names) for names in (COMPILERS, HEADERS, TOOLKITS))
+        self._toolkits = by_release(file for project in TOOLKITS for file in self._files(project))
 
     def compiler(self, minor: str) -> Told:
         """What the newest compiler of a minor release tells."""
@@ -127,6 +143,14 @@ class Published:
         if not found:
             raise ValueError("cuda-toolkit pins no libraries")
         return {"sonames": tuple(sorted(found))}
+
+    def components(self, release: Version) -> Told:
+        """The packages that the toolkit of just this release pins; nothing where it was not published as packages."""
+        found = self._toolkits.get((*release[:3],))
+        if found is None:
+            return {}
+        pinned = sorted(every_pin(self._wheel(*found).metadata()).items())
+        return {"components": tuple(f"{name}=={version}" for name, version in pinned)}
 
     def _sonames(self, package: str, begins: str) -> tuple[str, ...]:
         for file in self._files(package):
@@ -184,9 +208,10 @@ def main() -> int:
             failed = True
     for minor in sorted(found.compilers.keys() - set(minors)):
         print(f"CUDA {minor} has a compiler and no row here: enter it with its drivers.", file=sys.stderr)
-    return (
-        1 if failed else finish(options, CUDA, [updated(row, told[row.release.short]) if told[row.release.short] else row for row in rows])
-    )
+    if failed:
+        return 1
+    learnt = {row.release: told[row.release.short] | found.components(row.release) for row in rows}
+    return finish(options, CUDA, [updated(row, learnt[row.release]) if learnt[row.release] else row for row in rows])
 
 
 if __name__ == "__main__":

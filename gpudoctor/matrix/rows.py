@@ -23,6 +23,7 @@ class CudaRelease(msgspec.Struct, frozen=True):
     CUDA has since 11.0. Windows floors are unknown where NVIDIA states none. `sass` are the architectures that its compiler makes
     machine code for, `ptx_isa` is the version of the PTX language that it writes and reads, `host_gcc` the highest major version
     of gcc that it accepts. `sonames` are its libraries as a program on Linux names them ("libcudart.so.12"), () where unknown.
+    `components` are the packages that make it up, each with its own version ("nvidia-cublas-cu12==12.4.5.8"), () where unknown.
     """
 
     release: Version
@@ -34,6 +35,7 @@ class CudaRelease(msgspec.Struct, frozen=True):
     ptx_isa: Version | None
     host_gcc: int | None
     sonames: tuple[str, ...]
+    components: tuple[str, ...]
     source: tuple[str, ...]
     note: str
 

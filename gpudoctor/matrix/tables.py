@@ -46,6 +46,7 @@ CUDA: Table[CudaRelease] = Table(
         "ptx_isa": optional(VERSION),
         "host_gcc": optional(NUMBER),
         "sonames": WORDS,
+        "components": WORDS,
         "source": SOURCES,
         "note": TEXT,
     },

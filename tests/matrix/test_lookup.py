@@ -25,7 +25,7 @@ def test_a_table_is_read_once_and_only_when_asked_for() -> None:
 
 
 def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -> None:
-    known = matrix(cuda="11.0.2,450.51.05,,,,,,,,x\n11.0.3,450.51.06,,,,,,,,x")
+    known = matrix(cuda="11.0.2,450.51.05,,,,,,,,,x\n11.0.3,450.51.06,,,,,,,,,x")
     row = known.cuda(version("11.0"))
     assert row is not None
     assert str(row.release) == "11.0.2"
@@ -33,18 +33,18 @@ def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -
 
 
 def test_the_newest_row_of_a_major_lends_its_minor_version_floor() -> None:
-    known = matrix(cuda="12.0,525.60.13,527.41,525.60.13,527.41,,,,,x\n12.4,550.54.14,551.61,525.60.13,528.33,,,,,x")
+    known = matrix(cuda="12.0,525.60.13,527.41,525.60.13,527.41,,,,,,x\n12.4,550.54.14,551.61,525.60.13,528.33,,,,,,x")
     floor = known.driver_floor(version("12.5"), "windows")
     assert floor is not None
     assert (floor.exact, str(floor.minor_version_floor)) == (None, "528.33")
 
 
 def test_before_cuda_11_no_floor_is_lent() -> None:
-    assert matrix(cuda="10.0,410.48,,,,,,,,x").driver_floor(version("10.1")) is None
+    assert matrix(cuda="10.0,410.48,,,,,,,,,x").driver_floor(version("10.1")) is None
 
 
 def test_a_row_without_floors_is_unknown() -> None:
-    assert matrix(cuda="9.0,384.81,,,,,,,,x").driver_floor(version("9.0"), "windows") is None
+    assert matrix(cuda="9.0,384.81,,,,,,,,,x").driver_floor(version("9.0"), "windows") is None
 
 
 def problems(**tables: Any) -> list[str]:
@@ -57,12 +57,12 @@ def test_a_source_that_is_missing_or_unused_is_told() -> None:
 
 
 def test_a_minor_version_floor_above_the_exact_driver_is_told() -> None:
-    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,530.1,,,,,,a")
+    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,530.1,,,,,,,a")
     assert found == ["CUDA 12.0 has a minor-version floor 530.1 above its own driver 525.60.13."]
 
 
 def test_a_cudnn_for_an_unknown_cuda_is_told() -> None:
-    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,a", cudnn="9.1,12,l,,,a\n9.1,13,l,,,a")
+    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,,a", cudnn="9.1,12,l,,,a\n9.1,13,l,,,a")
     assert found == ["cuDNN 9.1 is for CUDA 13, which cuda.csv lacks."]
 
 

@@ -101,7 +101,7 @@ def test_the_newest_final_wheel_of_each_minor() -> None:
 
 
 def test_a_row_keeps_its_drivers_and_names_the_wheels_once() -> None:
-    row = CudaRelease(version("12.4"), version("550.54.14"), None, None, None, None, None, None, (), ("notes",), "a note")
+    row = CudaRelease(version("12.4"), version("550.54.14"), None, None, None, None, None, None, (), (), ("notes",), "a note")
     once = updated(row, {"sass": ("sm_90",), "host_gcc": 13})
     assert (once.driver_linux, once.sass, once.host_gcc, once.note) == (version("550.54.14"), ("sm_90",), 13, "a note")
     assert updated(once, {}).source == ("notes", "cuda-wheels")
@@ -114,3 +114,5 @@ def test_the_published_compiler_says_so_again(tmp_path: Path) -> None:
     told = published.compiler("12.9") | published.libraries("12.9")
     (row,) = (row for row in read_table(str(COMPAT), CUDA) if str(row.release) == "12.9.1")
     assert told == {"sass": row.sass, "ptx_isa": row.ptx_isa, "host_gcc": row.host_gcc, "sonames": row.sonames}
+    assert published.components(row.release) == {"components": row.components}
+    assert "nvidia-cublas-cu12==12.9.1.4" in row.components
