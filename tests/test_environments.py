@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.elf.test_fatbin import agrees
 from tests.environments import make, rows
 from tests.environments.compare import compare, files
 from tests.environments.examine import Examined, examine
@@ -140,3 +141,15 @@ def test_a_gpu_that_is_not_seen_without_an_error_of_gpudoctors_is_no_agreement()
     assert not silent.agrees
     assert silent.words == "no GPU, and no word"
     assert compare("tensorflow", saw(gpus=1), {"findings": []}, seen()).agrees
+
+
+@pytest.mark.index
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_the_gpu_code_of_a_framework_is_what_cuobjdump_lists(name: str) -> None:
+    libraries = ("tensorflow/libtensorflow_cc.so.2", "jax_plugins/xla_cuda12/xla_cuda_plugin.so")
+    site = next(environment(BY_NAME[name]).glob("lib/python*/site-packages"))
+    [library] = [site / path for path in libraries if (site / path).exists()]
+    code = agrees(library)
+    assert {"sm_60", "sm_90"} <= set(code.sass)
+    assert code.fatbins > 30
