@@ -272,7 +272,7 @@ def rules(format: options.PageFormat = "text") -> int:  # noqa: A002 -- named as
 @app.command(short_help="Print the JSON Schema of a document.")
 def schema(
     document: Annotated[
-        Literal["report", "snapshot", "error", "rules", "matrix"], typer.Argument(help="Which document's schema.")
+        Literal["report", "snapshot", "error", "rules", "matrix", "xray"], typer.Argument(help="Which document's schema.")
     ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""

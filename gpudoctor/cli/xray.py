@@ -12,7 +12,6 @@ from gpudoctor.cli.deliver import look
 from gpudoctor.errors import UsageError
 from gpudoctor.process import Supervisor
 
-SCHEMA = "gpudoctor.xray/1"
 PATIENCE = 60.0
 """Seconds for all of it."""
 
@@ -38,7 +37,9 @@ def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root
     name = username(root, os.environ)
     seen = Redactor(os.environ.get("HOME", ""), name if isinstance(name, str) else "").struct(seen)
     if as_json:
-        output.write(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA, **msgspec.to_builtins(seen)}), indent=2) + b"\n")
+        from gpudoctor.report import document  # noqa: PLC0415 -- one of two
+
+        output.write(document.xray(seen))
         return 0
     from gpudoctor.report import libraries  # noqa: PLC0415 -- loads rich
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Report, Tool
-from gpudoctor.snapshot import readable
+from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, readable
+from gpudoctor.snapshot.xray import Environment, File, Files
 
 
 class Trouble(msgspec.Struct, frozen=True):
@@ -70,6 +71,27 @@ class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.Meta(description="By the columns of the table; null is unknown, an empty list is none. Columns are only ever added."),
     ]
     sources: tuple[TableSource, ...]
+
+
+class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The X-ray of an environment (frameworks and libraries) or of single files."""
+
+    schema: Literal["gpudoctor.xray/1"]
+    python: str
+    why: str = ""
+    frameworks: tuple[Framework, ...] = ()
+    libraries: Libraries | Missing = NOT_ASKED
+    files: tuple[File, ...] = ()
+
+
+def xray(seen: Environment | Files) -> bytes:
+    """`seen` as JSON, one document, ending with a newline."""
+    if isinstance(seen, Files):
+        return encode(XrayDocument(schema=XRAY, python=seen.python, files=seen.files))
+    return encode(XrayDocument(schema=XRAY, python=seen.python, why=seen.why, frameworks=seen.frameworks, libraries=seen.libraries))
+
+
+XRAY: Final = "gpudoctor.xray/1"
 
 
 def report(made: Report) -> bytes:

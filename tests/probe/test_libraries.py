@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.xray.components import component, cudnn_parts, soname
 from gpudoctor.process import Spec, Supervisor
+from gpudoctor.report.schema import schema
 from gpudoctor.snapshot import Cause, Fact, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
 
@@ -367,6 +369,7 @@ def test_the_command_on_a_file(tmp_path: Path) -> None:
     assert "!! libcudart.so.12" in out
     code, out, _ = run(str(path), "--format", "json", environ={"LD_LIBRARY_PATH": str(tmp_path / "x")})
     said: dict[str, Any] = json.loads(out)
+    Draft202012Validator(schema("xray")).validate(said)
     assert said["schema"] == "gpudoctor.xray/1"
     (need,) = (need for need in said["files"][0]["needs"] if need["wanted"] == "libcudart.so.12")
     assert (need["path"], need["why"]) == (str(leaf), "LD_LIBRARY_PATH")
@@ -395,6 +398,7 @@ def test_the_command_on_an_environment(tmp_path: Path) -> None:
     assert "!! libcufft.so.11" in out
     assert max(len(line) for line in out.splitlines() if "/" not in line) <= 80
     code, out, _ = run("--python", str(tmp_path / "e"), "--format", "json")
+    Draft202012Validator(schema("xray")).validate(json.loads(out))
     assert json.loads(out)["libraries"]["frameworks"][0]["framework"] == "tensorflow"
 
 
