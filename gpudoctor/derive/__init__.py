@@ -130,7 +130,12 @@ class Facts:
         return self._published[framework]
 
     def another_can_train(self, framework: Framework) -> bool:
-        """Whether another framework's build fits driver and GPU, so that the environment is not lost with this one."""
+        """Whether another framework's build fits driver and GPU, so that the environment is not lost with this one.
+
+        Of a supposed environment each part was asked for: none stands in for another.
+        """
+        if self.snapshot.origin == "supposed":
+            return False
         return any(self._fits(other) for other in self.frameworks if other.name != framework.name)
 
     def _fits(self, framework: Framework) -> bool:

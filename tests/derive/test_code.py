@@ -180,9 +180,9 @@ def test_code_for_a_person() -> None:
 
 CUDAS = matrix(
     cuda="""
-    12.0,525.60.13,527.41,525.60.13,527.41,sm_90,8.0,12,,guide
-    12.5,555.42.02,555.85,525.60.13,528.33,sm_90,8.5,13,,guide
-    12.6,560.28.03,560.76,525.60.13,528.33,sm_90,8.5,13,,guide
+    12.0,525.60.13,527.41,525.60.13,527.41,sm_90,8.0,12,,,guide
+    12.5,555.42.02,555.85,525.60.13,528.33,sm_90,8.5,13,,,guide
+    12.6,560.28.03,560.76,525.60.13,528.33,sm_90,8.5,13,,,guide
     """
 )
 
@@ -254,7 +254,7 @@ def test_another_framework_helps_only_where_it_has_code_for_a_gpu() -> None:
     tables = {
         "torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_50,none,,,,torch-wheels",
         "tensorflow": "tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,,sm_80,none,,,,tensorflow-wheels",
-        "cuda": "12.4,550.54.14,,525.60.13,,,,,,guide\n12.5,555.42.02,,525.60.13,,,,,,guide",
+        "cuda": "12.4,550.54.14,,525.60.13,,,,,,,guide\n12.5,555.42.02,,525.60.13,,,,,,,guide",
     }
     both = Facts(machine(nvml=gpus("8.0"), frameworks=(tensorflow(), torch())), matrix(**tables), Policy())
     assert both.driver

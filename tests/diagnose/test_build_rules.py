@@ -109,7 +109,7 @@ def test_a_release_without_a_wheel_for_this_python_is_no_fix() -> None:
 
 def test_a_release_that_the_driver_does_not_serve_is_no_fix() -> None:
     lines = torch_row("2.6.0", SASS) + torch_row("2.8.0", "sm_120", cuda="13.0")
-    floors = "12.4,550.54.14,,525.60.13,,,,,,guide\n13.0,580.65.06,,580,,,,,,guide"
+    floors = "12.4,550.54.14,,525.60.13,,,,,,,guide\n13.0,580.65.06,,580,,,,,,,guide"
     snapshot = supposed(A, gpus=("12.0",), driver="570.124.06")
     found = only(judge(snapshot, matrix(torch=lines, cuda=floors)), "gpu-too-new-for-build")
     assert "2.8.0" not in found.fixes[0].command
@@ -117,7 +117,7 @@ def test_a_release_that_the_driver_does_not_serve_is_no_fix() -> None:
 
 def test_a_build_for_another_cuda_is_offered_where_the_neighbour_has_the_code() -> None:
     lines = torch_row("2.6.0", SASS, builds="cpu cu118 cu124 cu128") + torch_row("2.8.0", "sm_120")
-    cuda = "12.4,550.54.14,,525.60.13,,sm_90,,,,guide\n12.8,570.26,,525.60.13,,sm_120,,,,guide"
+    cuda = "12.4,550.54.14,,525.60.13,,sm_90,,,,,guide\n12.8,570.26,,525.60.13,,sm_120,,,,,guide"
     found = only(judge(supposed(A, gpus=("12.0",)), matrix(torch=lines, cuda=cuda)), "gpu-too-new-for-build")
     assert "--torch-backend=cu128" in found.fixes[1].command
 
@@ -153,7 +153,7 @@ def test_ignorance_is_neither_fault_nor_pass(snapshot: Snapshot, tables: Matrix)
 
 
 PTX = "tensorflow,2.15.1,linux_x86_64,3.11,cuda,12.2,8,sm_80,compute_80,,,,tensorflow-wheels"
-CUDAS = "12.0,525.60.13,,525.60.13,,sm_90,8.0,,,guide\n12.2,535.54.03,,525.60.13,,sm_90,8.2,,,guide"
+CUDAS = "12.0,525.60.13,,525.60.13,,sm_90,8.0,,,,guide\n12.2,535.54.03,,525.60.13,,sm_90,8.2,,,,guide"
 BRANCHES = "525,12.0\n535,12.2"
 TF = stated("tensorflow", "2.15.1")
 
@@ -259,10 +259,10 @@ def test_a_cudnn_that_nobody_stated_is_no_fault() -> None:
 OLD = "tensorflow,2.3.0,linux_x86_64,3.8,cuda,10.1,7,sm_70,compute_70,,,,tensorflow-wheels\n"
 OLD += "tensorflow,2.4.0,linux_x86_64,3.8,cuda,11.0,8,sm_70,compute_70,,,,tensorflow-wheels"
 SONAMES = """
-10.1,418.39,,,,,,,libcudart.so.10.1 libcusolver.so.10,guide
-11.0,450.36,,,,,,,libcudart.so.11.0 libcusolver.so.10,guide
-11.1,455.23,,,,,,,libcudart.so.11.0 libcusolver.so.11,guide
-11.8,520.61,,,,,,,libcudart.so.11.0 libcusolver.so.11,guide
+10.1,418.39,,,,,,,libcudart.so.10.1 libcusolver.so.10,,guide
+11.0,450.36,,,,,,,libcudart.so.11.0 libcusolver.so.10,,guide
+11.1,455.23,,,,,,,libcudart.so.11.0 libcusolver.so.11,,guide
+11.8,520.61,,,,,,,libcudart.so.11.0 libcusolver.so.11,,guide
 """
 
 

@@ -150,3 +150,10 @@ def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
         return
     assert diagnosis.verdict is Verdict.BROKEN, fact
     assert re.fullmatch(cause, roots[0]), (fact, roots)
+
+
+def test_each_framework_that_is_stated_must_work() -> None:
+    """On a machine that is there, TensorFlow would leave the environment usable; here both were asked for."""
+    found = judged("tensorflow[and-cuda]==2.20.0", "torch==2.12.1", gpus=(A100,), driver="560.35.03")
+    assert found.verdict is Verdict.BROKEN
+    assert [one.subject.key for one in found.root_causes if one.name == "driver-too-old"] == ["torch"]
