@@ -102,8 +102,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
     facts = parse_build_info(info)
     old = facts.get("is_cuda_build") and not facts.get("cuda_compute_capabilities")
     told = facts_of(facts, _libraries(wheel) if old else Libraries())
-    note = "architectures by the fat binary headers of its libraries" if old else ""
-    return {"requires": required, "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel)), "note": note, **told}
+    note = {"note": "architectures by the fat binary headers of its libraries"} if old else {}
+    return {"requires": required, "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel)), **note, **told}
 
 
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import refresh_tensorflow
 from refresh_common import Release, Wheel
@@ -176,7 +177,7 @@ def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path
         told = pool.map(lambda release: refresh_tensorflow.read(Wheel(release, index.wheel, tmp_path)), releases)
     for release, row in zip(releases, told, strict=True):
         known = rows[release[:3]]
-        assert merged_row(release, row, None) == known
+        assert merged_row(release, row, None) == msgspec.structs.replace(known, note=row.get("note", ""))  # others are by hand
 
 
 @pytest.mark.parametrize(
