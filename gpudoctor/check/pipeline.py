@@ -20,6 +20,7 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Smoke, Snapshot
 
 if TYPE_CHECKING:
     from gpudoctor.derive import Facts
+    from gpudoctor.matrix import Matrix
 
 
 class Interrupted(Exception):  # noqa: N818 -- not an error
@@ -55,13 +56,28 @@ class Pipeline:
         self._began = time.monotonic()
         self._timings: list[Timing] = []
         self._interrupted = 0
+        self._tables: Matrix | None = None
         self._trained: list[Smoke] = []
 
     def run(self) -> Examination:
         """Look, train, reason."""
+        self._refuse()
         with _signals(), Supervisor(self._began + self._options.timeout) as supervisor:
             snapshot = self._observe(supervisor)
         return self._conclude(snapshot)
+
+    def _refuse(self) -> None:
+        """Raise UsageError, before anything is looked at, where rules or tables were chosen that cannot be had."""
+        if self._options.policy.only or self._options.policy.skip:
+            self._load_rules()
+        if self._options.compat is not None:
+            self._matrix()
+
+    def _matrix(self) -> Matrix:
+        from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415 -- see _load_rules
+
+        self._tables = self._tables or open_matrix(self._options.compat)
+        return self._tables
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
@@ -80,7 +96,7 @@ class Pipeline:
         try:
             with self._timed("inventory"):
                 inventory.begin()
-                self._import_meanwhile()
+                self._load_rules()
                 snapshot = inventory.finish()
             if self._options.wait:
                 inventory, snapshot = self._wait(inventory, snapshot, supervisor)
@@ -119,8 +135,8 @@ class Pipeline:
             self._timings.append(Timing("waiting", round(seconds, 4)))
         return inventory, snapshot
 
-    def _import_meanwhile(self) -> None:
-        """What the diagnosis needs, loaded while the children look at the machine; a choice of rules that cannot be is said now."""
+    def _load_rules(self) -> None:
+        """What the diagnosis needs: loaded while the children look at the machine, or before them where a choice of rules may be none."""
         from gpudoctor.diagnose import RULES, choose  # noqa: PLC0415 -- see above
 
         choose(RULES, self._options.policy)
@@ -152,17 +168,15 @@ class Pipeline:
         return msgspec.structs.replace(snapshot, smoke=tuple(self._trained))
 
     def _facts(self, snapshot: Snapshot) -> Facts:
-        from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _import_meanwhile
-        from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415 -- see _import_meanwhile
+        from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _load_rules
 
-        return Facts(snapshot, open_matrix(self._options.compat), self._options.policy)
+        return Facts(snapshot, self._matrix(), self._options.policy)
 
     def _conclude(self, snapshot: Snapshot) -> Examination:
         from gpudoctor.diagnose import diagnose  # noqa: PLC0415 -- loaded already
-        from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415 -- likewise
 
         began = time.monotonic()
-        matrix = open_matrix(self._options.compat)
+        matrix = self._matrix()
         diagnosis = diagnose(snapshot, matrix, self._options.policy)
         self._timings.append(Timing("diagnosis", round(time.monotonic() - began, 4)))
         return Examination(
