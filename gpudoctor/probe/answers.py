@@ -64,7 +64,7 @@ def _objects(outcome: Outcome) -> list[dict[str, Any]]:
     for line in outcome.lines:
         try:
             value = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(value, dict):
             found.append(value)

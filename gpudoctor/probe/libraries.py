@@ -38,7 +38,7 @@ def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missi
     for line in outcome.lines:
         try:
             said = msgspec.json.decode(line, type=FrameworkLibraries | Extension | _Preloaded | _Done | Missing)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             continue
         if isinstance(said, Missing):
             return said

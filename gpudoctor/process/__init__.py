@@ -7,6 +7,7 @@ before a live check begins.
 from __future__ import annotations
 
 from gpudoctor.process.child import ANSWER, End, Outcome, Spec
+from gpudoctor.process.memory import MemoryKills
 from gpudoctor.process.supervisor import Supervisor
 
-__all__ = ["ANSWER", "End", "Outcome", "Spec", "Supervisor"]
+__all__ = ["ANSWER", "End", "MemoryKills", "Outcome", "Spec", "Supervisor"]

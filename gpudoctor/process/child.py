@@ -13,6 +13,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from gpudoctor.process.memory import MemoryKills, kills, risen
+
 ANSWER = "{answer}"
 """Stands in `Spec.argv` for the number of the descriptor that the child answers on."""
 
@@ -23,6 +25,8 @@ ANSWER_LIMIT = 16 << 20
 TAIL_LIMIT = 32 << 10
 """Bytes of standard output and standard error that are kept, from the end."""
 MARK = ord("@")
+_SILENCE = 1.0
+"""Seconds without a sign of life that are worth a word."""
 _PIPE_READS = 32
 """Reads of 64 KiB that empty any pipe of the kernel's usual size, and end where somebody keeps filling it."""
 
@@ -54,6 +58,10 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     """How long it may show no sign of life: no line on its answer descriptor."""
     deadline: float = 120.0
     """How long it may take in all."""
+    shares: str = ""
+    """How the paths of its shared memory begin: what it has of that when it ends is removed."""
+    keep: bool = True
+    """Its answer is kept for the outcome, up to a limit; one that only `on_line` hears may go on for as long as it likes."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,6 +85,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """It sat in an uninterruptible call (state D) when it was given up, or was killed and did not go: then it was abandoned."""
     reason: str = ""
     """Why it could not be started."""
+    memory_kills: MemoryKills | None = None
+    """What the kernel killed for want of memory while it ran, where it ended badly by itself; None where that is not known."""
 
     @property
     def trouble(self) -> str:
@@ -85,14 +95,26 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         if self.end is End.EXITED:
             return f"ended with status {self.code}{doing}" if self.code else ""
         if self.end is End.SIGNALLED:
-            return f"was killed by {_signal_name(self.code)}{doing}"
+            return f"was killed by {_signal_name(self.code)}{doing}{self._killer}"
         if self.end is End.STALLED:
             return f"gave no sign of life for {self.quiet:.0f} s{doing}"
         if self.end is End.OVERDUE:
-            return f"was not finished after {self.seconds:.0f} s{doing}"
+            silent = f", and gave no sign of life for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
+            return f"was not finished after {self.seconds:.0f} s{doing}{silent}"
         if self.end is End.STOPPED:
             return f"was stopped{doing}"
         return f"could not be started: {self.reason}"
+
+    @property
+    def _killer(self) -> str:
+        """Who sent the signal, where it is one that comes from outside."""
+        if self.code != signal.SIGKILL:
+            return ""
+        if self.memory_kills is None:
+            return "; not known by whom, mostly it is the kernel for want of memory"
+        if self.memory_kills.count:
+            return f"{', probably' if self.memory_kills.of_machine else ''} by the kernel for want of memory"
+        return "; not by the kernel for want of memory, which counted none, so by another program"
 
 
 def _signal_name(number: int) -> str:
@@ -136,7 +158,8 @@ class Tail:
 class Lines:
     """Cuts an answer into lines; over-long and excessive ones are dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: float = ANSWER_LIMIT) -> None:
+        self._limit = limit
         self._rest = b""
         self._total = 0
         self._dropping = False
@@ -144,7 +167,7 @@ class Lines:
     def add(self, data: bytes) -> list[bytes]:
         """Take more of the answer; the lines that it completes."""
         self._total += len(data)
-        if self._total > ANSWER_LIMIT:
+        if self._total > self._limit:
             return []
         *whole, self._rest = (self._rest + data).split(b"\n")
         if self._dropping and whole:
@@ -160,11 +183,13 @@ class Child:
 
     def __init__(self, spec: Spec, on_line: Callable[[bytes], None] | None) -> None:
         self.spec = spec
+        self.stall = spec.stall
         self._on_line = on_line
-        self._lines = Lines()
+        self._lines = Lines(ANSWER_LIMIT if spec.keep else float("inf"))
         self._answer: list[bytes] = []
         self._stdout, self._stderr = Tail(), Tail()
         self._mark = ""
+        self._kills = kills()
         self.started = self.last_sign = time.monotonic()
         reading, writing = os.pipe()
         try:
@@ -201,7 +226,7 @@ class Child:
         for line in self._lines.add(data):
             if line[0] == MARK:
                 self._mark = line[1:].decode("utf-8", "backslashreplace")
-            else:
+            elif self.spec.keep:
                 self._answer.append(line)
             if self._on_line:
                 self._on_line(line)
@@ -262,4 +287,5 @@ class Child:
             seconds=now - self.started,
             quiet=now - self.last_sign,
             stuck=stuck,
+            memory_kills=risen(self._kills, kills()) if end is None and code else None,
         )

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from gpudoctor.process.child import Child, End, Outcome, Spec
+from gpudoctor.process.shared_memory import mapped, remove
+from gpudoctor.process.strays import adopt, children, end_all_but
 
 GRACE = 1.0
 """Seconds that a killed child may take to be gone before it is abandoned."""
@@ -17,7 +19,7 @@ _TICK = 0.05
 
 
 class Supervisor:
-    """Starts children and waits for them. Leaving the context kills those that still run.
+    """Starts children and waits for them. Leaving the context kills those that still run, and what any of them left behind.
 
     `deadline` is the time.monotonic() by which everything must be over, children started later included.
     """
@@ -27,12 +29,16 @@ class Supervisor:
         self._running: dict[str, Child] = {}
         self._ended: dict[str, Outcome] = {}
         self._pidfds: dict[int, Child] = {}
+        self._known = children()
 
     def __enter__(self) -> Supervisor:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
+        adopt(yes=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
+        end_all_but(self._known, GRACE)
+        adopt(yes=False)
 
     def start(self, spec: Spec, on_line: Callable[[bytes], None] | None = None) -> None:
         """Start a child; `on_line` hears each line of its answer, progress marks included, while `wait` runs."""
@@ -43,6 +49,7 @@ class Supervisor:
             self._ended[spec.name] = Outcome(name=spec.name, end=End.NOT_STARTED, reason=reason)
             return
         self._running[spec.name] = child
+        self._known.add(child.process.pid)
         if hasattr(os, "pidfd_open"):
             try:
                 self._pidfds[os.pidfd_open(child.process.pid)] = child
@@ -58,9 +65,15 @@ class Supervisor:
                 self._judge(self._running[name], until)
         return {name: self._ended[name] for name in wanted if name in self._ended}
 
-    def stop(self) -> None:
-        """Kill what still runs."""
-        for child in list(self._running.values()):
+    def expect(self, name: str, stall: float) -> None:
+        """From now on a running child may show no sign of life for so many seconds; for `on_line`, which hears where the child is."""
+        if name in self._running:
+            self._running[name].stall = stall
+
+    def stop(self, names: Iterable[str] | None = None) -> None:
+        """Kill what still runs of the named children, or of all."""
+        wanted = set(self._running if names is None else names)
+        for child in [child for name, child in self._running.items() if name in wanted]:
             self._end(child, End.STOPPED)
 
     def _turn(self, until: float) -> None:
@@ -86,7 +99,7 @@ class Supervisor:
         watched = {id(child) for child in self._pidfds.values()}
         due = [until, self._deadline]
         for child in self._running.values():
-            due += [child.last_sign + child.spec.stall, child.started + child.spec.deadline]
+            due += [child.last_sign + child.stall, child.started + child.spec.deadline]
             if id(child) not in watched:
                 due.append(now + _TICK)
         return min(min(due) - now, 3600.0)
@@ -95,14 +108,16 @@ class Supervisor:
         now = time.monotonic()
         if now >= min(child.started + child.spec.deadline, until, self._deadline):
             self._end(child, End.OVERDUE)
-        elif now >= child.last_sign + child.spec.stall:
+        elif now >= child.last_sign + child.stall:
             self._end(child, End.STALLED)
 
     def _end(self, child: Child, end: End | None) -> None:
         """Kill the child's group, which may outlive the child, and keep what it left."""
         stuck = end is not None and child.state() == "D"
+        left = mapped(child.process.pid, child.spec.shares)
         child.kill()
         stuck = not self._gone(child) or stuck
+        remove(left)
         for descriptor in [fd for fd, owner in self._pidfds.items() if owner is child]:
             del self._pidfds[descriptor]
             os.close(descriptor)

@@ -118,6 +118,39 @@ def test_what_a_child_started_does_not_outlive_it() -> None:
     assert gone_soon(int(outcome.stdout))
 
 
+def test_a_stage_that_must_be_quick_is_given_less_time() -> None:
+    script = "import os, time; os.write(int(__import__('sys').argv[1]), b'now\\n'); time.sleep(60)"
+    began = time.monotonic()
+    with Supervisor() as supervisor:
+        spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script, ANSWER))
+        supervisor.start(spec, lambda _line: supervisor.expect("child", 0.3))
+        supervisor.expect("another", 0.3)
+        outcome = supervisor.wait(["child"])["child"]
+    assert outcome.end is End.STALLED
+    assert time.monotonic() - began < 10
+
+
+def test_shared_memory_of_a_killed_child_and_of_what_it_started_is_removed() -> None:
+    prefix = f"/dev/shm/gpudoctor-test-{os.getpid()}-"
+    script = f"""import mmap, os, sys, time
+for name in ("mine", "another's", "gone"):
+    with open({prefix!r} + name, "wb+") as file:
+        file.truncate(4096)
+        kept = globals().setdefault(name, mmap.mmap(file.fileno(), 4096)) if name != "another's" else None
+os.unlink({prefix!r} + "gone")
+open({prefix!r} + "gone", "w").close()
+os.fork()
+time.sleep(60)"""
+    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), stall=1, shares=prefix)
+    with Supervisor() as supervisor:
+        supervisor.start(spec)
+        assert supervisor.wait(["child"])["child"].end is End.STALLED
+    left = sorted(Path("/dev/shm").glob(Path(prefix).name + "*"))
+    for path in left:
+        path.unlink()
+    assert [path.name.rpartition("-")[2] for path in left] == ["another's", "gone"]
+
+
 def test_leaving_the_context_kills_what_still_runs() -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="long", argv=("sleep", "60")))
@@ -184,3 +217,19 @@ def test_no_descriptor_is_leaked() -> None:
     for _ in range(5):
         run("pass", stall=5)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_what_a_child_started_in_another_session_ends_with_the_context() -> None:
+    """Which a kill of the child's group does not reach; a process of somebody else's is left alone."""
+    somebody = subprocess.Popen(["sleep", "60"])
+    script = "if os.fork(): time.sleep(0.3)\nelse: os.setsid(); print(os.getpid(), flush=True); time.sleep(60)"
+    outcome = run(script)
+    assert gone_soon(int(outcome.stdout))
+    assert somebody.poll() is None
+    somebody.kill()
+    somebody.wait()
+
+
+def test_a_silent_child_past_its_deadline_is_said_to_be_silent() -> None:
+    assert "gave no sign of life for the last" in run("time.sleep(60)", deadline=1.2).trouble
+    assert "no sign" not in run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.3).trouble

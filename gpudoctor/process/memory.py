@@ -1,0 +1,65 @@
+"""How often the kernel has ended a process for want of memory, by its own counters.
+
+They are raised before the victim gets its SIGKILL (mm/oom_kill.c), so whoever sees its end sees them raised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+_GROUPS = "/sys/fs/cgroup"
+_MACHINE = "/proc/vmstat"
+_COUNTER = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
+
+
+class MemoryKills(msgspec.Struct, frozen=True):
+    """A counter's value, or by how much it rose."""
+
+    count: int
+    where: str
+    """The file that the kernel tells it in; of the own control group without its path, which names users, jobs and containers."""
+
+    @property
+    def of_machine(self) -> bool:
+        """Whether processes count that have nothing to do with this one."""
+        return self.where == _MACHINE
+
+
+def kills() -> MemoryKills | None:
+    """Of this process's own control group, else of the whole machine; None where the kernel counts neither."""
+    for folder, file in (*_of_group(), ("", _MACHINE)):
+        if found := _COUNTER.search(_text(folder + file)):
+            return MemoryKills(int(found[1]), f"{file.lstrip('/')} of this control group" if folder else file)
+    return None
+
+
+def risen(before: MemoryKills | None, now: MemoryKills | None) -> MemoryKills | None:
+    """By how much the counter rose; None where that is not known."""
+    if before is None or now is None or before.where != now.where:
+        return None
+    return MemoryKills(now.count - before.count, now.where)
+
+
+def _of_group() -> Iterator[tuple[str, str]]:
+    """The folders of this process's control groups for memory, of version 1 or 2, and the file in it that counts.
+
+    A container may see its own group mounted where the host sees the root.
+    https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/admin-guide/cgroup-v1/memory.html
+    """
+    for line in _text("/proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            yield from ((f"{_GROUPS}/memory{folder}", "/memory.oom_control") for folder in (path, ""))
+        elif not controllers:
+            yield from ((f"{_GROUPS}{folder}", "/memory.events") for folder in (path, ""))
+
+
+def _text(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8", errors="replace") as opened:
+            return opened.read(1 << 16)
+    except OSError:
+        return ""

@@ -1,0 +1,55 @@
+"""The kernel's counters of what it killed for want of memory, and the words for a SIGKILL."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from gpudoctor.process import End, MemoryKills, Outcome, memory
+
+GROUP_2 = {"/proc/self/cgroup": "0::/system.slice/job.scope\n", "/proc/vmstat": "oom_kill 9\n"}
+GROUP_1 = {"/proc/self/cgroup": "5:cpu,cpuacct:/a\n4:memory:/docker/1f\n0::/\n", "/proc/vmstat": "oom_kill 9\n"}
+EVENTS = "low 0\noom 3\noom_kill 2\noom_group_kill 0\n"
+CONTROL = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (GROUP_2 | {"/sys/fs/cgroup/system.slice/job.scope/memory.events": EVENTS}, MemoryKills(2, "memory.events of this control group")),
+        (GROUP_2 | {"/sys/fs/cgroup/memory.events": EVENTS}, MemoryKills(2, "memory.events of this control group")),
+        (
+            GROUP_1 | {"/sys/fs/cgroup/memory/docker/1f/memory.oom_control": CONTROL},
+            MemoryKills(1, "memory.oom_control of this control group"),
+        ),
+        (GROUP_1 | {"/sys/fs/cgroup/memory/memory.oom_control": CONTROL}, MemoryKills(1, "memory.oom_control of this control group")),
+        (GROUP_2, MemoryKills(9, "/proc/vmstat")),
+        ({}, None),
+    ],
+)
+def test_the_nearest_counter_is_read(files: dict[str, str], expected: MemoryKills | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_text", lambda file: files.get(file, ""))
+    assert memory.kills() == expected
+
+
+def test_a_rise_needs_one_counter() -> None:
+    one, other = MemoryKills(3, "/proc/vmstat"), MemoryKills(5, "/proc/vmstat")
+    assert memory.risen(one, other) == MemoryKills(2, "/proc/vmstat")
+    assert memory.risen(one, MemoryKills(5, "memory.events of this control group")) is None
+    assert memory.risen(None, one) is None
+
+
+@pytest.mark.parametrize(
+    ("kills", "words"),
+    [
+        (None, "not known by whom, mostly it is the kernel for want of memory"),
+        (MemoryKills(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel for want of memory"),
+        (MemoryKills(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel for want of memory"),
+        (MemoryKills(0, "/proc/vmstat"), "not by the kernel for want of memory, which counted none, so by another program"),
+    ],
+)
+def test_who_killed_it_is_said_as_far_as_it_is_known(kills: MemoryKills | None, words: str) -> None:
+    killed = Outcome(name="it", end=End.SIGNALLED, code=signal.SIGKILL, mark="importing it", memory_kills=kills)
+    assert words in killed.trouble
+    assert "memory" not in Outcome(name="it", end=End.SIGNALLED, code=signal.SIGSEGV, memory_kills=kills).trouble
