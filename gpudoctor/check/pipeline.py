@@ -16,7 +16,7 @@ from gpudoctor.findings import Level
 from gpudoctor.probe.inventory import Inventory
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
-from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Smoke, Snapshot
+from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
 
 if TYPE_CHECKING:
     from gpudoctor.derive import Facts
@@ -58,6 +58,7 @@ class Pipeline:
         self._interrupted = 0
         self._tables: Matrix | None = None
         self._trained: list[Smoke] = []
+        self._loads: Loads | Missing = NOT_ASKED
 
     def run(self) -> Examination:
         """Look, train, reason."""
@@ -111,7 +112,7 @@ class Pipeline:
             if snapshot is None:
                 return seen
             unasked = "contexts" if seen.contexts == NOT_ASKED else "smoke"
-            return msgspec.structs.replace(seen, **{unasked: stopped, "smoke": tuple(self._trained) or stopped})
+            return msgspec.structs.replace(seen, **{unasked: stopped, "smoke": tuple(self._trained) or stopped, "loads": self._loads})
 
     def _wait(self, inventory: Inventory, snapshot: Snapshot, supervisor: Supervisor) -> tuple[Inventory, Snapshot]:
         """Look again for as long as the user waits, or the check may last, with time for one more look; the last look."""
@@ -159,13 +160,21 @@ class Pipeline:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
             return snapshot
         from gpudoctor import smoke  # noqa: PLC0415 -- only a check that trains needs it
+        from gpudoctor.probe.load import Watch  # noqa: PLC0415 -- likewise
 
         planned = smoke.plan(self._facts(snapshot), inventory.interpreter, force=self._options.force)
         if isinstance(planned, Missing):
             return msgspec.structs.replace(snapshot, smoke=planned)
+        places = {f"GPU:{ordinal}": address for plan in planned for ordinal, address in plan.addresses.items()}
+        watch = Watch(supervisor, snapshot.nvml, places, os.environ)
         with self._timed("smoke training"):
-            smoke.train(planned, supervisor, os.environ, self._progress, clean=inventory.redactor.text, done=self._trained.append)
-        return msgspec.structs.replace(snapshot, smoke=tuple(self._trained))
+            watch.begin()
+            try:
+                heard = watch.through(self._progress)
+                smoke.train(planned, supervisor, os.environ, heard, clean=inventory.redactor.text, done=self._trained.append)
+            finally:
+                self._loads = inventory.redactor.struct(watch.finish())
+        return msgspec.structs.replace(snapshot, smoke=tuple(self._trained), loads=self._loads)
 
     def _facts(self, snapshot: Snapshot) -> Facts:
         from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _load_rules

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
@@ -126,9 +127,10 @@ def _touched(gpu: Gpu, section: tuple[CudaContext, ...] | Missing) -> Step:
 class _Smokes:
     """What the smoke trainings show of one GPU."""
 
-    def __init__(self, smokes: tuple[Smoke, ...], gpu: Gpu) -> None:
+    def __init__(self, smokes: tuple[Smoke, ...], gpu: Gpu, snapshot: Snapshot) -> None:
         self.smokes = smokes
         self.key = gpu.key
+        self.contradicted = {load.framework: "NVML saw nothing of it" for load in loads_of(snapshot, gpu.key) if unseen(load)}
         self.trouble = "; ".join(
             f"{smoke.framework}: {stage.name} {stage.state}" for smoke in smokes for stage in smoke.stages if stage.state != "done"
         )
@@ -169,28 +171,29 @@ class _Smokes:
                 Step(Rung.TRAINED, RungState.NOT_SHOWN, blind),
             )
         trained = dict.fromkeys(smoke.framework for smoke, training in trainings if proven(smoke, training.device))
-        flaws = dict.fromkeys((smoke.framework, flaw.flaw) for smoke, training in trainings if (flaw := judge(training)))
+        flaws = dict.fromkeys((smoke.framework, flaw.flaw.value) for smoke, training in trainings if (flaw := judge(training)))
         return (
             self.step(
                 Rung.KERNEL_RAN,
-                ", ".join(framework for framework, kernel in kernels if kernel_right(kernel)),
+                ", ".join(framework for framework, kernel in kernels if kernel_right(kernel) and framework not in self.contradicted),
                 ", ".join(f"{framework}: wrong product" for framework, kernel in kernels if not kernel_right(kernel)),
             ),
             self.step(Rung.FRAMEWORK, ", ".join(seen), ""),
             self.step(
                 Rung.TRAINED,
-                ", ".join(trained),
-                "; ".join(f"{framework}: {flaw.value}" for framework, flaw in flaws),
+                ", ".join(framework for framework in trained if framework not in self.contradicted),
+                "; ".join(f"{framework}: {flaw}" for framework, flaw in (*flaws, *self.contradicted.items())),
             ),
         )
 
 
-def _ran(gpu: Gpu, section: tuple[Smoke, ...] | Missing, touched: Step) -> tuple[Step, ...]:
+def _ran(gpu: Gpu, snapshot: Snapshot, touched: Step) -> tuple[Step, ...]:
     """From our own kernel and a framework's to training. Either proves that kernels run, unless the other computed wrongly."""
+    section = snapshot.smoke
     if isinstance(section, Missing):
         first = _unseen(Rung.KERNEL_RAN, section) if touched.state is RungState.NOT_ASKED else touched
         return (first, *(_unseen(rung, section) for rung in (Rung.FRAMEWORK, Rung.TRAINED)))
-    smokes = _Smokes(section, gpu)
+    smokes = _Smokes(section, gpu, snapshot)
     first, *rest = smokes.steps()
     if touched.state is RungState.FAILED or (touched.state is RungState.PROVEN and not smokes.miscomputed()):
         own = first.state is RungState.PROVEN is touched.state
@@ -212,7 +215,7 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
                     _node(gpu, site),
                     _nvml(gpu, snapshot.nvml, site),
                     _libcuda(gpu, snapshot.libcuda),
-                    *_ran(gpu, snapshot.smoke, _touched(gpu, snapshot.contexts)),
+                    *_ran(gpu, snapshot, _touched(gpu, snapshot.contexts)),
                 ),
             )
             for gpu in gpus

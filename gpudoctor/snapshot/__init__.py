@@ -35,6 +35,7 @@ from gpudoctor.snapshot.libraries import (
     LibraryUse,
     Place,
 )
+from gpudoctor.snapshot.load import GpuLoad, Held, Loads, Span, StageLoad
 from gpudoctor.snapshot.machine import (
     DeviceNodes,
     Host,
@@ -51,9 +52,11 @@ from gpudoctor.snapshot.machine import (
 )
 from gpudoctor.snapshot.smoke import (
     Agreement,
+    AllReduce,
     CompiledStep,
     Copy,
     Kernel,
+    MemoryKills,
     MemoryRate,
     Product,
     Smoke,
@@ -61,6 +64,7 @@ from gpudoctor.snapshot.smoke import (
     Speed,
     Stage,
     StageState,
+    Sum,
     Training,
 )
 from gpudoctor.snapshot.supposed import Supposed
@@ -83,6 +87,7 @@ __all__ = [
     "NOT_ASKED",
     "VERSION",
     "Agreement",
+    "AllReduce",
     "Allocation",
     "Amd",
     "Asking",
@@ -110,9 +115,11 @@ __all__ = [
     "Framework",
     "FrameworkLibraries",
     "GpuCode",
+    "GpuLoad",
     "GpuPair",
     "GpuProcess",
     "Hang",
+    "Held",
     "Host",
     "Kernel",
     "KernelDriver",
@@ -125,7 +132,9 @@ __all__ = [
     "Licence",
     "Limits",
     "LoaderCache",
+    "Loads",
     "Major",
+    "MemoryKills",
     "MemoryRate",
     "MigInstance",
     "Missing",
@@ -152,12 +161,15 @@ __all__ = [
     "Smoke",
     "SmokeDevice",
     "Snapshot",
+    "Span",
     "Speed",
     "Sram",
     "Stage",
+    "StageLoad",
     "StageState",
     "Status",
     "StuckProcess",
+    "Sum",
     "Supposed",
     "Toolkit",
     "Training",
@@ -220,6 +232,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     system_cudnn: Fact | Missing = NOT_ASKED
     """The cuDNN that lies on the loader's path outside the environment."""
     smoke: tuple[Smoke, ...] | Missing = NOT_ASKED
+    loads: Loads | Missing = NOT_ASKED
+    """The GPUs while they were trained on, as NVML showed them."""
     supposed: tuple[Supposed, ...] | Missing = NOT_ASKED
     """Of a supposed machine only."""
     remarks: tuple[str, ...] = ()

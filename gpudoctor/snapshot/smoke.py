@@ -148,6 +148,46 @@ class CompiledStep(Observed, frozen=True):
     address: str | Missing = NOT_ASKED
 
 
+class Sum(Observed, frozen=True):
+    """Arrays of known content summed over several devices at once, whose right sum has no rounding error."""
+
+    size: int
+    """Bytes of the array on each device."""
+    repetitions: int
+    seconds: Real
+    """One all-reduce, the mean."""
+    bus_bytes_per_second: Real
+    """2 (n - 1) / n size / seconds over n devices, as nccl-tests counts it."""
+    error: Real
+    """The largest absolute difference on any device in any repetition; 0 is right."""
+    wrong: tuple[str, ...] = ()
+    """The devices whose sums differ."""
+
+
+class AllReduce(Observed, frozen=True):
+    """One run of all-reduces over several devices, in a process of its own."""
+
+    devices: tuple[str, ...]
+    p2p: bool
+    """Whether NCCL was free to let GPUs reach each other's memory; False: NCCL_P2P_DISABLE=1."""
+    stages: tuple[Stage, ...] = ()
+    """Up to the one named all-reduce."""
+    sums: tuple[Sum, ...] = ()
+    """A small one and one large enough for the links."""
+    output: str | Missing = NOT_ASKED
+    """The tail of what it wrote, kept as evidence where it did not end well."""
+
+
+class MemoryKills(Observed, frozen=True):
+    """How many processes the kernel ended for want of memory while something ran."""
+
+    count: int
+    where: str
+    """The file that the kernel counts them in."""
+    of_machine: bool = False
+    """Whether it counts those of the whole machine, not of this program's control group only."""
+
+
 class Smoke(Observed, frozen=True):
     """One framework's smoke training."""
 
@@ -165,9 +205,13 @@ class Smoke(Observed, frozen=True):
     memory: tuple[MemoryRate, ...] = ()
     products: tuple[Product, ...] = ()
     compiled: tuple[CompiledStep, ...] = ()
+    all_reduces: tuple[AllReduce, ...] | Missing = NOT_ASKED
+    """Over all devices that trained; a second one, without P2P, is the control of a first that was not right."""
     mapped: tuple[str, ...] | Missing = NOT_ASKED
     """The files of CUDA's libraries in its process at the end, links resolved, by /proc/self/maps."""
     skipped: tuple[str, ...] = ()
     """Devices that were left alone, each with the reason."""
     output: str | Missing = NOT_ASKED
     """The tail of what the process wrote, kept as evidence where it did not end well."""
+    memory_kills: MemoryKills | Missing = NOT_ASKED
+    """While it ran; seen where it ended badly by itself."""

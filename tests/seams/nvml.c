@@ -307,7 +307,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo(nvmlDevice_t device, nvmlPciInfo_t *out) { ret
 nvmlReturn_t nvmlDeviceGetPciInfo_v2(nvmlDevice_t device, nvmlPciInfo_t *out) { return pci_info(__func__, device, out); }
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *out) { return pci_info(__func__, device, out); }
 
-/* "PID:BYTES PID:BYTES"; BYTES may be ? where the driver does not know, as under WSL and for other users' processes */
+/* "PID:BYTES PID:BYTES"; BYTES may be ? where the driver does not know, as under WSL and for other users' processes; PID 0 is the loader */
 static nvmlReturn_t processes(const char *function, nvmlDevice_t device, const char *key, unsigned int *count, nvmlProcessInfo_t *out)
 {
     if (users && !device) return NVML_ERROR_INVALID_ARGUMENT;
@@ -321,7 +321,7 @@ static nvmlReturn_t processes(const char *function, nvmlDevice_t device, const c
     for (int used; sscanf(text, " %u:%23s%n", &pid, bytes, &used) == 2; text += used, ++*count)
         if (out && *count < room) {
             unsigned long long memory = *bytes == '?' ? (unsigned long long)NVML_VALUE_NOT_AVAILABLE : strtoull(bytes, NULL, 0);
-            out[*count] = (nvmlProcessInfo_t){ pid, memory, 0xFFFFFFFF, 0xFFFFFFFF };
+            out[*count] = (nvmlProcessInfo_t){ pid ? pid : (unsigned)loader(), memory, 0xFFFFFFFF, 0xFFFFFFFF };
         }
     return *count > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }

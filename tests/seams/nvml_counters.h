@@ -72,7 +72,7 @@ static nvmlReturn_t read_field(nvmlDevice_t device, nvmlFieldValue_t *one)
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].field == one->fieldId) {
-            struct line *line = find("%s%s", device->prefix, keys[i].key);
+            struct line *line = fact(device->prefix, keys[i].key);
             if (!line) return NVML_ERROR_NOT_SUPPORTED;
             one->value.ullVal = strtoull(line->value, NULL, 0) + (strchr(line->value, '+') ? (unsigned)line->met++ : 0);
             return NVML_SUCCESS;

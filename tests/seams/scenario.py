@@ -44,6 +44,7 @@ class NvmlGpu:
     Memory is in bytes, power in milliwatts, temperature in degrees Celsius, clocks in MHz; a process is (pid, bytes | None for not known).
     `address`, `uuid` and `minor` follow from the index where they are None. Two values of clocks and links are now and at most; `nvlinks` has a
     letter a link (1 up, 0 down); `pcie_replays` "5+" grows by one a look. `facts` are further lines of the scenario, by the names in nvml.c.
+    `loaded` is the same card while the process runs whose number stands in the file that the variable FAKE_LOAD names; in its processes that one is 0.
     """
 
     name: str | None = "NVIDIA A100-SXM4-80GB"
@@ -90,6 +91,7 @@ class NvmlGpu:
     graphics_processes: Processes | None = ()
     multiprocessors: int = 108
     facts: Facts = field(default_factory=dict)
+    loaded: NvmlGpu | None = None
 
     #: one field that fills several lines of the scenario
     SPREAD: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -121,7 +123,7 @@ class NvmlGpu:
 
     def lines(self, prefix: str) -> Iterator[str]:
         for key, value in vars(self).items():
-            if value is None or key in {"facts", "mig_instances"}:
+            if value is None or key in {"facts", "mig_instances", "loaded"}:
                 continue
             if key.endswith("_processes"):
                 words = (f"{pid}:{'?' if used is None else used}" for pid, used in value)
@@ -134,6 +136,9 @@ class NvmlGpu:
         for number, instance in enumerate(self.mig_instances):
             yield from instance.lines(f"{prefix}mig.{number}.")
         yield from (f"{prefix}{key}={value}" for key, value in self.facts.items())
+        if self.loaded:
+            here = replace(self.loaded, address=self.address, uuid=self.uuid, minor=self.minor)
+            yield from here.lines(f"loaded.{prefix}")
 
 
 def _cards(gpus: int | Sequence[NvmlGpu]) -> tuple[NvmlGpu, ...]:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Gpu, Hardware
+from gpudoctor.derive.load import stage_of
+from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.load_facts import before, during, explanation
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import GpuProduct, Matrix
-from gpudoctor.snapshot import NOT_ASKED, Missing, NvmlGpu, Smoke, Snapshot, Speed
+from gpudoctor.snapshot import NOT_ASKED, Missing, Smoke, Snapshot, Speed
 
 PRODUCTS_SHARE, MEMORY_SHARE = 0.5, 0.6
 """Shares of a product's published peak below which something holds it back: frameworks reach 0.6 to 0.95 of both with large enough sizes."""
@@ -18,22 +21,6 @@ SIBLINGS_SHARE = 0.85
 """Of the fastest GPU of the same product in this machine; chips of one product differ by a few percent."""
 LARGE_PRODUCT, LARGE_ARRAY = 4096, 256 << 20
 """Rows, bytes: what is smaller does not keep a large GPU busy."""
-
-
-def _sensors(gpu: Gpu) -> tuple[Evidence, ...]:
-    """What may hold the GPU back, as NVML said before the training."""
-    seen = gpu.nvml
-    if not isinstance(seen, NvmlGpu):
-        return ()
-    rows = (
-        ("SM clock at most", seen.clock_sm_max, "{} MHz"),
-        ("memory clock at most", seen.clock_memory_max, "{} MHz"),
-        ("reasons for the clocks", seen.clocks_event_reasons, "{:#x}"),
-        ("power limit", seen.power_limit, "{} mW"),
-        ("temperature", seen.temperature, "{} °C"),
-        ("PCIe lanes", seen.link_width, "{}"),
-    )
-    return tuple(Evidence(what, words.format(value), "NVML, before the training") for what, value, words in rows if isinstance(value, int))
 
 
 def _smokes(snapshot: Snapshot) -> tuple[Smoke, ...]:
@@ -54,6 +41,8 @@ class _Figure(msgspec.Struct, frozen=True):
     peak: float | None
     least: float
     """The share of the peak that a GPU in order passes."""
+    stage: str
+    """In which it was measured."""
 
 
 def _figures(gpu: Gpu, smokes: tuple[Smoke, ...], product: GpuProduct | None) -> Iterator[_Figure]:
@@ -62,11 +51,13 @@ def _figures(gpu: Gpu, smokes: tuple[Smoke, ...], product: GpuProduct | None) ->
         for one in smoke.products:
             if one.address == gpu.key and one.size >= LARGE_PRODUCT and isinstance(one.flops, int | float):
                 peak: float | None = getattr(product, f"{one.precision}_tflops", None)
-                yield _Figure(smoke.framework, f"{one.precision.upper()} products", one.flops / 1e12, "TFLOPS", peak, PRODUCTS_SHARE)
+                yield _Figure(
+                    smoke.framework, f"{one.precision.upper()} products", one.flops / 1e12, "TFLOPS", peak, PRODUCTS_SHARE, "products"
+                )
         for rate in smoke.memory:
             if rate.address == gpu.key and rate.size >= LARGE_ARRAY and isinstance(rate.bytes_per_second, int | float):
                 bandwidth = product.bandwidth_gbs if product else None
-                yield _Figure(smoke.framework, "memory", rate.bytes_per_second / 1e9, "GB/s", bandwidth, MEMORY_SHARE)
+                yield _Figure(smoke.framework, "memory", rate.bytes_per_second / 1e9, "GB/s", bandwidth, MEMORY_SHARE, "memory")
 
 
 def _siblings(gpu: Gpu, hardware: Hardware) -> list[Gpu]:
@@ -82,6 +73,22 @@ def _slow(figure: _Figure, others: list[_Figure]) -> str:
     if figure.value < SIBLINGS_SHARE * best:
         return f"{figure.what} {figure.value:,.1f} {figure.unit} where another GPU of its kind here has {best:,.1f}"
     return ""
+
+
+def _watched(gpu: Gpu, siblings: list[Gpu], snapshot: Snapshot, measured: tuple[tuple[str, str], ...]) -> tuple[str, tuple[Evidence, ...]]:
+    """What was seen of the GPU in these stages of these frameworks: a sentence where it explains, and the evidence, that before the training where there is none."""
+    stages = [(one, stage) for one in measured if (stage := stage_of(snapshot, gpu.key, *one))]
+    others = {one: tuple(stage for other in siblings if (stage := stage_of(snapshot, other.key, *one))) for one, _ in stages}
+    why = next((words for one, stage in stages if (words := explanation(gpu, stage, others[one]))), "")
+    return why, tuple(row for _, stage in stages for row in during(gpu, stage)) or before(gpu)
+
+
+def _unlock(gpu: Gpu, why: str) -> tuple[Fix, ...]:
+    """Where low clocks explain it."""
+    if not why:
+        return ()
+    command = f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rac"
+    return (Fix("Free its clocks, if somebody has locked them or set application clocks", command, (ROOT,), "gpudoctor check"),)
 
 
 @rule("GD909", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
@@ -107,16 +114,19 @@ def gpu_slower_than_expected(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, m
         need(Missing(NOT_ASKED.cause, "its speed was not measured against a published figure or another GPU"), Rung.TRAINED)
     slow = [(figure, words) for figure in figures if (words := _slow(figure, others))]
     if slow:
+        measured = dict.fromkeys((figure.framework, figure.stage) for figure, _ in slow)
+        why, seen = _watched(gpu, _siblings(gpu, hardware), snapshot, tuple(measured))
         yield Problem(
-            message=f"{gpu.label} is slow: {'; '.join(words for _, words in slow)}.",
+            message=f"{gpu.label} is slow: {'; '.join(words for _, words in slow)}.{why}",
             confidence=Confidence.LIKELY,
-            evidence=(*(Evidence(figure.what, words, figure.framework) for figure, words in slow), *_sensors(gpu)),
+            evidence=(*(Evidence(figure.what, words, figure.framework) for figure, words in slow), *seen),
             fixes=(
                 Fix(
                     "Look at its clocks and what holds them while it works",
                     f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
                     verify="gpudoctor check --level full",
                 ),
+                *_unlock(gpu, why),
             ),
         )
 
@@ -144,13 +154,14 @@ def gpu_not_faster_than_cpu(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
         if not isinstance(here, int | float) or not isinstance(there, int | float):
             continue
         if here <= there:
+            why, seen = _watched(gpu, [], snapshot, ((framework, "speed"),))
             yield Problem(
-                message=f"{gpu.label}: {framework} trains {here:,.0f} images a second on it and {there:,.0f} on the CPU.",
+                message=f"{gpu.label}: {framework} trains {here:,.0f} images a second on it and {there:,.0f} on the CPU.{why}",
                 evidence=(
                     Evidence(
                         "images a second on the GPU, on the CPU", f"{here:,.0f}, {there:,.0f}", f"{framework}, {speed.network} network"
                     ),
-                    *_sensors(gpu),
+                    *seen,
                 ),
                 fixes=(
                     Fix(
@@ -158,6 +169,7 @@ def gpu_not_faster_than_cpu(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
                         f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
                         verify="gpudoctor check",
                     ),
+                    *_unlock(gpu, why),
                 ),
             )
 

@@ -1,0 +1,59 @@
+"""What the samples of a GPU under load tell: what held its clocks, and whether NVML saw the training there at all."""
+
+from __future__ import annotations
+
+from gpudoctor.snapshot import GpuLoad, Held, Loads, Snapshot, StageLoad
+
+# nvml.h, nvmlClocksEventReason*
+SW_POWER_CAP, HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x4, 0x8, 0x20, 0x40, 0x80
+REASONS = {
+    0x2: "the application clocks that are set",
+    SW_POWER_CAP: "its power limit",
+    HW_SLOWDOWN: "a slowdown by the hardware",
+    0x10: "the clocks of its sync boost group",
+    SW_THERMAL: "heat",
+    HW_THERMAL: "heat, by the hardware",
+    POWER_BRAKE: "a power brake",
+    0x100: "the clocks of the display",
+}
+"""What holds the clocks, in words; idling is none of it."""
+UNSEEN_SECONDS = 2.0
+"""How long a training must have run unseen: twice the longest period over which NVML takes utilisation (nvml.h, nvmlUtilization_t)."""
+
+
+def loads_of(snapshot: Snapshot, key: str) -> tuple[GpuLoad, ...]:
+    """What was seen of one GPU while it was trained on, a framework each; none where nothing was."""
+    return tuple(load for load in snapshot.loads.gpus if load.address == key) if isinstance(snapshot.loads, Loads) else ()
+
+
+def stage_of(snapshot: Snapshot, key: str, framework: str, stage: str) -> StageLoad | None:
+    """What was seen of one GPU during one stage of one framework."""
+    stages = (one for load in loads_of(snapshot, key) if load.framework == framework for one in load.stages)
+    return next((one for one in stages if one.stage == stage), None)
+
+
+def holds(stages: tuple[StageLoad, ...]) -> tuple[Held, ...]:
+    """The reasons for the clocks in all of these stages."""
+    return tuple(held for stage in stages if isinstance(stage.held, tuple) for held in stage.held)
+
+
+def share(held: tuple[Held, ...], bits: int) -> str:
+    """In how many samples one of these reasons was given, "3 of 40"; empty where in none."""
+    count = sum(one.samples for one in held if one.reasons & bits)
+    return f"{count} of {sum(one.samples for one in held)} samples" if count else ""
+
+
+def words(held: tuple[Held, ...]) -> str:
+    """What held the clocks and how often, "heat in 3 of 40 samples, ..."; empty where nothing did."""
+    return ", ".join(f"{what} in {seen}" for bit, what in REASONS.items() if (seen := share(held, bit)))
+
+
+def unseen(load: GpuLoad) -> bool:
+    """Whether NVML contradicts that a training was on this GPU.
+
+    Three things together, each observed: its lists of processes can be read and never held the training's, no memory was taken, and nothing
+    ran. One alone is no proof: lists are not always those of this machine, and short work may fall between two looks.
+    """
+    seconds = sum(stage.seconds for stage in load.stages)
+    still = isinstance(load.memory_before, int) and isinstance(load.memory_most, int) and load.memory_most <= load.memory_before
+    return load.listed is False and still and load.utilization == 0 and seconds >= UNSEEN_SECONDS

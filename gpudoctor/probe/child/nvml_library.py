@@ -1,0 +1,104 @@
+"""NVML through NVIDIA's own binding, one guarded call at a time: for the scripts of this folder that ask it, under gpudoctor's interpreter with -I -S."""
+
+import sys
+
+import gpudoctor_answer as answer
+from nvml_questions import Into
+
+NAME = "libnvidia-ml.so.1"
+PLACES = (NAME, "/usr/lib/wsl/lib/" + NAME)  # WSL keeps it where only its own configuration of the loader finds it
+
+# nvml.h, nvmlReturn_t
+FUNCTION_NOT_FOUND, VERSION_MISMATCH = 13, 25
+CAUSES = {3: "unsupported", 4: "denied", 13: "unsupported", 15: "lost", 25: "unsupported"}
+ALARMING = (8, 11, 14, 16)  # insufficient power, interrupt trouble, corrupt infoROM, reset required: of the GPU, whatever was asked
+
+
+class Problem(dict):
+    """A missing value, and the code that NVML gave instead, where it gave one."""
+
+    code = None
+
+
+def load():
+    """NVIDIA's binding over the loaded library, or None where the answer is already why not."""
+    import ctypes
+    import os
+
+    problem = None
+    for place in PLACES:
+        answer.mark("dlopen " + place)
+        try:
+            ctypes.CDLL(place)
+            break
+        except OSError as error:
+            problem = answer.not_loaded(NAME, str(error)) if problem is None or os.path.exists(place) else problem
+    else:
+        answer.say(problem)
+        return None
+    answer.say({"type": "nvml", "library": answer.loaded_file(b"libnvidia-ml.so")})
+    answer.mark("import pynvml")
+    spare_find_library()
+    sys.path.extend(sys.argv[sys.argv.index("--path") + 1 :])
+    try:
+        import pynvml
+    except Exception as error:
+        answer.say({"type": "nvml", "init": answer.missing("failed", "nvidia-ml-py cannot be imported: %s" % error)})
+        return None
+    return pynvml
+
+
+def spare_find_library():
+    """pynvml imports ctypes.util, for Windows, and that takes subprocess with it: a third of this script's time."""
+    import types
+
+    module = types.ModuleType("ctypes.util")
+    module.find_library = None
+    sys.modules["ctypes.util"] = module
+
+
+class Nvml:
+    """Asks NVML, one call at a time, and keeps what its refusals say of the GPU at hand."""
+
+    def __init__(self, pynvml):
+        self.pynvml = pynvml
+        self.alarms = {}
+
+    def status(self, code, words):
+        names = {value: name for name, value in vars(self.pynvml).items() if name.startswith("NVML_ERROR_")}
+        return {"type": "status", "code": code, "name": names.get(code, "nvmlReturn %d" % code), "text": words}
+
+    def failure(self, function, error):
+        """A failed call as a missing value: its number and NVML's words."""
+        code = getattr(error, "value", None)
+        if isinstance(error, self.pynvml.NVMLError) and isinstance(code, int):
+            if code in ALARMING:
+                self.alarms.setdefault(code, self.status(code, "%s: %s" % (function, error)))
+            problem = Problem(answer.missing(CAUSES.get(code, "failed"), "%s answered %d (%s)" % (function, code, error)))
+            problem.code = code
+            return problem
+        if isinstance(error, AttributeError):
+            return Problem(answer.missing("unsupported", "this nvidia-ml-py has no %s" % function))
+        return Problem(answer.missing("failed", "%s: %s: %s" % (function, type(error).__name__, error)))
+
+    def call(self, function, handle, arguments):
+        """The answer; a struct that stands for one of the binding's is made, filled and returned."""
+        if not arguments or not isinstance(arguments[0], Into):
+            return getattr(self.pynvml, function)(*handle, *arguments)
+        struct = getattr(self.pynvml, arguments[0].name)()
+        getattr(self.pynvml, function)(*handle, self.pynvml.byref(struct))
+        return struct
+
+    def ask(self, calls, convert, handle=(), suffix="", *, quiet=False):
+        """The values of the first call that the driver knows, or the missing value of the last; `quiet` calls set no mark of their own."""
+        problem = None
+        for function, *arguments in calls:
+            if not quiet:
+                answer.mark(function.partition("_v")[0] + suffix)
+            try:
+                return convert(self.call(function, handle, arguments))
+            except Exception as error:
+                problem = self.failure(function.partition("_v")[0], error)
+                if getattr(error, "value", FUNCTION_NOT_FOUND) not in (FUNCTION_NOT_FOUND, VERSION_MISMATCH):
+                    break
+        return problem

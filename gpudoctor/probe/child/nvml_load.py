@@ -1,0 +1,150 @@
+"""Samples GPUs some times a second through NVML while others work on them, until it is killed. Runs under gpudoctor's interpreter with -I -S.
+
+    nvml_load.py --answer-fd N --gpus 0,3 --path ...
+
+`--gpus` are NVML indices. On descriptor N:
+
+    {"type": "pids", "of_host": true | false | missing}   whether process numbers here are those of the whole machine
+    {"type": "refused", "gpu": 0, "fields": {field: missing}}   what this GPU does not tell: said once and not asked again
+    {"type": "sample", "gpu": 0, "cpu": microseconds that this script has taken so far, field: value, ...}
+
+A call that fails costs its field in that sample. Processes are counted and not named: `listed` are all that compute on the GPU, `own` those that descend
+from the process that started this script, `own_memory` is theirs in bytes.
+"""
+
+import functools
+import os
+import sys
+import time
+
+sys.path.insert(0, __file__.rpartition("/")[0])
+import gpudoctor_answer as answer
+from nvml_counters import Counters
+from nvml_library import Nvml, load
+from nvml_questions import QUESTIONS
+
+del sys.path[0]
+
+PERIOD = 0.1
+"""Seconds between two samples of a GPU, where they are cheap."""
+REST = 50
+"""Times what a round of samples cost in CPU time is how long it rests: it takes at most a fiftieth of one core."""
+ASKED = ("clock_sm", "clock_memory", "power", "power_limit", "temperature", "clocks_event_reasons", "link_generation", "link_width", "utilization",
+         "memory_total", "compute_processes")  # fmt: skip
+BESIDES = ("memory_total", "memory_free")  # come with memory_used
+QUESTION = {fields[0]: (fields, calls, convert) for fields, calls, convert in QUESTIONS}
+PERMANENT = ("unsupported", "denied", "lost")
+HOST_PIDS = 0xEFFFFFFC  # linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first PID namespace
+
+
+class Family:
+    """The processes that descend from the one that started this script."""
+
+    def __init__(self):
+        self.head, self.known = os.getppid(), {}
+
+    def has(self, pid):
+        if pid not in self.known:
+            self.known[pid] = self.descends(pid)
+        return self.known[pid]
+
+    def descends(self, pid):
+        pid = parent(pid)
+        while pid > 1 and pid != self.head:
+            pid = parent(pid)
+        return pid == self.head
+
+
+def parent(pid):
+    """The process that started `pid`; 0 where that cannot be read."""
+    try:
+        with open("/proc/%d/stat" % pid, "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+class Gpu:
+    """One GPU that is sampled."""
+
+    def __init__(self, nvml, index, family):
+        self.nvml, self.index, self.family = nvml, index, family
+        self.handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), suffix=" %d" % index)
+        self.counters = Counters(nvml.pynvml, self.handle, self.ask, nvml.failure)
+        self.questions = {QUESTION[name][0]: functools.partial(self.ask, *QUESTION[name][1:]) for name in ASKED}
+        self.questions["pcie_replays",] = self.replays
+        if isinstance(self.handle, dict):
+            for fields in list(self.questions):
+                self.refuse(fields, self.handle)
+
+    def ask(self, calls, convert):
+        return self.nvml.ask(calls, convert, self.handle, quiet=True)
+
+    def replays(self):
+        count = self.counters.replays()
+        return count if isinstance(count, dict) else (count,)
+
+    def refuse(self, fields, problem):
+        """Take note of what this GPU will never say."""
+        answer.say({"type": "refused", "gpu": self.index, "fields": {name: problem for name in fields if name not in BESIDES}})
+        del self.questions[fields]
+
+    def sample(self):
+        """What the GPU says now."""
+        found = {}
+        for fields, ask in list(self.questions.items()):
+            values = ask()
+            if not isinstance(values, dict):
+                found.update((name, value) for name, value in zip(fields, values) if name not in BESIDES)
+            elif values["cause"] in PERMANENT:
+                self.refuse(fields, values)
+        found.update(self.processes(found.pop("compute_processes", None)))
+        return found
+
+    def processes(self, listed):
+        if listed is None:
+            return {}
+        own = [one["memory"] for one in listed if self.family.has(one["pid"])]
+        told = {"listed": len(listed), "own": len(own)}
+        known = [memory for memory in own if not isinstance(memory, dict)]
+        return dict(told, own_memory=sum(known)) if known else told
+
+
+def pids_of_host():
+    try:
+        return os.stat("/proc/self/ns/pid").st_ino == HOST_PIDS
+    except OSError as error:
+        return answer.missing("failed", "/proc/self/ns/pid: %s" % error)
+
+
+def watch(gpus):
+    """Sample for as long as some GPU answers."""
+    while any(gpu.questions for gpu in gpus):
+        began, spent = time.monotonic(), time.process_time()
+        for gpu in gpus:
+            if gpu.questions:
+                answer.say(dict(gpu.sample(), type="sample", gpu=gpu.index, cpu=int(1e6 * time.process_time())))
+        answer.flush()
+        time.sleep(max(PERIOD - (time.monotonic() - began), REST * (time.process_time() - spent), 0.0))
+
+
+def main():
+    pynvml = load()
+    if pynvml is None:
+        return
+    nvml = Nvml(pynvml)
+    answer.mark("nvmlInit")
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        answer.say(nvml.failure("nvmlInit", error))
+        return
+    answer.say({"type": "pids", "of_host": pids_of_host()})
+    family = Family()
+    gpus = [Gpu(nvml, int(index), family) for index in sys.argv[sys.argv.index("--gpus") + 1].split(",")]
+    answer.mark("sampling")
+    watch(gpus)
+
+
+main()
+answer.leave()

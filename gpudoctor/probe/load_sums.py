@@ -1,0 +1,141 @@
+"""Puts the samples of one GPU together: what was highest, how clocks lay, why they were held, whose processes were there. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median_low
+from typing import Annotated
+
+import msgspec
+
+from gpudoctor.snapshot import Cause, GpuLoad, Held, Missing, Span, StageLoad
+
+GPU_IDLE = 0x1
+"""nvml.h, nvmlClocksEventReasonGpuIdle."""
+Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+"""What the snapshot's JSON can hold; anything else is no sample."""
+
+
+class Sample(msgspec.Struct, tag_field="type", tag="sample"):
+    """A line of the sampling child: one GPU at one moment, in the units of the snapshot; None is what it did not tell."""
+
+    gpu: int
+    cpu: Number = 0
+    """Microseconds that the child has taken so far."""
+    at: float = 0.0
+    """When it arrived, by time.monotonic()."""
+    clock_sm: Number | None = None
+    clock_memory: Number | None = None
+    power: Number | None = None
+    power_limit: Number | None = None
+    temperature: Number | None = None
+    clocks_event_reasons: Number | None = None
+    link_generation: Number | None = None
+    link_width: Number | None = None
+    utilization: Number | None = None
+    memory_used: Number | None = None
+    pcie_replays: Number | None = None
+    listed: Number | None = None
+    """Compute processes on this GPU."""
+    own: Number | None = None
+    """How many of them are the training's."""
+    own_memory: Number | None = None
+
+
+Refusals = dict[str, Missing]
+"""Why a GPU does not tell a field at all."""
+
+
+class Gathered:
+    """One GPU while one framework is at work."""
+
+    def __init__(self, framework: str, address: str) -> None:
+        self.framework = framework
+        self.address = address
+        self._stages: dict[str, list[Sample]] = {}
+        self._memory: int | None = None
+        self._own: list[Sample] = []
+
+    def add(self, sample: Sample, stage: str) -> None:
+        """Take a sample; `stage` is what runs on this GPU, empty where nothing does."""
+        if stage:
+            self._stages.setdefault(stage, []).append(sample)
+        if sample.own:
+            self._own.append(sample)
+        if sample.memory_used is not None:
+            self._memory = max(sample.memory_used, self._memory or 0)
+
+    def load(self, before: int | Missing, refused: Refusals, *, pids_of_host: bool | Missing) -> GpuLoad | None:
+        """All of it; None where no stage on this GPU was sampled. `before` is the memory in use before anything was trained."""
+        samples = [sample for several in self._stages.values() for sample in several]
+        if not samples:
+            return None
+        own = [sample.own_memory for sample in self._own if sample.own_memory is not None]
+        return GpuLoad(
+            framework=self.framework,
+            address=self.address,
+            stages=tuple(_stage(stage, several, refused) for stage, several in self._stages.items()),
+            memory_before=before,
+            memory_most=_unseen("memory_used", refused) if self._memory is None else self._memory,
+            utilization=_highest("utilization", samples, refused),
+            listed=bool(self._own) or self._never(samples, refused, pids_of_host=pids_of_host),
+            own_memory=max(own) if own else Missing(Cause.UNSUPPORTED, "NVML does not say how much memory the training's process uses"),
+        )
+
+    @staticmethod
+    def _never(samples: list[Sample], refused: Refusals, *, pids_of_host: bool | Missing) -> bool | Missing:
+        """False: NVML's lists could be read, and would have shown the training's process."""
+        if all(sample.listed is None for sample in samples):
+            return _unseen("compute_processes", refused)
+        if isinstance(pids_of_host, Missing):
+            return pids_of_host
+        return False if pids_of_host else Missing(Cause.UNSUPPORTED, "process numbers here are not those of the machine, which NVML lists")
+
+
+def _stage(stage: str, samples: list[Sample], refused: Refusals) -> StageLoad:
+    working = [sample for sample in samples if not _idle(sample)]
+    return StageLoad(
+        stage=stage,
+        samples=len(samples),
+        seconds=round(samples[-1].at - samples[0].at, 3),
+        clock_sm=_span("clock_sm", working, refused),
+        clock_memory=_span("clock_memory", working, refused),
+        power=_highest("power", samples, refused),
+        power_limit=min(limits) if (limits := _values("power_limit", samples)) else _unseen("power_limit", refused),
+        temperature=_highest("temperature", samples, refused),
+        utilization=_highest("utilization", samples, refused),
+        link_generation=_highest("link_generation", samples, refused),
+        link_width=_highest("link_width", samples, refused),
+        replays=max(0, counts[-1] - counts[0]) if (counts := _values("pcie_replays", samples)) else _unseen("pcie_replays", refused),
+        held=_held(samples, refused),
+    )
+
+
+def _idle(sample: Sample) -> bool:
+    """Whether nothing ran on the GPU at that moment: its clocks say nothing then. While a training compiles, that is often."""
+    return bool((sample.clocks_event_reasons or 0) & GPU_IDLE) or sample.utilization == 0
+
+
+def _values(name: str, samples: list[Sample]) -> list[int]:
+    return [value for sample in samples if (value := getattr(sample, name)) is not None]
+
+
+def _unseen(name: str, refused: Refusals) -> Missing:
+    return refused.get(name, Missing(Cause.FAILED, f"no sample holds {name}"))
+
+
+def _highest(name: str, samples: list[Sample], refused: Refusals) -> int | Missing:
+    values = _values(name, samples)
+    return max(values) if values else _unseen(name, refused)
+
+
+def _span(name: str, working: list[Sample], refused: Refusals) -> Span | Missing:
+    if not working:
+        return Missing(Cause.ABSENT, "it worked in no sample")
+    values = _values(name, working)
+    return Span(min(values), median_low(values), max(values)) if values else _unseen(name, refused)
+
+
+def _held(samples: list[Sample], refused: Refusals) -> tuple[Held, ...] | Missing:
+    counted = Counter(_values("clocks_event_reasons", samples)).most_common()
+    return tuple(Held(reasons, count) for reasons, count in counted) if counted else _unseen("clocks_event_reasons", refused)

@@ -1,0 +1,47 @@
+"""The whole program trains for real while it is watched through NVML: TensorFlow plays the GPU, our NVML shows what the test says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.machines.build import diagnosed, examine
+from tests.machines.recipes.loads import at_work
+from tests.seams import Nvml
+from tests.smoke.playing import plays
+
+HOST_PIDS = Path("/proc/self/ns/pid").stat().st_ino == 0xEFFFFFFC
+
+
+def examined(place: Path, patch: str = plays(), calls: dict[str, str] | None = None) -> dict[str, Any]:
+    recipe = at_work("")
+    nvml, cuda = recipe.libraries
+    library = Nvml(gpus=nvml.gpus, calls=calls or {})
+    _, report = examine(type(recipe)(**{**vars(recipe), "libraries": (library, cuda), "patch": patch}), place)
+    named = [entry for entry in Path("/proc").glob("[0-9]*/cmdline") if str(place).encode() in environment_of(entry.parent)]
+    assert named == []
+    return report
+
+
+def environment_of(process: Path) -> bytes:
+    try:
+        return (process / "environ").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_the_word_of_a_framework_that_nvml_contradicts_is_not_taken(tmp_path: Path) -> None:
+    """Where NVML's process numbers are not ours, as in most containers, its list is no witness, and nothing is said."""
+    report = examined(tmp_path, plays(loads=False))
+    (load,) = report["snapshot"]["loads"]["gpus"]
+    assert (load["memory_most"], load["utilization"]) == (0, 0)
+    assert diagnosed(report)["roots"] == ["smoke-ran-on-cpu"] * HOST_PIDS
+    assert (report["ladder"][0]["steps"][-1]["state"] == "failed") is HOST_PIDS
+
+
+def test_a_sampling_that_hangs_costs_the_training_nothing(tmp_path: Path) -> None:
+    report = examined(tmp_path, calls={"nvmlDeviceGetPowerUsage": "after 2 stuck"})
+    assert report["verdict"] == "ready"
+    loads = report["snapshot"]["loads"]
+    assert "no sign of life" in (loads["cut"] if loads["type"] == "loads" else loads["reason"])
+    assert {stage["state"] for stage in report["snapshot"]["smoke"][0]["stages"]} == {"done"}
