@@ -1,4 +1,4 @@
-"""From the lines that a smoke-training child wrote to what was observed; a half-written or garbled answer costs only itself."""
+"""From the lines that a smoke child wrote to what was observed; a half-written or garbled answer costs only itself."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from gpudoctor.smoke.plan import Plan
 from gpudoctor.snapshot import (
     NOT_ASKED,
     Agreement,
+    AllReduce,
     Cause,
     CompiledStep,
     Copy,
     Kernel,
+    MemoryKills,
     MemoryRate,
     Missing,
     Product,
@@ -25,13 +27,14 @@ from gpudoctor.snapshot import (
     Speed,
     Stage,
     StageState,
+    Sum,
     Training,
 )
 
 Figure = TypeVar("Figure", Speed, Copy, MemoryRate, Product, CompiledStep)
 
-OUTPUT_LIMIT = 4000
-"""Characters of the child's output that are kept as evidence."""
+OUTPUT_LIMIT = 8000
+"""Characters of the child's output that are kept as evidence: JAX writes three tracebacks after the line that tells."""
 
 
 class _Placement(msgspec.Struct):
@@ -74,6 +77,9 @@ class _Line(msgspec.Struct):
     pinned: bool = False
     size: int = 0
     bytes_per_second: Real = 0.0
+    bus_bytes_per_second: Real = 0.0
+    repetitions: int = 0
+    wrong: list[str] = []
     precision: str = ""
     flops: Real = 0.0
     compiler: str = ""
@@ -87,11 +93,9 @@ class _Line(msgspec.Struct):
 
 
 def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
-    """What one child reported, and how it ended."""
-    lines = [line for line in map(_line, outcome.lines) if line is not None]
+    """What a training child reported, and how it ended."""
+    lines = _lines(outcome)
     stages = _stages(lines, outcome, clean)
-    ended_well = all(stage.state is StageState.DONE for stage in stages)
-    tail = clean(outcome.stderr + outcome.stdout)[-OUTPUT_LIMIT:]
     return Smoke(
         framework=plan.framework,
         version=next((line.version for line in lines if line.version), NOT_ASKED),
@@ -109,14 +113,42 @@ def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
         compiled=_all(plan, lines, "compiled", CompiledStep),
         mapped=next((tuple(clean(file) for file in line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
         skipped=plan.skipped,
-        output=NOT_ASKED if ended_well else tail,
+        output=_output(stages, outcome, clean),
+        memory_kills=_memory_kills(outcome),
     )
+
+
+def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, clean: Callable[[str], str], *, p2p: bool) -> AllReduce:
+    """What a child reported that summed over `devices`, and how it ended."""
+    lines = _lines(outcome)
+    stages = _stages(lines, outcome, clean)
+    sums = (
+        Sum(line.size, line.repetitions, line.seconds, line.bus_bytes_per_second, _number(line.error), tuple(line.wrong))
+        for line in lines
+        if line.event == "sum"
+    )
+    return AllReduce(devices, p2p, stages, tuple(sums), _output(stages, outcome, clean))
+
+
+def _lines(outcome: Outcome) -> list[_Line]:
+    return [line for line in map(_line, outcome.lines) if line is not None]
+
+
+def _output(stages: tuple[Stage, ...], outcome: Outcome, clean: Callable[[str], str]) -> str | Missing:
+    """The end of what the child wrote, where it did not end well."""
+    ended_well = all(stage.state is StageState.DONE for stage in stages)
+    return NOT_ASKED if ended_well else clean(outcome.stderr + outcome.stdout)[-OUTPUT_LIMIT:]
+
+
+def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
+    seen = outcome.memory_kills
+    return NOT_ASKED if seen is None else MemoryKills(count=seen.count, where=seen.where, of_machine=seen.of_machine)
 
 
 def _line(raw: bytes) -> _Line | None:
     try:
         return msgspec.json.decode(raw, type=_Line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 
@@ -132,7 +164,7 @@ def _stages(lines: list[_Line], outcome: Outcome, clean: Callable[[str], str]) -
     over = any(line.event in {"done", "failed"} for line in lines)
     if not open_stages and not over:
         open_stages = ["between stages" if stages else "start"]
-    state, reason = _interrupted(outcome), outcome.trouble or "it ended without a word"
+    state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
     stages.extend(Stage(name=name, state=state, error=clean(_with_last_words(reason, outcome))) for name in open_stages)
     return tuple(stages)
 

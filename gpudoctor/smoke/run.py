@@ -1,25 +1,36 @@
-"""Runs the planned trainings one after the other, each in a child of its own, and hears them while they run."""
+"""Runs the planned trainings one after the other, each in a child of its own, and hears them while they run; then sums over all devices."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import msgspec
 
-from gpudoctor.process import ANSWER, Spec, Supervisor
+from gpudoctor.derive.all_reduce import ALL_REDUCE
+from gpudoctor.process import ANSWER, Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
-from gpudoctor.smoke.read import read
-from gpudoctor.snapshot import Smoke
+from gpudoctor.smoke.read import read, read_all_reduce
+from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
+from gpudoctor.snapshot import AllReduce, Missing, Smoke
 
 STALL = 300.0
 """Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
+SUM_STALL = 60.0
+"""The same once all devices are open and sum: connecting them takes seconds, and the frameworks themselves would wait for ten minutes or more."""
 DEADLINE = 1800.0
 
 _ODD = ("nan", "inf", "-inf")
 """How the child writes what is no finite number."""
 _SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "smoke.py")
+_SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
+_PATIENCE = 1.0
+"""Seconds until whatever a killed child had started is gone too, and writes no more."""
 
 
 def train(
@@ -36,38 +47,103 @@ def train(
     Where an interrupt ends it, `done` is given what the training under way showed until then.
     """
     for plan in plans:
-        if not plan.devices and not plan.on_cpu:
-            done(Smoke(framework=plan.framework, skipped=plan.skipped))
-            continue
-        spec = _spec(plan, environment)
-        supervisor.start(spec, lambda line, plan=plan: _tell(plan.framework, line, progress))  # type: ignore[misc]
+        run = _Run(plan, supervisor, progress, clean)
         try:
-            supervisor.wait([spec.name])
+            if plan.devices or plan.on_cpu:
+                with _temporary() as place:
+                    run.train({**environment, **place})
+                    run.sum({**environment, **place})
         finally:
-            supervisor.stop()
-            for outcome in supervisor.wait([spec.name]).values():
-                done(read(plan, outcome, clean))
+            done(run.smoke)
+
+
+@contextmanager
+def _temporary() -> Iterator[dict[str, str]]:
+    """The variable that names a folder for whatever the frameworks and their compilers write; ours, so that it goes even where a child is killed."""
+    try:
+        folder = tempfile.mkdtemp(prefix="gpudoctor-")
+    except OSError:  # a machine without room for it may train all the same
+        yield {}
+        return
+    try:
+        yield {"TMPDIR": folder}
+    finally:
+        until = time.monotonic() + _PATIENCE
+        while os.path.exists(folder) and time.monotonic() < until:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Run:
+    """The children of one plan, and what they showed until now."""
+
+    def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress, clean: Callable[[str], str]) -> None:
+        self.smoke = Smoke(framework=plan.framework, skipped=plan.skipped)
+        self._plan, self._supervisor, self._progress, self._clean = plan, supervisor, progress, clean
+
+    def train(self, environment: Mapping[str, str]) -> None:
+        def keep(outcome: Outcome) -> None:
+            self.smoke = read(self._plan, outcome, self._clean)
+
+        self._child(_spec(self._plan, environment), keep)
+
+    def sum(self, environment: Mapping[str, str]) -> None:
+        """Over all devices, and once more without P2P where that may be at fault."""
+        devices = partners(self._plan, self.smoke)
+        if isinstance(devices, Missing):
+            self.smoke = msgspec.structs.replace(self.smoke, all_reduces=devices)
+            return
+        first = self._sum_over(devices, environment)
+        if needs_control(self._plan, first):
+            self._sum_over(devices, {**environment, **P2P_OFF})
+
+    def _sum_over(self, devices: tuple[str, ...], environment: Mapping[str, str]) -> AllReduce:
+        before = self.smoke.all_reduces if isinstance(self.smoke.all_reduces, tuple) else ()
+        p2p = free(environment)
+
+        def keep(outcome: Outcome) -> None:
+            run = read_all_reduce(devices, outcome, self._clean, p2p=p2p)
+            self.smoke = msgspec.structs.replace(self.smoke, all_reduces=(*before, run))
+
+        self._child(_sum_spec(self._plan, devices, environment), keep, shorter=ALL_REDUCE)
+        assert isinstance(self.smoke.all_reduces, tuple)  # noqa: S101 -- keep() has seen to it
+        return self.smoke.all_reduces[-1]
+
+    def _child(self, spec: Spec, keep: Callable[[Outcome], None], shorter: str = "") -> None:
+        """Run a child to its end; the stage named `shorter` may be quiet for less long."""
+
+        def hear(line: bytes) -> None:
+            if _tell(self._plan.framework, line, self._progress) == ("begin", shorter):
+                self._supervisor.expect(spec.name, SUM_STALL)
+
+        self._supervisor.start(spec, hear)
+        try:
+            self._supervisor.wait([spec.name])
+        finally:
+            self._supervisor.stop([spec.name])
+            for outcome in self._supervisor.wait([spec.name]).values():
+                keep(outcome)
 
 
 def _spec(plan: Plan, environment: Mapping[str, str]) -> Spec:
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)
+    return _to_start(plan, environment, "", devices, *(("--measure",) if plan.measure else ()))
+
+
+def _sum_spec(plan: Plan, devices: tuple[str, ...], environment: Mapping[str, str]) -> Spec:
+    ordinals = "cpu" if plan.on_cpu else ",".join(device.removeprefix("GPU:") for device in devices)
+    return _to_start(plan, environment, " all-reduce" if free(environment) else " all-reduce without P2P", ordinals, "--all-reduce")
+
+
+def _to_start(plan: Plan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
     memory = ",".join(f"{ordinal}={one.limit}/{one.total}" for ordinal, one in sorted(plan.memory.items()))
-    arguments = (
-        "--framework",
-        plan.framework,
-        "--answer-fd",
-        ANSWER,
-        "--devices",
-        devices,
-        *(("--memory", memory) if memory else ()),
-        *(("--measure",) if plan.measure else ()),
-    )
+    limits = ("--memory", memory) if memory else ()
     return Spec(
-        name=f"smoke {plan.framework}",
-        argv=(plan.executable, _SCRIPT, *arguments),
+        name=f"smoke {plan.framework}{what}",
+        argv=(plan.executable, _SCRIPT, "--framework", plan.framework, "--answer-fd", ANSWER, "--devices", devices, *limits, *more),
         environment={**environment, "PYTHONDONTWRITEBYTECODE": "1"},  # what is examined is not written to
         stall=STALL,
         deadline=DEADLINE,
+        shares=_SHARED,
     )
 
 
@@ -81,12 +157,12 @@ class _Heard(msgspec.Struct):
     steps: int = 0
 
 
-def _tell(framework: str, line: bytes, progress: Progress) -> None:
-    """Pass on what a line of the child's answer means for somebody who watches."""
+def _tell(framework: str, line: bytes, progress: Progress) -> tuple[str, str]:
+    """Pass on what a line of the child's answer means for somebody who watches; event and stage."""
     try:
         heard = msgspec.json.decode(line, type=_Heard)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return "", ""
     who = f"{framework} {heard.device}".strip()
     if heard.event in {"begin", "end"}:
         progress(Event(heard.event, heard.stage, who))
@@ -94,3 +170,4 @@ def _tell(framework: str, line: bytes, progress: Progress) -> None:
         progress(Event("end", heard.stage, who))
     elif heard.event == "number" and (heard.value in _ODD or isinstance(heard.value, float)):
         progress(Event("number", heard.name, who, float(heard.value), heard.step, heard.steps))
+    return heard.event, heard.stage

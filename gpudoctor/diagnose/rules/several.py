@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.gpus import NVIDIA
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
-from gpudoctor.diagnose.gpu_facts import GIB, known, offered
+from gpudoctor.diagnose.gpu_facts import GIB, known, links_up, offered
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, CudaDevice, Missing, Nvml, NvmlGpu, Pci
+from gpudoctor.snapshot import CudaDevice, Missing, NvmlGpu, Pci
 
 _BRIDGE = "0680"
-
-
-def _up(gpu: Gpu) -> int:
-    links = gpu.nvml.nvlinks if isinstance(gpu.nvml, NvmlGpu) else ()
-    return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
 
 
 def _switched(pci: Pci | Missing) -> bool:
@@ -46,12 +40,12 @@ def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing) -> Iterato
     if seen.mig_enabled is True:
         not_applicable("MIG: instances do not use NVLink")
     down = [str(link.link) for link in links if link.active is False]
-    most = max((_up(other) for other in hardware if other.name == gpu.name), default=0)
+    most = max((links_up(other) for other in hardware if other.name == gpu.name), default=0)
     switched = _switched(pci)
-    if down and (_up(gpu) < most or switched):
+    if down and (links_up(gpu) < most or switched):
         yield Problem(
             message=f"{gpu.label}: {len(down)} of {len(links)} NVLinks are down"
-            + (f"; a sibling has {most} up." if _up(gpu) < most else "."),
+            + (f"; a sibling has {most} up." if links_up(gpu) < most else "."),
             confidence=Confidence.CERTAIN if switched else Confidence.LIKELY,
             evidence=(
                 Evidence("NVLinks down", ", ".join(down), "nvmlDeviceGetNvLinkState"),
@@ -64,46 +58,6 @@ def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing) -> Iterato
         )
     for link in links:
         need(link.active, Rung.NVML)
-
-
-@rule("GD804", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
-def nccl_p2p_acs_iommu(hardware: Hardware, nvml: Nvml) -> Iterator[Problem]:
-    """GPUs exchange data over PCIe while the IOMMU translates their transfers.
-
-    ## Why it matters
-    With the IOMMU translating, or PCIe's access control (ACS) on, what one GPU sends to another goes by way of the CPU. NCCL then is slow, hangs, or
-    gets wrong data, although the driver says that the GPUs can reach each other. GPUs joined by NVLink do not use that way.
-
-    ## What to do
-    On a machine that hosts no guests, boot with `iommu=pt` or switch the IOMMU (VT-d, AMD-Vi) and ACS off in the firmware. Until then
-    NCCL_P2P_DISABLE=1 keeps NCCL off that way.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    """
-    pairs = [pair for pair in need(nvml.pairs, Rung.NVML) if pair.p2p == "ok"]
-    direct = {index for pair in pairs for index in (pair.one, pair.other)}
-    gpus = [gpu for gpu in hardware if isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.index in direct and not _up(gpu)]
-    if len(gpus) < 2:
-        not_applicable("no two GPUs exchange data over PCIe")
-    kinds = {gpu.label: _iommu(gpu) for gpu in gpus}
-    translated = {label: kind for label, kind in kinds.items() if kind.startswith("DMA")}
-    if translated:
-        yield Problem(
-            message=f"{len(translated)} GPUs can reach each other's memory over PCIe only, and the IOMMU translates what they send.",
-            confidence=Confidence.POSSIBLE,
-            evidence=tuple(Evidence(label, kind, "iommu_group/type in /sys/bus/pci/devices") for label, kind in translated.items()),
-            fixes=(
-                Fix("See whether NCCL's direct transfers are at fault", "NCCL_P2P_DISABLE=1 python TRAINING.py"),
-                Fix("Add iommu=pt to the kernel's command line, on a machine without guests.", needs=(ROOT, REBOOT)),
-            ),
-        )
-
-
-def _iommu(gpu: Gpu) -> str:
-    """How the IOMMU treats its transfers; empty where none is at work."""
-    kind = need(gpu.pci, Rung.SLOT).iommu
-    return "" if isinstance(kind, Missing) and kind.cause is Cause.ABSENT else need(kind, Rung.SLOT)
 
 
 @rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
@@ -137,4 +91,4 @@ def mixed_gpu_models(hardware: Hardware, site: Site) -> Iterator[Problem]:
     )
 
 
-RULES = (nvlink_inactive, nccl_p2p_acs_iommu, mixed_gpu_models)
+RULES = (nvlink_inactive, mixed_gpu_models)

@@ -82,6 +82,15 @@ def _step(jax, task, state, batch):
     return loss, moved, (means, squares), gradients, outputs
 
 
+def _shard_map(jax):
+    """Its name since 0.6, or the one before."""
+    with contextlib.suppress(AttributeError):
+        return jax.shard_map
+    from jax.experimental.shard_map import shard_map
+
+    return shard_map
+
+
 class Engine:
     """JAX, as stages.py asks for it; a logical name is a place."""
 
@@ -89,6 +98,7 @@ class Engine:
     cpu = "CPU:0"
     settings = SETTINGS
     pins = False
+    ranked = False
     compiler = "XLA"
 
     def __init__(self, task):
@@ -196,6 +206,25 @@ class Engine:
         step = self._jax.jit(functools.partial(_step, self._jax, self._task))
         initial = self._task.initial_weights(self._np, network)
         return Trainer(self, self._jax, initial, self._devices[logical], (step, self._forward))
+
+    def spread(self, count):
+        flags = os.environ.get("XLA_FLAGS", "")
+        os.environ["XLA_FLAGS"] = "{} --xla_force_host_platform_device_count={}".format(flags, count)
+
+    def adders(self, logicals, arrays, count):
+        """Each device holds its part of one array; a sum over the parts is computed where they are."""
+        jax, devices = self._jax, [self._devices[logical] for logical in logicals]
+        mesh, split = jax.sharding.Mesh(self._np.array(devices), ("devices",)), jax.sharding.PartitionSpec("devices")
+        add = jax.jit(_shard_map(jax)(lambda part: jax.lax.psum(part, "devices"), mesh=mesh, in_specs=split, out_specs=split))
+        parts = [jax.device_put(array, device) for array, device in zip(arrays, devices)]
+        shape, sharding = (sum(map(len, arrays)),), jax.sharding.NamedSharding(mesh, split)
+        whole = jax.make_array_from_single_device_arrays(shape, sharding, parts)
+
+        def start():
+            held = {shard.device: shard.data for shard in add(whole).addressable_shards}
+            return [held[device] for device in devices]
+
+        return [start] * count
 
     def peak_memory(self, logical):
         """None where the device keeps no account, as the CPU."""

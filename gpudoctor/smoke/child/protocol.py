@@ -46,6 +46,7 @@ class Answers:
         Facts learnt before a failure are sent with it. Raises StageError where the body raised.
         """
         self.event("begin", stage=name, **about)
+        self.mark("")  # what was said to happen before is over
         facts = {}
         began = time.monotonic()
         try:
@@ -83,10 +84,10 @@ def plain(value):
 
 
 def first_lines(error):
-    """The beginning of an error's message: frameworks append whole graphs to it."""
+    """The beginning of an error's message, to which frameworks append whole graphs; its type where it has none, as MemoryError."""
     text = re.sub("\x1b\\[[0-9;]*m", "", str(error))  # Keras 3 prints some words in bold
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    return "\n".join(lines[:ERROR_LINES])[:ERROR_CHARACTERS]
+    return "\n".join(lines[:ERROR_LINES])[:ERROR_CHARACTERS] or type(error).__name__
 
 
 def complain():

@@ -1,4 +1,7 @@
-"""Starts a smoke training: `PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]`; see stages.py."""
+"""Starts a smoke training: `PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]`; see stages.py.
+
+With `--all-reduce` it trains nothing and sums over all devices; see all_reduce.py.
+"""
 
 import os
 import sys
@@ -32,7 +35,7 @@ def shares(text):
 
 
 def main(arguments):
-    """Train; the exit status."""
+    """Train, or sum over all devices; the exit status."""
     parser = argparse.ArgumentParser(description="Smoke training.")
     parser.add_argument("--framework", required=True, choices=["tensorflow", "torch", "jax"])
     parser.add_argument("--answer-fd", type=int, required=True)
@@ -40,12 +43,16 @@ def main(arguments):
     parser.add_argument("--short", type=indices)
     parser.add_argument("--memory", type=shares, default={})
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--all-reduce", action="store_true")
+    parser.add_argument("--rank")
     options = parser.parse_args(arguments)
     protocol, task, stages, measure, engine = map(neighbour, ("protocol", "task", "stages", "measure", options.framework + "_engine"))
     protocol.hold_standard_descriptors()
     trainer = engine.Engine(task)
     trainer.memory = options.memory
     run = stages.Stages(trainer, protocol, task, protocol.Answers(options.answer_fd), measure.Measures if options.measure else None)
+    if options.all_reduce:
+        return neighbour("all_reduce").AllReduce(run, options.devices).run(options.rank)
     return run.run(options.devices, options.short)
 
 

@@ -90,6 +90,7 @@ class Engine:
     cpu = "/device:CPU:0"
     settings = SETTINGS
     pins = False
+    ranked = False
     compiler = "XLA"
 
     def __init__(self, task):
@@ -97,6 +98,7 @@ class Engine:
         self.memory = {}
         self._tf = self._np = None
         self._trainers = {}
+        self._cpus, self._strategy = 1, None
 
     def load(self, facts, mark):
         """Keras, which TensorFlow imports late, is imported here too, so that its failure shows as one of import."""
@@ -140,6 +142,10 @@ class Engine:
         config, kind = self._tf.config, "GPU" if ordinals else "CPU"
         gpus = config.list_physical_devices("GPU")
         chosen = [gpus[ordinal] for ordinal in ordinals]
+        if self._cpus > 1:
+            config.set_logical_device_configuration(
+                config.list_physical_devices("CPU")[0], [config.LogicalDeviceConfiguration()] * self._cpus
+            )
         for ordinal, gpu in zip(ordinals, chosen):
             self._limit(gpu, self.memory.get(ordinal))
         config.set_visible_devices(chosen, "GPU")
@@ -230,6 +236,33 @@ class Engine:
 
     def compiled(self, logical, network):
         return Trainer(self._tf, self._task, self._np, logical, network, jit_compile=True)
+
+    def spread(self, count):
+        self._cpus = count
+
+    def adders(self, logicals, arrays, count):
+        values = [self.upload(logical, array) for logical, array in zip(logicals, arrays)]
+        self._strategy = self._strategy or self._tf.distribute.MirroredStrategy(logicals)
+        shared = self._strategy.experimental_distribute_values_from_function(lambda context: values[context.replica_id_in_sync_group])
+        return [self._adder(shared, len(arrays[0])) for _ in range(count)]
+
+    def _adder(self, shared, length):
+        """A function's results may be moved to the first device; what it assigns to each device's own variable stays there."""
+        tf, strategy = self._tf, self._strategy
+        kind = {"synchronization": tf.VariableSynchronization.ON_READ, "aggregation": tf.VariableAggregation.NONE}
+        with strategy.scope():
+            sums = tf.Variable(tf.zeros(length), trainable=False, **kind)
+
+        def add(part):
+            sums.assign(tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, part))
+
+        run = tf.function(lambda: strategy.run(add, args=(shared,)), autograph=False).get_concrete_function()
+
+        def start():
+            run()
+            return strategy.experimental_local_results(sums)
+
+        return start
 
     def peak_memory(self, logical):
         """None: CPUs before TensorFlow 2.20, everything before 2.5."""

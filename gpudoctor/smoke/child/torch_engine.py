@@ -1,9 +1,7 @@
 """The smoke training in PyTorch's idiom: nn.Module, autograd, torch.optim. Releases from 2.0 on are tested; from 1.8 on it is tried."""
 
-import atexit
 import contextlib
 import os
-import shutil
 import tempfile
 
 OLDEST = (1, 8)
@@ -95,6 +93,7 @@ class Engine:
     cpu = "cpu"
     settings = SETTINGS
     pins = True
+    ranked = True
     compiler = "torch.compile"
 
     def __init__(self, task):
@@ -205,13 +204,33 @@ class Engine:
             self._torch.cuda.synchronize(result.device)
 
     def compiled(self, logical, network):
-        """What it compiles is kept in a folder that goes with the process, and compiled in this process."""
-        folder = tempfile.mkdtemp(prefix="gpudoctor-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        """What it compiles is kept among the temporary files, which the parent removes, and compiled in this process."""
+        folder = tempfile.gettempdir()
         os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, TORCHINDUCTOR_COMPILE_THREADS="1")
         trainer = self.trainer(logical, network)
         trainer.compile()
         return trainer
+
+    def spread(self, _count):
+        """Nothing: each process has the CPU."""
+
+    def join(self, rank, ranks, logical, store):
+        """A file is enough to meet by, so no port is opened for it."""
+        gpu = logical.startswith("cuda")
+        if gpu:
+            self._torch.cuda.set_device(logical)
+        together = self._torch.distributed
+        together.init_process_group("nccl" if gpu else "gloo", store=together.FileStore(store, ranks), rank=rank, world_size=ranks)
+
+    def adders(self, logicals, arrays, count):
+        return [self._adder(self.upload(logicals[0], self._torch.from_numpy(arrays[0]))) for _ in range(count)]
+
+    def _adder(self, there):
+        def start():
+            self._torch.distributed.all_reduce(there)
+            return [there]
+
+        return start
 
     def peak_memory(self, logical):
         """None on the CPU."""

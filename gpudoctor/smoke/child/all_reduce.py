@@ -1,0 +1,216 @@
+"""Arrays of known content summed over all devices, as a training over several GPUs sums its gradients. Python 3.6 and newer; judges nothing.
+
+    PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu --all-reduce [--memory 0=LIMIT/TOTAL]
+
+    {"event": "sum", "over": [devices], "size", "repetitions", "seconds", "bus_bytes_per_second", "error", "wrong": [devices]}
+    {"event": "done"}                                                              last, and only if no stage failed
+
+`cpu` stands for two devices that the framework makes of the CPU. Stages: import and devices, or processes where the framework wants a process for
+each device (those import and open at the same time); then all-reduce, which begins when everything else is over.
+
+Device number d, counted from 0, holds (d + 1) x, with x random odd multiples of 1/64 between -1 and 1. float32 holds every partial sum over n devices,
+in any order, exactly (multiples of 1/64 of at most n (n + 1) / 2, for n below 700), so a right sum has no error at all, and a part that is
+left out, taken twice or taken from elsewhere makes one. Each repetition has its own arrays, all of which are checked; they are started one right after
+the other, after one that connects the devices and is not timed. `size` is that of one array in bytes, `error` the largest absolute difference.
+The rate is the bus bandwidth of nccl-tests, 2 (n - 1) / n x size / seconds, which does not depend on how many devices there are:
+https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
+
+An engine has, besides what stages.py asks for and upload, download and wait of measure.py,
+
+    spread(count)                   makes the CPU be `count` devices; before the import
+    adders(logicals, arrays, count) `count` functions, each to be called once: it starts one all-reduce of `arrays`, one for each device, and gives
+                                    the sums, one for each device
+    ranked                          whether it wants a process for each device; then also
+    join(rank, ranks, logical, store)   meets the others, by a new file that all of them name
+"""
+
+import ctypes
+import json
+import math
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+MIB = 1 << 20
+SMALL, LARGE, LARGE_ON_CPU = 4 << 10, 128 * MIB, 4 * MIB
+UNKNOWN_SHARE = 256 * MIB
+"""Bytes taken of a GPU whose free memory is not known, at most."""
+REPETITIONS = 3
+ARRAYS = 2 * (REPETITIONS + 2)
+"""Those of one size that lie on a device together, at most: what is summed, the sums, and as much again for the framework."""
+CPUS = 2
+QUIET = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
+"""Where the user has not set them: nothing listens beyond this machine, and NCCL says why it fails."""
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+class Rank:
+    """One of the processes of a framework that wants one for each device: which, of how many, and where they meet. It dies with its parent."""
+
+    def __init__(self, text):
+        number, count, parent, self.store = text.split("/", 3)
+        self.number, self.count = int(number), int(count)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != int(parent):
+            sys.exit(1)
+
+
+class AllReduce:
+    """One run."""
+
+    def __init__(self, stages, ordinals):
+        self.stages, self.engine, self.answers, self.ordinals = stages, stages.engine, stages.answers, ordinals
+        self.names = ["GPU:{}".format(ordinal) for ordinal in ordinals] or ["CPU:{}".format(number) for number in range(CPUS)]
+
+    def run(self, rank):
+        """The exit status. `rank` says which of several processes this is; None: the one that was asked."""
+        rank = rank and Rank(rank)
+        for name, value in QUIET.items():
+            os.environ.setdefault(name, value)
+        try:
+            if self.engine.ranked and rank is None:
+                self.lead()
+            else:
+                self.take_part(rank)
+        except self.stages.protocol.StageError:
+            return 1
+        self.answers.event("done")
+        if rank is not None:
+            sys.stdin.read()  # the others may not have read their last sum yet
+        return 0
+
+    def sizes(self):
+        shares = [limit for limit, _ in self.engine.memory.values()] or [UNKNOWN_SHARE]
+        largest = min([LARGE] + [share // ARRAYS for share in shares]) if self.ordinals else LARGE_ON_CPU
+        return SMALL, max(SMALL, largest // MIB * MIB)
+
+    def take_part(self, rank):
+        """The all-reduces, over all devices or as one of several processes with a device each."""
+        first, ours = (0, len(self.names)) if rank is None else (rank.number, 1)
+        if not self.ordinals:
+            self.engine.spread(ours)
+        self.stages.load()
+        logicals = [device.logical for device in self.stages.find(self.ordinals[first : first + ours], None)][:ours]
+        with self.answers.stage("all-reduce"):
+            if len(logicals) < ours:
+                raise LookupError("{} did not make {} devices of the CPU.".format(self.engine.name, ours))
+            self.answers.mark("connecting the devices")
+            if rank is not None:
+                self.engine.join(rank.number, rank.count, logicals[0], rank.store)
+            for size in self.sizes():
+                self.answers.mark("an all-reduce of {} bytes over {}".format(size, ", ".join(self.names)))
+                seconds, errors = self.sum(size, logicals, first)
+                if rank is None:
+                    self.tell(size, seconds, errors)
+                else:
+                    self.answers.event("part", size=size, seconds=seconds, errors=errors)
+
+    def tell(self, size, seconds, errors):
+        """`errors` has that of every device."""
+        count = len(self.names)
+        rate = 2.0 * (count - 1) / count * size / seconds
+        wrong = [name for name in self.names if errors[name] != 0]
+        facts = {"error": worst(errors.values()), "wrong": wrong, "seconds": seconds, "bus_bytes_per_second": rate}
+        self.answers.event("sum", over=self.names, size=size, repetitions=REPETITIONS, **facts)
+
+    def sum(self, size, logicals, first):
+        """Seconds that one all-reduce took, and the largest error of each of our devices."""
+        np, engine = self.stages.np, self.engine
+        numerators = np.random.RandomState(7).randint(-32, 32, size // 4, np.int8) * np.int8(2) + np.int8(1)
+        part = numerators.astype(np.float32) / np.float32(64)
+        arrays = [part * np.float32(first + number + 1) for number in range(len(logicals))]
+        adders = engine.adders(logicals, arrays, REPETITIONS + 1)
+        sums = [adders[0]()]
+        wait(engine, sums[0])
+        began = time.monotonic()
+        sums += [start() for start in adders[1:]]
+        for one in sums:
+            wait(engine, one)
+        seconds = (time.monotonic() - began) / REPETITIONS
+        expected = part * np.float32(len(self.names) * (len(self.names) + 1) // 2)
+        errors = {}
+        for name, theirs in zip(self.names[first:], zip(*sums)):
+            errors[name] = worst(float(np.abs(np.asarray(engine.download(one, False)) - expected).max()) for one in theirs)
+        return seconds, errors
+
+    def lead(self):
+        """Start a process for each device and put together what they say."""
+        parts = Parts(self.names, self.answers)
+        with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
+            try:
+                with self.answers.stage("processes"):
+                    for number in range(len(self.names)):
+                        rank = "{}/{}/{}/{}".format(number, len(self.names), os.getpid(), os.path.join(folder, "store"))
+                        parts.start(["--rank", rank])
+                    parts.heard("begin", "all-reduce")
+                with self.answers.stage("all-reduce"):
+                    for size in self.sizes():
+                        told = parts.heard("part", size)
+                        errors = {name: error for part in told.values() for name, error in part["errors"].items()}
+                        self.tell(size, max(part["seconds"] for part in told.values()), errors)
+            finally:
+                parts.end()
+
+
+class Parts:
+    """The processes of one run, and what they have said so far."""
+
+    def __init__(self, names, answers):
+        self.names, self.answers = names, answers
+        self.processes = []
+        self.lines = queue.Queue()
+        self.told = {}
+
+    def start(self, more):
+        """One more of this program, which dies with us; what it says goes through a pipe of its own."""
+        number, (reading, writing) = len(self.processes), os.pipe()
+        command = [sys.executable, *sys.argv, "--answer-fd", str(writing), *more]
+        self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(writing,)))
+        os.close(writing)
+        threading.Thread(target=self.listen, args=(number, reading), daemon=True).start()
+
+    def listen(self, number, descriptor):
+        with os.fdopen(descriptor, encoding="ascii") as lines:
+            for line in lines:
+                self.lines.put((number, line.rstrip("\n")))
+        self.lines.put((number, ""))
+
+    def heard(self, event, about):
+        """{number: what it said} when every process has said this; raises where one failed or ended before."""
+        while len(self.told.get((event, about), ())) < len(self.processes):
+            number, line = self.lines.get()
+            name = self.names[number]
+            if line.startswith("@"):
+                self.answers.mark("{}: {}".format(name, line[1:]))
+                continue
+            told = json.loads(line) if line else {"event": "failed", "stage": "its process", "error": self.death(number)}
+            if told["event"] == "failed":
+                raise RuntimeError("{}, {}: {}".format(name, told["stage"], told["error"]))
+            self.told.setdefault((told["event"], told.get("stage") or told.get("size")), {})[number] = told
+        return self.told[event, about]
+
+    def death(self, number):
+        status = self.processes[number].wait()
+        return "was killed by signal {}".format(-status) if status < 0 else "ended with status {}".format(status)
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+def wait(engine, results):
+    for result in results:
+        engine.wait(result)
+
+
+def worst(errors):
+    """The largest; one that is no number before all."""
+    errors = [float(error) for error in errors]
+    return next(filter(math.isnan, errors), max(errors))

@@ -1,0 +1,170 @@
+"""The all-reduce for real, over two virtual CPUs in each framework, right and wrong, and what the child leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.test_smoke import marked
+from tests.smoke.child import SCRIPT, Run, load
+from tests.smoke.collectives import CRASHES, hangs, not_a_number, wrong
+
+Start = Callable[..., Run]
+BOTH = ["CPU:0", "CPU:1"]
+LISTENING = "0A"  # in /proc/net/tcp: include/net/tcp_states.h
+
+
+@pytest.fixture(
+    scope="module", params=["tensorflow", pytest.param("torch", marks=pytest.mark.index), pytest.param("jax", marks=pytest.mark.index)]
+)
+def framework(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def interpreter(framework: str, request: pytest.FixtureRequest) -> Path | None:
+    return None if framework == "tensorflow" else request.getfixturevalue("framework_python")(framework)
+
+
+@pytest.fixture(scope="module")
+def start(framework: str, interpreter: Path | None, smoke: Start) -> Start:
+    def run(**options: Any) -> Run:
+        return smoke("--devices", "cpu", "--all-reduce", framework=framework, interpreter=interpreter, **options)
+
+    return run
+
+
+def test_both_devices_get_the_exact_sums_of_both_sizes(start: Start, tmp_path: Path) -> None:
+    run = start(settings={"TMPDIR": str(tmp_path)})
+    assert run.status == 0, run.errors[-2000:]
+    sums = run.all("sum")
+    assert [(one["over"], one["error"], one["wrong"], one["repetitions"]) for one in sums] == [(BOTH, 0.0, [], 3)] * 2
+    assert [one["size"] for one in sums] == [4 << 10, 4 << 20]
+    for one in sums:
+        assert one["bus_bytes_per_second"] == pytest.approx(one["size"] / one["seconds"])  # 2 (n - 1) / n is 1 for two
+    assert run.outline()[-4:] == ["sum", "sum", "end all-reduce", "done"]
+    assert run.marks.count("connecting the devices") or "CPU:1: connecting the devices" in run.marks
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_wrong_element_on_one_device_is_seen(start: Start, framework: str) -> None:
+    run = start(patch=wrong(framework))
+    assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [(1 / 64, ["CPU:1"])] * 2
+
+
+def test_a_nan_is_an_error(start: Start, framework: str) -> None:
+    run = start(patch=not_a_number(framework))
+    assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [("nan", ["CPU:1"])] * 2
+
+
+def test_a_framework_that_is_not_there_fails_before_the_sums(smoke: Start) -> None:
+    run = smoke("--devices", "cpu", "--all-reduce", framework="torch")
+    failed = run.one("failed", stage="processes")
+    assert failed["error"].endswith(", import: No module named 'torch'")
+    assert (run.status, run.all("sum")) == (1, [])
+
+
+@pytest.mark.index
+def test_a_process_that_dies_is_named(smoke: Start, framework_python: Callable[[str], Path]) -> None:
+    run = smoke("--devices", "cpu", "--all-reduce", framework="torch", interpreter=framework_python("torch"), patch=CRASHES)
+    failed = run.one("failed", stage="all-reduce")
+    assert failed["error"] == "CPU:1, its process: was killed by signal 11"
+
+
+def test_content_differs_on_every_device_and_sums_exactly(all_reduce: ModuleType) -> None:
+    """The engine's side is played by NumPy: seven devices, whose parts are added in any order."""
+    given: list[list[np.ndarray[Any, Any]]] = []
+
+    class Engine:
+        memory = dict.fromkeys(range(7), (1 << 30, 1 << 32))
+        order = 1
+
+        def adders(self, _logicals: list[str], arrays: list[Any], count: int) -> list[Callable[[], list[Any]]]:
+            given.append(arrays)
+            total = np.zeros_like(arrays[0])
+            for array in arrays[:: self.order]:
+                total = total + array
+            return [lambda: [total] * len(arrays)] * count
+
+        wait = staticmethod(lambda _one: None)
+        download = staticmethod(lambda one, _pinned: one)
+
+    class Stages:
+        engine, answers, np = Engine(), None, np
+
+    for order in (1, -1):
+        Stages.engine.order = order
+        seconds, errors = all_reduce.AllReduce(Stages, list(range(7))).sum(1 << 20, ["x"] * 7, 0)
+        assert seconds > 0
+        assert errors == {f"GPU:{number}": 0.0 for number in range(7)}
+    parts = given[0]
+    assert all(one.dtype == np.float32 and np.all(one != 0) for one in parts)
+    assert all(not np.any(one == other) for number, one in enumerate(parts) for other in parts[:number])
+
+
+@pytest.mark.parametrize(
+    ("limits", "large"), [([40 << 30], 128 << 20), ([40 << 30, 1 << 30], 102 << 20), ([1 << 20], 4 << 10), ([], 25 << 20)]
+)
+def test_sizes_keep_to_the_smallest_share(all_reduce: ModuleType, limits: list[int], large: int) -> None:
+    class Stages:
+        class engine:  # noqa: N801 -- stands for an object
+            memory = {number: (limit, 80 << 30) for number, limit in enumerate(limits)}  # noqa: RUF012 -- likewise
+
+        answers = np = None
+
+    assert all_reduce.AllReduce(Stages, [0, 1]).sizes() == (4 << 10, large)
+    assert all_reduce.AllReduce(Stages, []).sizes() == (4 << 10, 4 << 20)
+
+
+@pytest.fixture(scope="module")
+def all_reduce() -> ModuleType:
+    return load("all_reduce")
+
+
+def listening(pid: str) -> Iterator[str]:
+    """The addresses on which a process listens for TCP."""
+    held = {str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir() if file.is_symlink()}
+    for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            words = bytes.fromhex(fields[1].partition(":")[0])
+            if fields[3] == LISTENING and f"socket:[{fields[9]}]" in held:
+                yield socket.inet_ntop(family, b"".join(words[at : at + 4][::-1] for at in range(0, len(words), 4)))
+
+
+@pytest.mark.index
+def test_torch_listens_on_this_machine_only_and_its_processes_die_with_the_child(
+    framework_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(hangs("torch"))
+    marker = f"GPUDOCTOR_TEST_MARK={os.getpid()}-{time.monotonic_ns()}"
+    name, _, value = marker.partition("=")
+    reading, writing = os.pipe()
+    command = [str(framework_python("torch")), str(SCRIPT), "--framework", "torch", "--answer-fd", str(writing), "--devices", "cpu"]
+    environment = {**os.environ, name: value, "PYTHONPATH": str(tmp_path), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([*command, "--all-reduce"], cwd="/", env=environment, pass_fds=(writing,), stderr=subprocess.DEVNULL) as child:
+        os.close(writing)
+        with os.fdopen(reading, encoding="ascii") as answers:
+            while "CPU:0: an all-reduce" not in answers.readline():
+                pass
+            time.sleep(1)
+            ranks = [pid for pid in marked(marker) if b"--rank" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            assert len(ranks) == 2
+            addresses = {address for pid in ranks for address in listening(pid)}
+            assert addresses  # gloo's own
+            assert addresses <= {"127.0.0.1", "::1"}
+            child.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 5
+    while marked(marker) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert marked(marker) == []

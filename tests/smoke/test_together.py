@@ -1,0 +1,202 @@
+"""What the parent makes of all-reduces: when there is one, when a control, and what is recorded; the children's sums are real."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudoctor.derive.all_reduce import Result, detail, result
+from gpudoctor.process import Supervisor
+from gpudoctor.smoke import Plan, run, train
+from gpudoctor.snapshot import NOT_ASKED, AllReduce, Cause, Missing, Smoke
+from tests.cli.command import GPUDOCTOR, document, environment
+from tests.cli.test_smoke import marked
+from tests.smoke.collectives import hangs, only_in_sums, right_without_p2p, wrong
+
+NAMES = {0: "0000:10:00.0", 1: "0000:11:00.0"}
+ON_GPUS = """#!{python}
+import os, sys
+arguments = sys.argv[1:]
+if "--all-reduce" in arguments:
+    arguments[arguments.index("--devices") + 1] = "cpu"
+    os.execv({python!r}, [{python!r}, *arguments])
+os.write(int(arguments[arguments.index("--answer-fd") + 1]), {answer!r})
+"""
+"""An interpreter on a machine with GPUs: what it trained is recorded, and it sums over the CPUs of this one instead."""
+
+
+def answer(*trained: str) -> bytes:
+    events: list[dict[str, Any]] = [{"event": "begin", "stage": "import"}, {"event": "end", "stage": "import", "seconds": 1.0}]
+    events += [{"event": "training", "device": device, "placement": {"variables": [device]}} for device in trained]
+    return b"".join(json.dumps(event).encode() + b"\n" for event in (*events, {"event": "done"}))
+
+
+def summed(place: Path, patch: str = "", trained: tuple[str, ...] = ("GPU:0", "GPU:1"), **variables: str) -> Smoke:
+    """A training with TensorFlow on two GPUs at level full, with `patch` in its all-reduce."""
+    executable = place / "python"
+    executable.write_text(ON_GPUS.format(python=sys.executable, answer=answer(*trained)))
+    executable.chmod(0o755)
+    (place / "sitecustomize.py").write_text(only_in_sums(patch))
+    plan = Plan(framework="tensorflow", executable=str(executable), devices=(0, 1), addresses=NAMES, skipped=(), measure=True)
+    return carried_out(plan, {**os.environ, "PYTHONPATH": str(place), **variables})
+
+
+def carried_out(plan: Plan, environment: dict[str, str]) -> Smoke:
+    done: list[Smoke] = []
+    with Supervisor() as supervisor:
+        train((plan,), supervisor, environment, lambda _event: None, clean=str, done=done.append)
+    return done[0]
+
+
+def runs(smoke: Smoke) -> tuple[AllReduce, ...]:
+    assert isinstance(smoke.all_reduces, tuple), smoke.all_reduces
+    return smoke.all_reduces
+
+
+def outcomes(smoke: Smoke) -> list[tuple[bool, Result]]:
+    return [(one.p2p, result(one)) for one in runs(smoke)]
+
+
+def test_a_right_sum_needs_no_control(tmp_path: Path) -> None:
+    (one,) = runs(summed(tmp_path))
+    assert (one.devices, one.p2p, result(one)) == (("GPU:0", "GPU:1"), True, Result.RIGHT)
+    assert [(each.size, each.repetitions, each.error) for each in one.sums] == [(4 << 10, 3, 0.0), (4 << 20, 3, 0.0)]
+    assert all(isinstance(each.bus_bytes_per_second, float) and each.bus_bytes_per_second > 0 for each in one.sums)
+    assert one.output == NOT_ASKED
+
+
+def test_a_wrong_sum_that_is_right_without_p2p(tmp_path: Path) -> None:
+    smoke = summed(tmp_path, right_without_p2p("tensorflow", "wrong"))
+    assert outcomes(smoke) == [(True, Result.WRONG), (False, Result.RIGHT)]
+    assert detail(runs(smoke)[0]) == "4096 bytes on CPU:1: off by 0.015625; 4194304 bytes on CPU:1: off by 0.015625"
+
+
+def test_a_hang_that_goes_without_p2p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The import, which takes longer than an all-reduce may, is not counted."""
+    monkeypatch.setattr(run, "SUM_STALL", 8.0)
+    smoke = summed(tmp_path, "import time; time.sleep(9)\n" + right_without_p2p("tensorflow", "hangs"))
+    assert outcomes(smoke) == [(True, Result.HUNG), (False, Result.RIGHT)]
+    assert "an all-reduce of 4096 bytes over CPU:0, CPU:1" in detail(runs(smoke)[0])
+
+
+def test_what_is_wrong_either_way(tmp_path: Path) -> None:
+    assert outcomes(summed(tmp_path, wrong("tensorflow"))) == [(True, Result.WRONG), (False, Result.WRONG)]
+
+
+def test_where_p2p_is_off_already_there_is_no_control(tmp_path: Path) -> None:
+    smoke = summed(tmp_path, wrong("tensorflow"), NCCL_P2P_DISABLE="1")
+    assert outcomes(smoke) == [(False, Result.WRONG)]
+
+
+def test_a_framework_that_fails_before_the_sums_needs_no_control(tmp_path: Path) -> None:
+    (one,) = runs(summed(tmp_path, "raise SystemExit(3)"))
+    assert result(one) is Result.UNKNOWN
+
+
+def test_gpus_that_did_not_train_are_left_out(tmp_path: Path) -> None:
+    smoke = summed(tmp_path, trained=("GPU:1",))
+    assert smoke.all_reduces == Missing(Cause.FAILED, "a training was finished on 1 of 2 GPUs")
+
+
+def on_cpu(**changes: Any) -> Plan:
+    facts = {"framework": "tensorflow", "executable": sys.executable, "devices": (), "addresses": {}, "skipped": (), "on_cpu": True}
+    return Plan(**{**facts, **changes})
+
+
+def test_below_level_full_nothing_is_summed() -> None:
+    assert carried_out(on_cpu(), dict(os.environ)).all_reduces == NOT_ASKED
+
+
+@pytest.mark.parametrize(("patch", "expected"), [("", Result.RIGHT), (wrong("tensorflow"), Result.WRONG)])
+def test_on_the_cpu_there_is_no_control(tmp_path: Path, patch: str, expected: Result) -> None:
+    (tmp_path / "sitecustomize.py").write_text(only_in_sums(patch))
+    smoke = carried_out(on_cpu(measure=True), {**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert outcomes(smoke) == [(True, expected)]
+    assert runs(smoke)[0].devices == ("CPU:0", "CPU:1")
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_the_others_hang_too_and_leave_nothing(
+    framework: str, framework_python: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "SUM_STALL", 3.0)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    (tmp_path / "sitecustomize.py").write_text(only_in_sums(hangs(framework)))
+    plan = on_cpu(measure=True, framework=framework, executable=str(framework_python(framework)))
+    smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert outcomes(smoke) == [(True, Result.HUNG)]
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.index
+def test_what_was_compiled_goes_though_the_child_is_killed(framework_python: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    (tmp_path / "sitecustomize.py").write_text(KILLED_WHEN_COMPILED.format(log=str(tmp_path / "log")))
+    plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
+    smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
+    assert [(stage.name, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [("compiled step on CPU:0", "crashed")]
+    assert int((tmp_path / "log").read_text()) > 0
+    assert list(scratch.iterdir()) == []
+    assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", pytest.param("torch", marks=pytest.mark.index)])
+def test_a_stopped_all_reduce_leaves_nothing_and_is_reported(framework: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    python = sys.executable if framework == "tensorflow" else request.getfixturevalue("framework_python")(framework)
+    (tmp_path / "sitecustomize.py").write_text(only_in_sums(hangs(framework)))
+    marker, places = f"{os.getpid()}-{framework}-sums", {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "scratch"}
+    for place in places.values():
+        place.mkdir()
+    env = environment(
+        **{name: str(place) for name, place in places.items()}, PYTHONPATH=str(tmp_path), TERM="xterm", GPUDOCTOR_TEST_MARK=marker
+    )
+    env["KERAS_HOME"] = "/dev/null/keras"  # the patch imports TensorFlow before the child can say so
+    env.pop("COVERAGE_PROCESS_CONFIG", None)
+    command = (*GPUDOCTOR, "smoke", "--allow-cpu", "--level", "full", "--framework", framework, "--python", str(python), "--format", "json")
+    master, slave = pty.openpty()
+    with subprocess.Popen(command, cwd="/", env=env, stdout=subprocess.PIPE, stderr=slave) as process:
+        os.close(slave)
+        told = b""
+        while b"summing over all devices" not in told:
+            told += os.read(master, 1 << 16)
+        assert len(marked(marker)) > 1
+        process.send_signal(signal.SIGTERM)
+        whole = document("report", process.communicate(timeout=30)[0])
+    os.close(master)
+    assert process.returncode == whole["exit_code"] == 143
+    assert marked(marker) == []
+    assert [sorted(place.rglob("*")) for place in places.values()] == [[], []]
+    (smoke,) = whole["snapshot"]["smoke"]
+    assert len(smoke["trainings"]) == 2
+    assert [(stage["name"], stage["state"]) for stage in smoke["all_reduces"][0]["stages"]][-1] == ("all-reduce", "stopped")
+
+
+KILLED_WHEN_COMPILED = """
+import sys
+if "--measure" in sys.orig_argv:
+    import os, signal, tempfile, torch
+    _compile = torch.compile
+    def compile(model):
+        compiled = _compile(model)
+        def once(images):
+            compiled(images)
+            written = sum(len(files) for _, _, files in os.walk(tempfile.gettempdir()))
+            open({log!r}, "w").write(str(written))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return once
+    torch.compile = compile
+"""
+"""Kills the training where its first compiled step is over, and says how many files there were."""
