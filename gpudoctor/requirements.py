@@ -1,4 +1,4 @@
-"""What `--require` may ask for: a subject and packaging's version specifiers, as in "driver>=550", "memory>=80GiB" or "torch>=2.4"."""
+"""What `--require` may ask for: a subject and packaging's version specifiers, as in "driver>=550" or "memory>=80GiB", or a word, as "bf16"."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from gpudoctor.errors import UsageError
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
 """The subjects that are no framework, each as one would write it."""
+FEATURES = {"bf16": (8, 0)}
+"""What the GPUs must be able to do, a word alone, and the compute capability from which on they can.
+
+BF16: ptxas 13.0.88 refuses fma.bf16 for sm_75 ("requires .target sm_80 or higher"), and torch.cuda.is_bf16_supported(including_emulation=False) asks
+for the major number 8. https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions-fma
+"""
 UNITS = {"mb": 10**6, "gb": 10**9, "tb": 10**12, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 """Bytes. The gigabytes of a product's name are decimal: an H100 of 80 GB has 79.6 GiB."""
 
@@ -24,7 +30,7 @@ class Requirement(msgspec.Struct, frozen=True):
     text: str
     """As the user wrote it."""
     subject: str
-    """A key of EXAMPLES, or one of FRAMEWORKS."""
+    """A key of EXAMPLES or FEATURES, or one of FRAMEWORKS."""
     specifier: str
     """PEP 440, sizes in bytes; empty: any version will do."""
 
@@ -34,10 +40,14 @@ def parse(text: str) -> Requirement:
     written = text.strip()
     form = _FORM.fullmatch(written)
     subject = form.group(1).lower() if form else ""
-    if form is None or subject not in {*EXAMPLES, *FRAMEWORKS}:
-        known = ", ".join((*EXAMPLES, *FRAMEWORKS))
+    if form is None or subject not in {*EXAMPLES, *FEATURES, *FRAMEWORKS}:
+        known = ", ".join((*EXAMPLES, *FEATURES, *FRAMEWORKS))
         raise UsageError(f"--require {written!r}: a requirement begins with one of {known}, as in 'driver>=550' or 'torch>=2.4'.")
     specifier = form.group(2) or ""
+    if subject in FEATURES and specifier:
+        raise UsageError(f"--require {written!r}: {subject} stands alone; the GPUs have it or not.")
+    if subject in FEATURES:
+        return Requirement(written, subject, ">={}.{}".format(*FEATURES[subject]))
     if not specifier and subject in EXAMPLES:
         example = EXAMPLES[subject]
         raise UsageError(

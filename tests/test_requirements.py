@@ -22,6 +22,8 @@ GIB = 1 << 30
         ("gpus>=2,!=3", "3", False),
         ("cc>=8.0", "7.5", False),
         ("cc>=8.0", "10.0", True),
+        ("bf16", "8.0", True),
+        ("BF16", "7.5", False),
         ("memory>=80GiB", str(80 * GIB), True),
         ("memory>=80GiB", str(81559 << 20), False),
         ("memory>=80GB", str(81559 << 20), True),
@@ -46,7 +48,18 @@ def test_a_version_that_is_none_cannot_be_compared() -> None:
     "text",
     [
         *("", ">=5", "driver", "gpus", "memory", "cc", "gpus=8", "gpus===8", "driver>=", "driver>=new", "torch[cuda]>=2", "cuda>=12"),
-        *("numpy>=2", "memory>=80", "memory>=80XB", "memory>=-1GB", "memory==*GB", "memory>=80GB,", "torch 2.4", "torch>=2;os_name>'3'"),
+        *(
+            "bf16>=8",
+            "fp8",
+            "numpy>=2",
+            "memory>=80",
+            "memory>=80XB",
+            "memory>=-1GB",
+            "memory==*GB",
+            "memory>=80GB,",
+            "torch 2.4",
+            "torch>=2;os_name>'3'",
+        ),
     ],
 )
 def test_what_is_no_requirement_is_said_in_one_sentence(text: str) -> None:

@@ -22,6 +22,13 @@ _WORDS = {
     "kernel": "running a first kernel",
     "training": "training",
     "agreement": "comparing with the CPU",
+    "speed": "racing the CPU",
+    "copies": "measuring copies",
+    "memory": "measuring its memory",
+    "products": "multiplying matrices",
+    "compiled step": "compiling a step",
+    "processes": "starting a process for each device",
+    "all-reduce": "summing over all devices",
 }
 """What a stage does; a stage that is not here goes by its own name."""
 _CONVOLUTIONAL = "convolutional "

@@ -10,7 +10,7 @@ Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
     typer.Option(
         help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; touch: and run a small kernel on each free GPU; "
-        "train (default): and train small networks on each; full: and measure copies, memory, products and a compiled step."
+        "train (default): and train small networks on each; full: and measure copies, memory, products and a compiled step, and sum over all devices."
     ),
 ]
 TrainLevel = Annotated[
@@ -46,7 +46,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
-        help="What must be so besides, in quotes: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow. Repeat it. "
+        help="What must be so besides, in quotes: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16. Repeat it. "
         "What is not met is an error, what cannot be observed makes the verdict unknown.",
     ),
 ]

@@ -33,11 +33,18 @@ def met(meetings: Meetings | Missing) -> Meetings:
 def tell(meetings: Meetings, framework: Framework) -> None:
     """Ends the rule where it is not known of some GPU whether the code runs on it."""
     for one in meetings:
-        if one.fit is Fit.UNKNOWN and one.capability is None:
-            lacking = one.gpu.nvml.compute_capability if isinstance(one.gpu.nvml, NvmlGpu) else one.gpu.nvml
-            need(lacking if isinstance(lacking, Missing) else Missing(Cause.FAILED, f"{one.gpu.label}: {lacking}"), Rung.NVML)
+        if one.fit is Fit.UNKNOWN:
+            tell_generation(one)
         if one.fit is Fit.UNKNOWN:
             need(Missing(Cause.NOT_STATED, f"whether {called(framework)} holds code for {one.gpu.label} is not known"))
+
+
+def tell_generation(meeting: Meeting) -> None:
+    """Ends the rule where the GPU's compute capability is not known."""
+    if meeting.capability is None:
+        gpu = meeting.gpu
+        lacking = gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
+        need(lacking if isinstance(lacking, Missing) else Missing(Cause.FAILED, f"{gpu.label}: {lacking}"), Rung.NVML)
 
 
 def called(framework: Framework) -> str:

@@ -116,6 +116,17 @@ _LOSE_GPUS = (
 """After each of these fewer GPUs are usable than there are."""
 _HELD_BACK = ("power-throttled", "thermal-throttled", "hw-slowdown", "pcie-link-degraded", "gpu-memory-held-by-other-process")
 """Each of these makes a GPU slow."""
+_APART = (
+    "nccl-p2p-acs-iommu",
+    "nvlink-inactive",
+    "container-shm-too-small",
+    "wsl-multi-gpu-limit",
+    "gpu-fell-off-bus",
+    "gpu-computes-wrong",
+    "ecc-hardware-error",
+    "driver-hung",
+)
+"""With each of these several GPUs do not work together."""
 _SLOW = ("gpu-slower-than-expected", "gpu-not-faster-than-cpu")
 
 CAUSALITY: tuple[Explains, ...] = (
@@ -157,12 +168,15 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("gpu-memory-insufficient", *_SMOKE),
     *_explains("ecc-hardware-error", "gpu-computes-wrong", join=Join.GPU),
     *_explains("ecc-hardware-error", "cuda-init-fails"),
-    *_explains("gpu-computes-wrong", "smoke-wrong-result", "smoke-did-not-learn", *_SMOKE),
+    *_explains("gpu-computes-wrong", "smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", *_SMOKE),
+    *_explains("smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", join=Join.FRAMEWORK),
+    *_explains("host-memory-insufficient", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("env-hides-gpu", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("smoke-ran-on-cpu", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cpu-only-build", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
     *(row for cause in _BUILD for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
+    *_explains("gpu-too-old-for-triton", "smoke-crashed", join=Join.FRAMEWORK),
     *_explains("cudnn-wrong-major", "cudnn-drops-gpu", join=Join.FRAMEWORK),
     *_explains("cuda-version-mismatch", "cupy-wheel-cuda-mismatch", *_SMOKE),
     *_explains("cuda-mixed-versions", *_SMOKE),
@@ -178,6 +192,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("ptxas-too-old", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("nccl-version-conflict", *_SMOKE, join=Join.FRAMEWORK),
     *_explains("nvidia-wheel-version-conflict", "nccl-version-conflict"),
+    *(row for cause in _APART for row in _explains(cause, "all-reduce-failed")),
+    *_explains("nccl-version-conflict", "all-reduce-failed", join=Join.FRAMEWORK),
     *_explains("extension-built-for-other-cuda", "extension-abi-mismatch", join=Join.FRAMEWORK),
     *_explains("torch-torchvision-mismatch", "extension-built-for-other-cuda", "extension-abi-mismatch"),
     *_explains("torch-torchaudio-mismatch", "extension-built-for-other-cuda", "extension-abi-mismatch"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Rung, Severity, Skipped
+from gpudoctor.requirements import parse
 
 JUDGES = ("framework-missing", "requirement-not-met", "required-gpus-missing")
 """The rules that say of something required that it is not so."""
+JUDGE_OF = {"bf16": "gpu-lacks-bf16"}
+"""What one of its own says of."""
 
-
-OF_TRAINING = ("GD9", "GD111", "GD507")
+OF_TRAINING = ("GD9", "GD111", "GD507", "GD807")
 """Codes, and families, of the rules that explain the numbers of a training."""
 
 
@@ -36,12 +38,13 @@ def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
     if not chosen:
         raise UsageError("--only and --skip leave no rule to run; `gpudoctor rules` lists them.")
     if policy.require:
-        _keep_judges(rules, chosen)
+        _keep_judges(rules, chosen, policy.require)
     return chosen
 
 
-def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...]) -> None:
-    gone = [rule for rule in rules if rule.name in JUDGES and rule not in chosen]
+def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tuple[str, ...]) -> None:
+    judges = {*JUDGES, *(JUDGE_OF.get(parse(text).subject, "") for text in require)}
+    gone = [rule for rule in rules if rule.name in judges and rule not in chosen]
     if gone:
         names = ", ".join(f"{rule.code} {rule.name}" for rule in gone)
         raise UsageError(f"--only or --skip leaves out {names}, which --require needs; give both or neither.")

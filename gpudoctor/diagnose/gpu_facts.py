@@ -88,6 +88,12 @@ def hidden(gpu: Gpu) -> bool:
     return isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)
 
 
+def links_up(gpu: Gpu) -> int:
+    """How many of its NVLinks are up, as far as NVML says."""
+    links = gpu.nvml.nvlinks if isinstance(gpu.nvml, NvmlGpu) else ()
+    return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
+
+
 def for_data_centres(name: str | Missing) -> bool:
     """Whether this is a product for servers, by its name."""
     return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)

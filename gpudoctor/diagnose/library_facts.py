@@ -12,7 +12,7 @@ from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, Component, unlike
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Asking, Cause, Fact, Framework, LibraryFile, LibraryUse, Missing, Place
+from gpudoctor.snapshot import Asking, Cause, Fact, Framework, Libraries, LibraryFile, LibraryUse, Missing, Place
 from gpudoctor.versions import Version
 
 DRIVER = "cuda"
@@ -31,16 +31,21 @@ def all_uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[Li
         not_applicable("there is no NVIDIA GPU to use CUDA's libraries for")
     if framework.cuda_build is False:
         not_applicable(f"{framework.distribution or framework.name} is built without CUDA")
-    libraries = facts.snapshot.libraries
-    if isinstance(libraries, Missing) and libraries.cause is Cause.ABSENT:
-        not_applicable(libraries.reason)
-    seen = xray(framework, need(libraries))
+    seen = xray(framework, xrayed(facts))
     if seen is None:
         not_applicable(f"the X-ray found no CUDA build of {framework.name}")
     found = need(seen.uses)
     if not found:
         need(seen.code)
     return found
+
+
+def xrayed(facts: Facts) -> Libraries:
+    """What the X-ray saw; ends the rule where there was nothing for it to look at."""
+    libraries = facts.snapshot.libraries
+    if isinstance(libraries, Missing) and libraries.cause is Cause.ABSENT:
+        not_applicable(libraries.reason)
+    return need(libraries)
 
 
 def uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[LibraryUse, ...]:

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Facts, Gpu
 from gpudoctor.findings import Rung, RungState
-from gpudoctor.requirements import Requirement, fits, parse
+from gpudoctor.requirements import FEATURES, Requirement, fits, parse
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
 
 _LOST = {RungState.FAILED, RungState.MASKED}
@@ -52,7 +52,7 @@ def _judge(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
         return _smallest(
             requirement, facts, _memory, lambda value: f"{int(value) / (1 << 30):.1f} GiB ({int(value) / 10**9:.1f} GB) of memory"
         )
-    if requirement.subject == "cc":
+    if requirement.subject == "cc" or requirement.subject in FEATURES:
         return _smallest(requirement, facts, _capability, lambda value: f"compute capability {value}")
     return _framework(requirement, facts)
 

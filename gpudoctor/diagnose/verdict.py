@@ -11,7 +11,7 @@ from gpudoctor.derive.platform import word
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.matrix import Resolved
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Snapshot
+from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Snapshot, StageState
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
 _CODES = {Verdict.READY: 0, Verdict.DEGRADED: 0, Verdict.BROKEN: 1, Verdict.UNKNOWN: 3}
@@ -70,8 +70,15 @@ def _unproven_rung(facts: Facts) -> str:
             return f"not shown on any GPU: {rung}"
         return "; ".join(f"not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
     if facts.policy.allow_cpu:
-        return "" if facts.cpu_framework or rung < Rung.TRAINED else "no framework was shown to train on the CPU"
+        return "" if facts.cpu_framework or rung < Rung.TRAINED else _untrained(facts.snapshot)
     return "no GPU was seen"
+
+
+def _untrained(snapshot: Snapshot) -> str:
+    """That no framework trained, and of those that were not let come to an end, where they were."""
+    smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
+    stopped = (f"{smoke.framework}: {one.name} {one.error}" for smoke in smokes for one in smoke.stages if one.state is StageState.STOPPED)
+    return "; ".join(("no framework was shown to train on the CPU", *stopped))
 
 
 def _gpus(count: int) -> str:

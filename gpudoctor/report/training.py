@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudoctor.derive.training import disagrees
+from gpudoctor.report import load
 from gpudoctor.report.page import Page
 from gpudoctor.report.spark import sparkline
-from gpudoctor.snapshot import Agreement, Missing, Real, Smoke, SmokeDevice, Snapshot, Speed, Stage, StageState, Training
+from gpudoctor.snapshot import (
+    Agreement,
+    AllReduce,
+    Cause,
+    Missing,
+    Real,
+    Smoke,
+    SmokeDevice,
+    Snapshot,
+    Speed,
+    Stage,
+    StageState,
+    Sum,
+    Training,
+)
 
 _CURVE = 26
 """Signs of a loss curve."""
@@ -21,10 +36,10 @@ def draw(page: Page, snapshot: Snapshot) -> None:
         page.paragraph(f"{snapshot.smoke.reason}.", "Nothing was trained: ", lead_style="bold", hang=2)
         return
     for smoke in snapshot.smoke:
-        _framework(page, smoke)
+        _framework(page, smoke, snapshot)
 
 
-def _framework(page: Page, smoke: Smoke) -> None:
+def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
     version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
     devices = list(dict.fromkeys([*(training.device for training in smoke.trainings), *filter(None, map(_device, smoke.stages))]))
     shared = _stages(smoke, "")
@@ -37,8 +52,27 @@ def _framework(page: Page, smoke: Smoke) -> None:
         _table(page, [training for training in smoke.trainings if training.device == device])
         for label, show in FIGURES:
             _line(page, label, show(smoke, device))
+        _line(page, "seen by NVML", load.seen(snapshot, smoke, device))
+    if isinstance(smoke.all_reduces, tuple):
+        for run in smoke.all_reduces:
+            _all_reduce(page, f"{smoke.framework}{version}", run)
+    elif smoke.all_reduces.cause is Cause.FAILED:
+        page.paragraph(f"{smoke.all_reduces.reason}.", "no all-reduce: ", lead_style="bold", indent=2, hang=2)
     for skipped in smoke.skipped:
         page.paragraph(skipped, "left alone: ", lead_style="bold", indent=2, hang=2)
+
+
+def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
+    page.heading(f"{framework} over {', '.join(run.devices)}{'' if run.p2p else ', without P2P'}")
+    _line(page, "seconds", ", ".join(map(_stage, run.stages)))
+    for one in run.sums:
+        _line(page, "all-reduce", _sum(one))
+
+
+def _sum(one: Sum) -> str:
+    right = f"wrong on {', '.join(one.wrong)}, off by {one.error}" if one.error != 0 else "right"
+    size = f"{one.size >> 20} MiB" if one.size >> 20 else f"{one.size >> 10} KiB"
+    return f"{size} in {_duration(one.seconds)}, {_per_second(one.bus_bytes_per_second, 'GB')} on the bus: {right}"
 
 
 def _device(stage: Stage) -> str:
@@ -157,9 +191,12 @@ def _race(speed: Speed) -> str:
 
 
 def _copied(smoke: Smoke, device: str) -> str:
-    named = {True: "pinned", False: "pageable"}
-    copies = [copy for copy in smoke.copies if copy.device == device]
-    return ", ".join(f"{copy.direction}, {named[copy.pinned]}: {_per_second(copy.bytes_per_second, 'GB')}" for copy in copies)
+    kinds: dict[str, list[str]] = {}
+    for copy in smoke.copies:
+        if copy.device == device:
+            way = "to it" if copy.direction.startswith("to") else "from it"
+            kinds.setdefault("pinned" if copy.pinned else "pageable", []).append(f"{_per_second(copy.bytes_per_second, 'GB')} {way}")
+    return "; ".join(f"{kind} {', '.join(rates)}" for kind, rates in kinds.items())
 
 
 def _memory(smoke: Smoke, device: str) -> str:
@@ -173,13 +210,20 @@ def _products(smoke: Smoke, device: str) -> str:
 
 def _compiled(smoke: Smoke, device: str) -> str:
     steps = [step for step in smoke.compiled if step.device == device]
-    return ", ".join(f"by {step.compiler} in {_number(step.seconds, 3)} s, then {_number(step.step_seconds, 3)} s a step" for step in steps)
+    return ", ".join(f"by {step.compiler} in {_duration(step.seconds)}, then {_duration(step.step_seconds)} a step" for step in steps)
+
+
+def _duration(seconds: Real) -> str:
+    return f"{_number(seconds * 1000, 3)} ms" if isinstance(seconds, int | float) and seconds < 1 else f"{_number(seconds, 3)} s"
 
 
 def _per_second(value: Real, unit: str) -> str:
-    """A rate in GB/s or TFLOP/s."""
-    scale = {"GB": 1e9, "TFLOP": 1e12}[unit]
-    return f"{value / scale:,.{0 if value >= 100 * scale else 1}f} {unit}/s" if isinstance(value, int | float) else f"{value} {unit}/s"
+    """A rate in GB/s or TFLOP/s, or in the thousandth of that."""
+    scale, smaller = {"GB": (1e9, "MB"), "TFLOP": (1e12, "GFLOP")}[unit]
+    if not isinstance(value, int | float):
+        return f"{value} {unit}/s"
+    shown, called = (value / scale, unit) if value >= scale else (value / scale * 1000, smaller)
+    return f"{shown:,.{0 if shown >= 100 else 1}f} {called}/s"
 
 
 FIGURES: tuple[tuple[str, Callable[[Smoke, str], str]], ...] = (

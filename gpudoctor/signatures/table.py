@@ -132,7 +132,8 @@ _FRAMEWORKS = (
     ),
     Signature(
         # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
-        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S*: cannot open shared object file",
+        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S*: cannot open shared object file"
+        r"|Unable to load cuDNN\. Is it installed",
         ("cudnn-missing", "pip-nvidia-libs-not-on-path"),
         "cuDNN, or a part of it, was not found",
     ),
@@ -162,6 +163,18 @@ _FRAMEWORKS = (
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "the build holds no code for this GPU",
     ),
+    # read in torch/_inductor of 2.0.0 to 2.15.0
+    Signature(
+        r"too old to be supported by the triton GPU compiler",
+        ("gpu-too-old-for-triton",),
+        "torch.compile is for newer GPUs",
+    ),
+    # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
+    Signature(
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w*' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability",
+        ("gpu-lacks-bf16",),
+        "this GPU has no BF16 arithmetic",
+    ),
     Signature(
         r"it is not compatible with the installed jaxlib version",
         ("jax-plugin-version-mismatch",),
@@ -179,7 +192,7 @@ _FRAMEWORKS = (
     ),
     # https://github.com/NVIDIA/nccl/issues/342 has the first
     Signature(
-        r"Error while creating shared memory segment|insufficient shared memory \(shm\)",
+        r"Error while (?:creating|attaching to) shared memory segment|insufficient shared memory \(shm\)",
         ("container-shm-too-small",),
         "the shared memory that is offered here is too small",
     ),
@@ -188,8 +201,30 @@ _FRAMEWORKS = (
         ("nccl-version-conflict",),
         "the NCCL that was loaded is older than the one of this build",
     ),
+    # the next three were read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
+    Signature(
+        r"Mismatched NCCL (?:git )?versions? detected",
+        ("nccl-version-conflict",),
+        "the processes of one job loaded different releases of NCCL",
+    ),
+    Signature(
+        r"failed to peer with device \d+|cudaIpcGetMemHandle failed",
+        ("nccl-p2p-acs-iommu",),
+        "a GPU was refused direct access to another's memory",
+    ),
+    Signature(
+        r"Bootstrap : no socket interface found",
+        ("all-reduce-failed",),
+        "NCCL found no network interface to begin by, mostly since NCCL_SOCKET_IFNAME excludes them all",
+    ),
 )
 _MEMORY = (
+    # before the next one, whose words TensorFlow uses of the CPU's allocator too
+    Signature(
+        r"OOM when allocating tensor[^\n]*device:CPU:|DefaultCPUAllocator: can't allocate memory|(?<!OutOf)MemoryError\b|std::bad_alloc",
+        ("host-memory-insufficient",),
+        "the machine's memory, or this program's share of it, was not enough",
+    ),
     Signature(
         r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|\? Error 2: out of memory|cudaErrorMemoryAllocation"
         r"|RESOURCE_EXHAUSTED: .*(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
@@ -223,7 +258,7 @@ _VAGUE = (
         "CUDA gave its unknown error, mostly from a kernel driver in a bad state",
     ),
     Signature(
-        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount)",
+        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|CUDA driver initialization failed, you)",
         ("cuda-init-fails",),
         "CUDA could not be initialised",
     ),

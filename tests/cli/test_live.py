@@ -47,6 +47,22 @@ def test_plain_lines(capfd: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_what_level_full_measures_is_said_in_words(capfd: pytest.CaptureFixture[str]) -> None:
+    with Watch(live=False, lines=True, slow=0) as watch:
+        for stage in ("copies", "memory", "products", "compiled step", "speed", "convolutional agreement"):
+            watch(Event("begin", stage, "torch GPU:1"))
+        watch(Event("begin", "all-reduce", "torch"))
+    assert [line.removeprefix("gpudoctor: torch") for line in capfd.readouterr().err.splitlines()] == [
+        " GPU:1: measuring copies",
+        " GPU:1: measuring its memory",
+        " GPU:1: multiplying matrices",
+        " GPU:1: compiling a step",
+        " GPU:1: racing the CPU",
+        " GPU:1: comparing with the CPU (convolutional)",
+        ": summing over all devices",
+    ]
+
+
 def test_a_terminal_shows_one_line_with_numbers_and_ends_clean(capfd: pytest.CaptureFixture[str]) -> None:
     told = _told(capfd, live=True, lines=False)
     assert "\n" not in told

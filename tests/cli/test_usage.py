@@ -22,7 +22,7 @@ WRONG = [
     (("--timeout=-5",), "--timeout"),
     (("--timeout",), "--timeout"),
     (("--wait", "0"), "--wait"),
-    (("--require", "cuda>=12"), "begins with one of driver, gpus, memory, cc, tensorflow, torch, jax"),
+    (("--require", "cuda>=12"), "begins with one of driver, gpus, memory, cc, bf16, tensorflow, torch, jax"),
     (("--require", "driver"), "write it in quotes"),
     (("--require", "gpus=8"), "as in 'gpus==8'"),
     (("--require", "gpus===8"), "as in 'gpus==8'"),

@@ -50,6 +50,7 @@ HEALTHY = cards({"memory_total": 80 * GIB, "compute_capability": "8.0"}, {"memor
         ("memory>=80GiB", ["requirement-not-met"]),
         ("cc>=8.0", []),
         ("cc>=9.0", ["requirement-not-met"]),
+        ("bf16", []),
         ("tensorflow>=2.18", []),
         ("tensorflow", []),
         ("tensorflow<2", ["requirement-not-met"]),
@@ -77,6 +78,7 @@ def test_the_message_names_the_gpu_that_is_too_small(matrix: Matrix) -> None:
         pytest.param(machine(2, libcuda=TIMED_OUT), "gpus==2", "0 of 2 GPUs are usable", id="gpus"),
         pytest.param(cards({"memory_total": TIMED_OUT}, cuda={"memory_total": TIMED_OUT}), "memory>=1GB", "no sign of life", id="memory"),
         pytest.param(cards({"compute_capability": TIMED_OUT}), "cc>=5.0", "no sign of life", id="cc"),
+        pytest.param(cards({"compute_capability": TIMED_OUT}), "bf16", "no sign of life", id="bf16"),
         pytest.param(machine(frameworks=TIMED_OUT), "torch", "no sign of life", id="framework"),
         pytest.param(machine(frameworks=(tensorflow(version=ABSENT),)), "tensorflow>=2", "looked for", id="framework's version"),
         pytest.param(machine(frameworks=(torch(version=Fact("master", "x")),)), "torch>=2", "no version", id="odd version"),
@@ -100,7 +102,7 @@ def test_a_small_gpu_is_found_although_another_is_not_known(matrix: Matrix) -> N
 
 
 def test_no_driver_and_no_gpu_are_lacking_not_unknown(matrix: Matrix) -> None:
-    for wanted in ("driver>=550", "gpus>=1", "memory>=1GB", "cc>=5.0"):
+    for wanted in ("driver>=550", "gpus>=1", "memory>=1GB", "cc>=5.0", "bf16"):
         diagnosis = about(bare(), matrix, wanted)
         assert names(diagnosis) == ["no-gpu", "required-gpus-missing"]
         assert diagnosis.findings[1].because_of == ("GD101",)
@@ -155,6 +157,12 @@ def test_nothing_required_is_not_a_pass(matrix: Matrix) -> None:
 def test_a_requirement_cannot_lose_its_judge(wishes: dict[str, Any], matrix: Matrix) -> None:
     with pytest.raises(UsageError, match="which --require needs"):
         about(machine(), matrix, "gpus==1", **wishes)
+
+
+def test_a_rule_that_judges_one_requirement_may_be_skipped_with_others(matrix: Matrix) -> None:
+    about(HEALTHY, matrix, "gpus==2", skip=("GD113",))
+    with pytest.raises(UsageError, match="GD113 gpu-lacks-bf16, which --require needs"):
+        about(HEALTHY, matrix, "bf16", skip=("GD113",))
 
 
 def test_the_reason_of_a_skip_is_kept(matrix: Matrix) -> None:

@@ -10,16 +10,13 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import decode
+from tests.machines.diagnoses import again, diagnosed
 from tests.machines.edited import Edited
 from tests.machines.packages import environment
 from tests.machines.recipes import Recipe
 from tests.seams import environ_with
+
+__all__ = ["again", "diagnosed", "examine", "expected"]
 
 UNSET = (
     "CUDA_VISIBLE_DEVICES",
@@ -52,26 +49,6 @@ def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any
     done = subprocess.run([*prefix, *command, *recipe.arguments, *more], env=variables, capture_output=True, check=False)
     assert done.stdout, done.stderr.decode()
     return done.returncode, json.loads(done.stdout)
-
-
-def again(machine: dict[str, Any]) -> dict[str, Any]:
-    """The diagnosis of a recorded machine by today's rules."""
-    snapshot = decode(json.dumps(machine["snapshot"]).encode())
-    policy = msgspec.convert(machine["policy"], Policy)
-    diagnosis: dict[str, Any] = json.loads(msgspec.json.encode(diagnose(snapshot, open_matrix(), policy)))
-    return diagnosis
-
-
-def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
-    """What a recipe speaks of: the verdict, the root causes in order, what is folded, the notes."""
-    findings = report["findings"]
-    graver = [finding for finding in findings if finding["severity"] != "note"]
-    return {
-        "verdict": report["verdict"],
-        "roots": [finding["name"] for finding in graver if not finding["because_of"]],
-        "folded": [finding["name"] for finding in graver if finding["because_of"]],
-        "notes": [finding["name"] for finding in findings if finding["severity"] == "note"],
-    }
 
 
 def expected(recipe: Recipe | Edited) -> dict[str, Any]:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from gpudoctor.snapshot import Libraries, LibraryFile, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
-from tests.machines import described, environments, measured, surroundings, xrayed
-
-HERE = Path(__file__).parent
+from gpudoctor.snapshot import Snapshot
+from tests.machines import described, environments, loaded, measured, summed, surroundings, trained, xrayed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,120 +23,124 @@ class Edited:
     level: str | None = "train"
 
 
-def load(name: str) -> dict[str, Any]:
-    machine: dict[str, Any] = json.loads((HERE / f"{name}.json").read_bytes())
-    return machine
-
-
-def recorded(name: str) -> Snapshot:
-    return decode(json.dumps(load(name)["snapshot"]).encode())
-
-
-def _trained(snapshot: Snapshot) -> Smoke:
-    """The training recorded on a CPU, as if on the snapshot's first GPU."""
-    smoke = recorded("cpu-trains").smoke
-    assert isinstance(smoke, tuple)
-    assert isinstance(snapshot.nvml, Nvml)
-    assert isinstance(snapshot.nvml.gpus, tuple)
-    where = {"device": "GPU:0", "address": snapshot.nvml.gpus[0].address}
-    replace = msgspec.structs.replace
-    return replace(
-        smoke[0],
-        devices=(*smoke[0].devices, SmokeDevice("GPU:0", "gpu", address=where["address"])) if isinstance(smoke[0].devices, tuple) else (),
-        kernels=tuple(replace(kernel, ran_on="GPU:0", **where) for kernel in smoke[0].kernels),
-        trainings=tuple(replace(training, placed_on=("GPU:0",), **where) for training in smoke[0].trainings),
-    )
-
-
-def trained_on_gpu(snapshot: Snapshot) -> Snapshot:
-    return msgspec.structs.replace(snapshot, smoke=(_trained(snapshot),))
-
-
-def strayed_to_cpu(snapshot: Snapshot) -> Snapshot:
-    """Asked for the GPU, and every tensor of the training was on the CPU."""
-    smoke = _trained(snapshot)
-    trainings = tuple(msgspec.structs.replace(training, placed_on=("/device:CPU:0",)) for training in smoke.trainings)
-    return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, trainings=trainings),))
-
-
-def hung_in_training(snapshot: Snapshot) -> Snapshot:
-    smoke = _trained(snapshot)
-    hung = Stage("training on GPU:0", StageState.HUNG, error="gave no sign of life for 300 s")
-    stages = tuple(stage for stage in smoke.stages if stage.name in {"import", "devices"})
-    return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*stages, hung), trainings=()),))
-
-
-def maps(instead: str) -> Callable[[Snapshot], Snapshot]:
-    """Trained on the GPU; its process maps the files of the X-ray, but `instead` for the first of cuDNN."""
-
-    def change(snapshot: Snapshot) -> Snapshot:
-        assert isinstance(snapshot.libraries, Libraries)
-        uses = snapshot.libraries.frameworks[0].uses
-        assert isinstance(uses, tuple)
-        files = [(use, use.file.real) for use in uses if isinstance(use.file, LibraryFile) and isinstance(use.file.real, str)]
-        mapped = tuple(instead if instead and use.wanted == "libcudnn.so.9" else real for use, real in files)
-        return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(_trained(snapshot), mapped=mapped),))
-
-    return change
-
-
 EDITED: dict[str, Edited] = {
+    "compiled-step-refused-by-triton": Edited(
+        about="all trained on a GTX 1080 but the compiled step, which torch.compile refused: one cause",
+        base="torch-compiles-not-on-pascal",
+        change=trained.refused_by_triton,
+        level="full",
+        verdict="degraded",
+        roots=("gpu-too-old-for-triton",),
+        folded=("smoke-crashed",),
+        notes=("gpu-lacks-bf16",),
+    ),
     "loaded-as-the-x-ray-said": Edited(
-        about="the training maps just the files that the X-ray named", base="libraries-in-order", change=maps(""), verdict="ready"
+        about="the training maps just the files that the X-ray named", base="libraries-in-order", change=trained.maps(""), verdict="ready"
     ),
     "loaded-from-elsewhere": Edited(
         about="the training maps another cuDNN than the X-ray named",
         base="libraries-in-order",
-        change=maps("/opt/vendor/libcudnn.so.9"),
+        change=trained.maps("/opt/vendor/libcudnn.so.9"),
         verdict="ready",
         notes=("unexpected-library-loaded",),
     ),
     "gpu-trains": Edited(
-        about="the training recorded on a CPU, as if on a GPU", base="healthy-one", change=trained_on_gpu, verdict="ready"
+        about="the training recorded on a CPU, as if on a GPU", base="healthy-one", change=trained.on_gpu, verdict="ready"
     ),
     "old-driver-trains-all-the-same": Edited(
         about="a driver below the floor with which a training was seen to learn: the prediction is only a note",
         base="driver-525-below-the-floor",
-        change=trained_on_gpu,
+        change=trained.on_gpu,
         verdict="ready",
         notes=("driver-too-old",),
     ),
     "training-strays-to-cpu": Edited(
         about="TensorFlow lists the GPU, was asked to train on it, and computed on the CPU",
         base="healthy-one",
-        change=strayed_to_cpu,
+        change=trained.strayed_to_cpu,
         verdict="broken",
         roots=("smoke-ran-on-cpu",),
     ),
     "training-hangs": Edited(
         about="the training gives no sign of life on the GPU",
         base="healthy-one",
-        change=hung_in_training,
+        change=trained.hung_in_training,
         verdict="broken",
         roots=("smoke-hung",),
+    ),
+    "cpu-killed-for-want-of-memory": Edited(
+        about="the kernel kills the process in its import for want of memory",
+        base="cpu-killed",
+        change=trained.killed_for_want_of_memory,
+        verdict="broken",
+        roots=("host-memory-insufficient",),
+        folded=("smoke-crashed",),
+        notes=("no-gpu",),
     ),
     "gpu-no-faster-than-the-cpu": Edited(
         about="a GPU that trains fewer images a second than the CPU beside it",
         base="healthy-one",
-        change=measured.against_the_cpu(trained_on_gpu, gpu=9_000.0, cpu=31_000.0),
+        change=measured.against_the_cpu(trained.on_gpu, gpu=9_000.0, cpu=31_000.0),
         verdict="degraded",
         roots=("gpu-not-faster-than-cpu",),
     ),
     "gpu-faster-than-the-cpu": Edited(
         about="a GPU that trains ten times the images a second",
         base="healthy-one",
-        change=measured.against_the_cpu(trained_on_gpu, gpu=310_000.0, cpu=31_000.0),
+        change=measured.against_the_cpu(trained.on_gpu, gpu=310_000.0, cpu=31_000.0),
         verdict="ready",
     ),
     "gpu-at-a-third-of-its-speed": Edited(
         about="an A100 whose products and memory reach a third of what others reach",
         base="healthy-one",
-        change=measured.against_its_kind(trained_on_gpu, 0.33),
+        change=measured.against_its_kind(trained.on_gpu, 0.33),
         verdict="degraded",
         roots=("gpu-slower-than-expected",),
     ),
     "gpu-at-its-speed": Edited(
-        about="an A100 as fast as others", base="healthy-one", change=measured.against_its_kind(trained_on_gpu, 1.0), verdict="ready"
+        about="an A100 as fast as others", base="healthy-one", change=measured.against_its_kind(trained.on_gpu, 1.0), verdict="ready"
+    ),
+    "sums-hang-unless-without-p2p": Edited(
+        about="two cards on PCIe behind a translating IOMMU; an all-reduce over both hangs, and with NCCL_P2P_DISABLE=1 it is right",
+        base="translated-transfers",
+        change=summed.over_two(trained.on_gpu, summed.HUNG, summed.RIGHT_WITHOUT),
+        level="full",
+        verdict="degraded",
+        roots=("nccl-p2p-acs-iommu",),
+        folded=("all-reduce-failed",),
+    ),
+    "sums-wrong-unless-without-p2p": Edited(
+        about="the same with an IOMMU that leaves transfers alone, and a wrong sum: ACS, or a defect",
+        base="untouched-transfers",
+        change=summed.over_two(trained.on_gpu, summed.WRONG, summed.RIGHT_WITHOUT),
+        level="full",
+        verdict="degraded",
+        roots=("nccl-p2p-acs-iommu",),
+        folded=("all-reduce-failed",),
+    ),
+    "sums-right-with-p2p": Edited(
+        about="two cards on PCIe behind a translating IOMMU, which sum rightly all the same",
+        base="translated-transfers",
+        change=summed.over_two(trained.on_gpu, summed.RIGHT),
+        level="full",
+        verdict="ready",
+        notes=("nccl-p2p-acs-iommu",),
+    ),
+    "sums-fail-either-way": Edited(
+        about="an all-reduce fails with and without P2P: NCCL finds too little shared memory",
+        base="untouched-transfers",
+        change=summed.over_two(trained.on_gpu, *summed.NO_ROOM),
+        level="full",
+        verdict="degraded",
+        roots=("all-reduce-failed",),
+    ),
+    "sums-hang-and-the-control-was-stopped": Edited(
+        about="an all-reduce hangs, and the check's time is over before the control without P2P has begun to sum",
+        base="untouched-transfers",
+        change=summed.over_two(trained.on_gpu, summed.HUNG, summed.STOPPED),
+        level="full",
+        verdict="degraded",
+        roots=("all-reduce-failed",),
     ),
     "container-lost-its-devices": Edited(
         about="a running container whose control group lost its devices after a daemon-reload on the host",
@@ -163,7 +160,7 @@ EDITED: dict[str, Edited] = {
     "container-one-gpu-little-shared-memory": Edited(
         about="one GPU in a container with 64 MiB of shared memory: worth knowing",
         base="container-given-one-gpu",
-        change=lambda snapshot: trained_on_gpu(surroundings.with_dockers_shared_memory(snapshot)),
+        change=lambda snapshot: trained.on_gpu(surroundings.with_dockers_shared_memory(snapshot)),
         verdict="ready",
         notes=("container-shm-too-small",),
     ),
@@ -301,3 +298,4 @@ EDITED: dict[str, Edited] = {
         roots=("package-not-installable",),
     ),
 }
+EDITED |= {name: Edited(**case) for name, case in loaded.cases(trained.on_gpu).items()}

@@ -12,6 +12,7 @@ from gpudoctor.report.build import build
 from gpudoctor.report.page import Look
 from gpudoctor.report.training import FIGURES, ROWS
 from gpudoctor.snapshot import (
+    AllReduce,
     Cause,
     CompiledStep,
     Copy,
@@ -23,6 +24,7 @@ from gpudoctor.snapshot import (
     Speed,
     Stage,
     StageState,
+    Sum,
     Training,
 )
 from tests.builders import training
@@ -123,20 +125,52 @@ def test_what_differs_and_is_no_number_is_said() -> None:
 def test_what_is_measured_besides_has_lines_of_its_own() -> None:
     measured = msgspec.structs.replace(
         TRAINED,
-        copies=(Copy("GPU:0", "to the device", True, 1 << 28, 25.31e9), Copy("GPU:1", "from it", False, 1 << 28, 6e9)),
+        copies=(Copy("GPU:0", "to", True, 1 << 28, 25.31e9), Copy("GPU:1", "from", False, 1 << 28, 6e9)),
         memory=(MemoryRate("GPU:0", 1 << 30, 3.0e12),),
         products=(Product("GPU:0", "bf16", 8192, 7.1e14, 1e-3, 1e-2), Product("GPU:0", "fp32", 8192, "nan", "nan", 1e-6)),
         compiled=(CompiledStep("GPU:0", "torch.compile", 12.345, 0.00123, 1e-7, 1e-5),),
     )
     text = page((measured,), width=100)
     for line in (
-        "  copies             to the device, pinned: 25.3 GB/s\n",
-        "  copies             from it, pageable: 6.0 GB/s\n",
+        "  copies             pinned 25.3 GB/s to it\n",
+        "  copies             pageable 6.0 GB/s from it\n",
         "  memory             3,000 GB/s\n",
         "  matrix product     BF16 710 TFLOP/s, FP32 nan TFLOP/s\n",
-        "  compiled step      by torch.compile in 12.3 s, then 0.00123 s a step\n",
+        "  compiled step      by torch.compile in 12.3 s, then 1.23 ms a step\n",
     ):
         assert line in text
+
+
+def test_sums_over_all_devices_have_a_section_of_their_own() -> None:
+    stages = (Stage("import", StageState.DONE, seconds=3.0), Stage("all-reduce", StageState.DONE, seconds=1.25))
+    hung = (Stage("all-reduce", StageState.HUNG, error="gave no sign of life for 60 s"),)
+    wrong = Sum(128 << 20, 3, 0.0104, 12.9e9, 2.984375, ("GPU:1",))
+    over = ("GPU:0", "GPU:1")
+    runs = (
+        AllReduce(over, p2p=True, stages=hung),
+        AllReduce(over, p2p=False, stages=stages, sums=(Sum(4096, 3, 4.12e-05, 1e8, 0.0), wrong)),
+    )
+    text = page((msgspec.structs.replace(TRAINED, all_reduces=runs),))
+    assert (
+        """
+torch 2.13.0+cu126 over GPU:0, GPU:1
+  seconds            all-reduce hung
+
+torch 2.13.0+cu126 over GPU:0, GPU:1, without P2P
+  seconds            import 3.00, all-reduce 1.25
+  all-reduce         4 KiB in 0.0412 ms, 100 MB/s on the bus: right
+  all-reduce         128 MiB in 10.4 ms, 12.9 GB/s on the bus: wrong on GPU:1,
+                     off by 2.984375
+"""
+        in text
+    )
+
+
+def test_why_nothing_was_summed() -> None:
+    too_few = Missing(Cause.FAILED, "a training was finished on 1 of 2 GPUs")
+    assert "  no all-reduce: a training was finished on 1 of 2 GPUs.\n" in page((msgspec.structs.replace(TRAINED, all_reduces=too_few),))
+    alone = Missing(Cause.ABSENT, "one GPU has nothing to sum with")
+    assert "all-reduce" not in page((msgspec.structs.replace(TRAINED, all_reduces=alone),))
 
 
 def test_rows_have_names_of_their_own() -> None:

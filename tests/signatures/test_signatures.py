@@ -38,6 +38,35 @@ OTHERS = [
         "include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-250a7cc850ba9298-0-1-3 (size 9637888)",
         "container-shm-too-small",
     ),
+    # read in public reports: 2noise/ChatTTS#341, vllm-project/vllm#1284
+    (
+        "RuntimeError: Found NVIDIA GeForce GTX 1080 Ti which is too old to be supported by the triton GPU compiler, which is used as the backend.",
+        "gpu-too-old-for-triton",
+    ),
+    ("ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has", "gpu-lacks-bf16"),
+    # what ptxas 13.0 says of fma.bf16 for sm_75
+    ("ptxas a.ptx, line 5; error   : Feature '.bf16' requires .target sm_80 or higher", "gpu-lacks-bf16"),
+    # what libnccl 2.32.3 writes
+    (
+        "NCCL WARN Error while attaching to shared memory segment /dev/shm/nccl-x (size 4096), error: No space left",
+        "container-shm-too-small",
+    ),
+    ("init.cc:1043 NCCL WARN Mismatched NCCL version detected : rank 0 version 22105 rank 1 version 23203", "nccl-version-conflict"),
+    ("transport/p2p.cc:355 NCCL WARN failed to peer with device 1(=c1000): 217 peer access is not supported", "nccl-p2p-acs-iommu"),
+    ("bootstrap.cc:126 NCCL WARN Bootstrap : no socket interface found", "all-reduce-failed"),
+    # provoked: cuInit answers 3; JAX's plug-in without its cuDNN
+    ("RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.", "cuda-init-fails"),
+    ("RuntimeError: Unable to load cuDNN. Is it installed?", "cudnn-missing"),
+    # provoked on the CPU, with ulimit -v
+    (
+        (
+            "OP_REQUIRES failed at bias_op.cc:128 : RESOURCE_EXHAUSTED: OOM when allocating tensor with shape[2000,12,12,32] and type float on "
+            "/job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu"
+        ),
+        "host-memory-insufficient",
+    ),
+    ("numpy._core._exceptions._ArrayMemoryError: Unable to allocate 24.5 MiB for an array", "host-memory-insufficient"),
+    ("  what():  std::bad_alloc", "host-memory-insufficient"),
     # provoked on the CPU
     ("AssertionError: Torch not compiled with CUDA enabled", "cpu-only-build"),
     # what libcudart and the driver's header call the statuses that no shim of ours can bring about in a framework

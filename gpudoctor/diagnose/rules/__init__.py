@@ -6,6 +6,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import (
     access,
     addons,
+    all_reduce,
     branches,
     building,
     builds,
@@ -17,6 +18,7 @@ from gpudoctor.diagnose.rules import (
     driver,
     environment,
     fabric,
+    generation,
     hardware,
     health,
     installations,
@@ -25,6 +27,7 @@ from gpudoctor.diagnose.rules import (
     loading,
     logged,
     masks,
+    memory,
     packages,
     pairs,
     platforms,
@@ -44,6 +47,7 @@ from gpudoctor.diagnose.rules import (
 
 _MODULES = (
     hardware,
+    generation,
     logged,
     driver,
     access,
@@ -55,6 +59,7 @@ _MODULES = (
     virtual,
     state,
     several,
+    all_reduce,
     slow,
     container,
     container_setup,
@@ -62,6 +67,7 @@ _MODULES = (
     wsl,
     libcuda,
     masks,
+    memory,
     branches,
     devices,
     fabric,

@@ -13,6 +13,7 @@ from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cud
 from gpudoctor.derive.packages import called as packaged
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.library_facts import xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
@@ -180,7 +181,7 @@ def cuda_mixed_versions(facts: Facts, snapshot: Snapshot, variables: Variables |
     - https://docs.nvidia.com/deploy/cuda-compatibility/
     """
     yield from _two_on_the_path(snapshot, variables)
-    libraries = need(snapshot.libraries)
+    libraries = xrayed(facts)
     for framework in facts.frameworks:
         cuda = facts.effective_cuda(framework)
         foreign = tuple(_foreign(framework, cuda.version.major, libraries)) if isinstance(cuda, EffectiveCuda) else ()

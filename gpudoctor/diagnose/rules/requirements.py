@@ -10,7 +10,7 @@ from gpudoctor.diagnose.requirements import Answer, Judged, judged
 from gpudoctor.diagnose.rule import CouldNotTell, not_applicable, rule
 from gpudoctor.diagnose.verdict import required
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.requirements import FRAMEWORKS
+from gpudoctor.requirements import FEATURES, FRAMEWORKS
 from gpudoctor.snapshot import Missing, Python
 
 
@@ -22,7 +22,7 @@ def requirement_not_met(facts: Facts, site: Site, python: Python | Missing) -> I
     It was asked for with `--require`, on the command line or in a configuration file: the work that is to run here needs it, whatever
     else this machine can do. Versions are compared as Python's packaging does. `driver` is the loaded driver's version, `gpus` counts
     the GPUs that were shown to be usable as far as `--level` asks, `memory` and `cc` (compute capability) hold for every GPU that the
-    environment leaves, and a framework is meant by its distribution's version.
+    environment leaves, and a framework is meant by its distribution's version. Of `bf16` the rule gpu-lacks-bf16 says that it is not met.
 
     A size needs its unit. The 80 GB of a product's name are decimal, and less than 80 GiB: write `memory>=80GB` for such a card.
 
@@ -34,7 +34,7 @@ def requirement_not_met(facts: Facts, site: Site, python: Python | Missing) -> I
     """
     answers = _asked(facts)
     for one in answers:
-        if one.answer is Answer.UNFIT:
+        if one.answer is Answer.UNFIT and one.requirement.subject not in FEATURES:
             yield Problem(
                 message=f"{_title(one)}.",
                 title=_title(one),

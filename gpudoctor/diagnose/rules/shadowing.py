@@ -9,7 +9,7 @@ from gpudoctor.derive import Facts, Hardware
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
 from gpudoctor.diagnose.build_facts import called, milder
-from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses
+from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses, xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Framework, LibraryFile, LibraryUse, Missing, Smoke, Variables
@@ -236,7 +236,7 @@ def unexpected_library_loaded(framework: Framework, smoke: Smoke, facts: Facts) 
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    seen = xray(framework, need(facts.snapshot.libraries))
+    seen = xray(framework, xrayed(facts))
     if seen is None:
         not_applicable(f"there is no X-ray of {framework.name}")
     found = tuple(unexpected(seen, need(smoke.mapped)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, Hardware, judge, on_device
+from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.log import telling_lines
 from gpudoctor.derive.training import kernel_right, within
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.signatures import Recognised, recognise
-from gpudoctor.snapshot import Missing, Python, Real, Smoke, StageState, Training
+from gpudoctor.snapshot import Cause, Missing, Python, Real, Smoke, Snapshot, StageState, Training
 
 _READ_LOG = Fix(
     "Read the framework's own log: the report holds its end as snapshot.smoke[].output", "gpudoctor check --format json -o report.json"
@@ -19,12 +20,13 @@ _READ_LOG = Fix(
 
 
 @rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing, snapshot: Snapshot) -> Iterator[Problem]:
     """The framework computes on the CPU although the machine has a GPU.
 
     ## Why it matters
     Frameworks fall back to the CPU when they cannot use the GPU, mostly with no more than a line in a log. Training works, ten to a
-    hundred times slower. The place of every variable, gradient and output was asked of the framework itself.
+    hundred times slower. The place of every variable, gradient and output was asked of the framework itself, and NVML was asked
+    meanwhile whether a process of the training was on the GPU, took memory there, and kept it busy.
 
     ## What to do
     The framework's log, kept with this finding, mostly names the library or the error that made it give up.
@@ -38,12 +40,13 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing)
     devices = need(smoke.devices, Rung.FRAMEWORK)
     blind = not any(device.kind == "gpu" for device in devices)
     if not blind and not strayed:
+        yield from _contradicted(smoke, hardware, snapshot)
         return
     if blind and smoke.skipped:
         not_applicable("every GPU was left alone")
     seen = ", ".join(device.name for device in devices) or "no device"
     message = (
-        f"{smoke.framework} lists no GPU, only {seen}."
+        f"{smoke.framework} lists no GPU{f', only {seen}' if devices else ''}."
         if blind
         else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
     )
@@ -54,6 +57,31 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing)
         evidence=(Evidence("devices", seen, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
         fixes=_explained(sign) or general,
     )
+
+
+def _contradicted(smoke: Smoke, hardware: Hardware, snapshot: Snapshot) -> Iterator[Problem]:
+    """One problem a GPU on which the framework says that it trained, and NVML saw nothing of it."""
+    for training in {one.address: one for one in smoke.trainings}.values():
+        gpu = next((gpu for gpu in hardware if gpu.key == training.address), None)
+        load = next((one for one in loads_of(snapshot, gpu.key) if one.framework == smoke.framework), None) if gpu else None
+        if gpu is None or load is None or not unseen(load):
+            continue
+        watched = f"NVML, {sum(stage.samples for stage in load.stages)} samples during the training"
+        yield Problem(
+            message=f"{smoke.framework} says that it trained on {training.device}, and NVML saw nothing of it on {gpu.label}: "
+            "none of its processes, no memory taken, no kernel run.",
+            confidence=Confidence.LIKELY,
+            evidence=(
+                Evidence("where it says that it trained", ", ".join(training.placed_on), smoke.framework),
+                Evidence("its processes among those on the GPU", "none", watched),
+                Evidence("memory in use before, at most", f"{load.memory_before}, {load.memory_most} bytes", watched),
+                Evidence("utilisation at most", f"{load.utilization} %", watched),
+            ),
+            fixes=(
+                Fix("Watch the GPU while it trains, to settle it", f"nvidia-smi -i {gpu.key} -l 1", verify="gpudoctor smoke"),
+                _READ_LOG,
+            ),
+        )
 
 
 def _libraries(smoke: Smoke, python: Python | Missing) -> Fix:
@@ -94,7 +122,12 @@ def _measured(smoke: Smoke) -> Iterator[tuple[str, str, Real, float]]:
     for product in smoke.products:
         yield f"a product in {product.precision.upper()}", product.device, product.error, product.tolerance
     for step in smoke.compiled:
-        yield f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance
+        if _finite(step.loss_difference):
+            yield f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance
+
+
+def _finite(number: Real) -> bool:
+    return isinstance(number, int | float)
 
 
 def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[Problem]:
@@ -121,8 +154,8 @@ def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
     """The arithmetic on the device is wrong.
 
     ## Why it matters
-    A product differed from its float64 reference, the first steps of a training from the same steps on the CPU, or a loss was not
-    a number, by more than rounding explains. Whatever is trained here cannot be trusted.
+    A product differed from its float64 reference, or the first steps of a training from the same steps on the CPU, by more than
+    rounding explains. Whatever is trained here cannot be trusted.
 
     ## What to do
     Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. All bad points
@@ -145,7 +178,7 @@ def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
                 evidence=(Evidence(f"error of {what}", str(error), device),),
                 fixes=(_READ_LOG,),
             )
-    yield from _flawed(smoke, {Flaw.NOT_FINITE, Flaw.DISAGREES})
+    yield from _flawed(smoke, {Flaw.DISAGREES})
 
 
 @rule("GD903", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
@@ -163,6 +196,33 @@ def smoke_did_not_learn(smoke: Smoke) -> Iterator[Problem]:
     - https://www.tensorflow.org/guide/core/mlp_core
     """
     yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS})
+
+
+@rule("GD911", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def smoke_loss_not_finite(smoke: Smoke) -> Iterator[Problem]:
+    """The loss of the smoke training became infinite or not a number.
+
+    ## Why it matters
+    Images, first weights and learning rate are known to train without such a value. It spreads to every weight with the next update, so
+    a model that meets it is lost, and mostly nothing says so but the loss.
+
+    ## What to do
+    Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. All bad points to
+    an operator of the framework or a library: try another release, and without settings of your own for precision and compilation.
+
+    ## References
+    - https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
+    - https://www.tensorflow.org/api_docs/python/tf/debugging/enable_check_numerics
+    """
+    yield from _flawed(smoke, {Flaw.NOT_FINITE})
+    for step in smoke.compiled:
+        if not _finite(step.loss_difference):
+            what = f"loss of a step compiled by {step.compiler}, less that of the same step uncompiled"
+            yield Problem(
+                message=f"{smoke.framework} on {step.device}: the {what}, is {step.loss_difference}.",
+                evidence=(Evidence(what, str(step.loss_difference), step.device),),
+                fixes=(_READ_LOG,),
+            )
 
 
 _BESIDES = ("copies", "memory", "products", "compiled step", "speed")
@@ -214,6 +274,9 @@ def smoke_hung(smoke: Smoke) -> Iterator[Problem]:
     - https://docs.nvidia.com/deploy/xid-errors/
     """
     yield from _ended(smoke, {StageState.HUNG})
+    for stage in smoke.stages:
+        if stage.state is StageState.STOPPED:
+            need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage.name}” {stage.error}"), Rung.TRAINED)
 
 
-RULES = (smoke_ran_on_cpu, smoke_wrong_result, smoke_did_not_learn, smoke_crashed, smoke_hung)
+RULES = (smoke_ran_on_cpu, smoke_wrong_result, smoke_did_not_learn, smoke_crashed, smoke_hung, smoke_loss_not_finite)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.machines.recipes import builds, cuda, first, gpus, kernel, libraries, preflight, stacks, surroundings
+from tests.machines.recipes import builds, cuda, first, generations, gpus, kernel, libraries, loads, preflight, stacks, surroundings
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
 __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
@@ -11,9 +11,11 @@ _TABLES = (
     builds.RECIPES,
     cuda.RECIPES,
     first.RECIPES,
+    generations.RECIPES,
     gpus.RECIPES,
     kernel.RECIPES,
     libraries.RECIPES,
+    loads.RECIPES,
     preflight.RECIPES,
     stacks.RECIPES,
     surroundings.RECIPES,

@@ -18,7 +18,8 @@ AND_CUDA = replace(TF, requires=('nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "a
 def on(gpu: NvmlGpu, about: str, *packages: Package, driver: str = "580.65.06", cuda: str = "13.0", roots: tuple[str, ...] = ()) -> Recipe:
     """One card under a driver that serves it, in order but for these packages; the roots are errors."""
     whole = driven(about, gpu, driver=driver, cuda=cuda, open_module=gpu is RTX_5090)
-    return replace(whole, packages=packages, roots=roots, verdict="broken" if roots else "ready")
+    notes = ("gpu-lacks-bf16",) if gpu.compute_capability and gpu.compute_capability < (8, 0) else ()
+    return replace(whole, packages=packages, roots=roots, notes=notes, verdict="broken" if roots else "ready")
 
 
 def with_toolkit(about: str, *packages: Package, roots: tuple[str, ...] = (), folded: tuple[str, ...] = ()) -> Recipe:
@@ -40,7 +41,7 @@ RECIPES: dict[str, Recipe] = {
         driven("a GTX 1080 beside an A100, and a PyTorch that begins at Volta", NvmlGpu(), GTX_1080, driver="580.65.06", cuda="13.0"),
         packages=(torch("2.8.0+cu128", "12.8"),),
         roots=("gpu-too-old-for-build",),
-        notes=("mixed-gpu-models",),
+        notes=("gpu-lacks-bf16", "mixed-gpu-models"),
         verdict="degraded",
     ),
     "ptx-newer-than-the-driver": on(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.machines.packages import tensorflow_cpu, torch
 from tests.machines.recipes.base import INTEL, NOT_LOADED, TF, Recipe, all_but, cards, healthy, lost_of_eight, on_cpu
 from tests.seams import Cuda, Nvml, NvmlGpu, Tree
-from tests.smoke.patches import NOT_A_NUMBER, SEGFAULT, SHUFFLED_LABELS, WRONG_ROW
+from tests.smoke.collectives import only_in_sums, wrong
+from tests.smoke.patches import NOT_A_NUMBER, SEGFAULT, SHUFFLED_LABELS, WRONG_ROW, at_import
 
 RECIPES: dict[str, Recipe] = {
     "healthy-one": healthy(),
@@ -193,11 +194,24 @@ RECIPES: dict[str, Recipe] = {
         verdict="broken",
         roots=("smoke-wrong-result",),
     ),
-    "cpu-loss-is-nan": on_cpu(about="the loss is not a number", patch=NOT_A_NUMBER, verdict="broken", roots=("smoke-wrong-result",)),
+    "cpu-loss-is-nan": on_cpu(about="the loss is not a number", patch=NOT_A_NUMBER, verdict="broken", roots=("smoke-loss-not-finite",)),
     "cpu-does-not-learn": on_cpu(
         about="labels are shuffled before every step", patch=SHUFFLED_LABELS, verdict="broken", roots=("smoke-did-not-learn",)
     ),
     "cpu-segfaults": on_cpu(about="the process dies in its first step", patch=SEGFAULT, verdict="broken", roots=("smoke-crashed",)),
+    "cpu-killed": on_cpu(
+        about="somebody kills the process in its import, and there is memory enough",
+        patch=at_import("tensorflow", "os.kill(os.getpid(), signal.SIGKILL)"),
+        verdict="broken",
+        roots=("smoke-crashed",),
+    ),
+    "cpu-sums-wrong": on_cpu(
+        about="sums over two devices that TensorFlow makes of the CPU are wrong on the second",
+        arguments=("--level", "full", "--allow-cpu"),
+        patch=only_in_sums(wrong("tensorflow")),
+        verdict="degraded",
+        roots=("all-reduce-failed",),
+    ),
     "tensorflow-cpu-trains-not": healthy(
         about="a real tensorflow-cpu, asked to train on a GPU that CUDA shows",
         arguments=("--level", "train"),

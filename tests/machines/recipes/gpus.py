@@ -74,12 +74,16 @@ HEALTH: dict[str, Recipe] = {
     "row-remap-did-not-work": ill(one("remapping a row of memory failed", remapped=(0, 8, 0, 1)), "row-remap-failed"),
     "rows-remapped-long-ago": one("rows were remapped and all is done", remapped=(2, 1, 0, 0)),
     "pages-to-be-retired": ill(
-        of(replace(V100, retired_pages=(2, 1, 1)), about="a V100 with a page that waits to be retired"), "pages-retirement-pending"
+        of(replace(V100, retired_pages=(2, 1, 1)), about="a V100 with a page that waits to be retired", notes=("gpu-lacks-bf16",)),
+        "pages-retirement-pending",
     ),
     "pages-nearly-all-retired": ill(
-        of(replace(V100, retired_pages=(50, 11, 0)), about="a V100 with 61 of 64 pages retired"), "pages-retirement-pending"
+        of(replace(V100, retired_pages=(50, 11, 0)), about="a V100 with 61 of 64 pages retired", notes=("gpu-lacks-bf16",)),
+        "pages-retirement-pending",
     ),
-    "pages-retired": of(replace(V100, retired_pages=(2, 1, 0)), about="a V100 with three retired pages, none waiting"),
+    "pages-retired": noted(
+        of(replace(V100, retired_pages=(2, 1, 0)), about="a V100 with three retired pages, none waiting"), "gpu-lacks-bf16"
+    ),
     "inforom-is-corrupt": ill(
         of(NvmlGpu(), about="the infoROM is corrupt, the GPU usable", nvml={"calls": {"nvmlDeviceGetInforomConfigurationChecksum": "return 14"}}),
         "inforom-corrupt",
@@ -198,9 +202,13 @@ SEVERAL: dict[str, Recipe] = {
     "untouched-transfers": pair_of_cards("identity"),
     "links-down-on-one": ill(of(NvmlGpu(), NvmlGpu(nvlinks="111111110000"), about="four NVLinks of the second GPU are down"), "nvlink-inactive"),
     "links-without-bridge": of(NvmlGpu(nvlinks="0" * 12), NvmlGpu(nvlinks="0" * 12), about="two A100 without a bridge: every link is down"),
-    "two-models": noted(of(NvmlGpu(), T4, about="an A100 and a T4"), "mixed-gpu-models"),
+    "two-models": noted(of(NvmlGpu(), T4, about="an A100 and a T4"), "gpu-lacks-bf16", "mixed-gpu-models"),
     "two-models-in-one-job": ill(
-        of(NvmlGpu(), T4, about="a job that was allotted an A100 and a T4", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_GPUS": "0,1"}), "mixed-gpu-models"
+        of(
+            NvmlGpu(), T4, about="a job that was allotted an A100 and a T4", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_GPUS": "0,1"},
+            notes=("gpu-lacks-bf16",),
+        ),
+        "mixed-gpu-models",
     ),
 }  # fmt: skip
 

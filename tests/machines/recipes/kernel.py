@@ -159,7 +159,9 @@ BRANCHES: dict[str, Recipe] = {
     "pascal-under-driver-590": refused(
         "a GTX 1080 and driver 590, which dropped it", GTX_1080, "driver-too-new-for-gpu", driver="590.44.01", cuda="13.1"
     ),
-    "pascal-under-driver-580": driven("a GTX 1080 and driver 580, the last for it", GTX_1080, driver="580.65.06", cuda="13.0"),
+    "pascal-under-driver-580": replace(
+        driven("a GTX 1080 and driver 580, the last for it", GTX_1080, driver="580.65.06", cuda="13.0"), notes=("gpu-lacks-bf16",)
+    ),
     "pascal-beside-a-newer-card-under-open-modules": replace(
         driven("an A100 works; a GTX 1080 beside it is refused by the open kernel modules", NvmlGpu(), driver="580.65.06", cuda="13.0"),
         tree=Tree(

@@ -1,0 +1,51 @@
+"""GD7: the memory of the machine, not of its GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Missing, Smoke, StageState
+
+
+@rule("GD713", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
+def host_memory_insufficient(smoke: Smoke) -> Iterator[Problem]:
+    """The kernel killed the smoke training since the machine's memory did not suffice.
+
+    ## Why it matters
+    The machine, or the container or job that this runs in, had no memory left, and the kernel ended a process to get some. A framework
+    with its CUDA libraries takes some GiB of the machine's memory before it trains anything, whatever its GPUs have. The
+    process leaves no word when it is killed so; the kernel counts it.
+
+    ## What to do
+    Give the container or the job more memory, or end what else holds it. In the kernel's log the lines after "invoked oom-killer" list
+    how much each process held.
+
+    ## References
+    - https://docs.kernel.org/admin-guide/cgroup-v2.html
+    - https://docs.docker.com/engine/containers/resource_constraints/
+    """
+    kills = smoke.memory_kills
+    ended = next((stage for stage in smoke.stages if stage.state in {StageState.CRASHED, StageState.FAILED}), None)
+    if isinstance(kills, Missing) or not kills.count or ended is None:
+        return
+    whose = "on this machine" if kills.of_machine else "in this program's control group"
+    count = "1 process" if kills.count == 1 else f"{kills.count} processes"
+    yield Problem(
+        message=f"{smoke.framework}: the stage “{ended.name}” {ended.state} while the kernel killed {count} {whose} for want of memory.",
+        confidence=Confidence.LIKELY if kills.of_machine else Confidence.CERTAIN,
+        evidence=(
+            Evidence("processes killed for want of memory", str(kills.count), kills.where),
+            Evidence("stage", ended.name, smoke.framework),
+        ),
+        fixes=(
+            Fix("Give it more memory: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax."),
+            Fix("See what is free, and who holds the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head"),
+            Fix("See what the kernel killed, and what each process held", "sudo dmesg -T | grep -iE 'oom|killed process'", (ROOT,)),
+        ),
+    )
+
+
+RULES = (host_memory_insufficient,)
