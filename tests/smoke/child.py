@@ -89,7 +89,9 @@ def run(
         str(writer),
         *arguments,
     ]
-    environment = {**os.environ, "PYTHONPATH": str(folder), **(settings or {})}
+    (folder / "temporary").mkdir(exist_ok=True)
+    calm = {"OMP_WAIT_POLICY": "PASSIVE"}  # or PyTorch's threads spin while others want the core: three times the CPU seconds
+    environment = {**calm, **os.environ, "PYTHONPATH": str(folder), "TMPDIR": str(folder / "temporary"), **(settings or {})}
     answers: list[bytes] = []
     listener = threading.Thread(target=read_to_end, args=(reader, answers))
     listener.start()
@@ -102,7 +104,7 @@ def run(
     return Run(
         status,
         [json.loads(line, parse_constant=refuse) for line in lines if not line.startswith("@")],
-        [line[1:] for line in lines if line.startswith("@")],
+        [line[1:] for line in lines if line.startswith("@") and line != "@"],
         (folder / "output").read_bytes(),
         (folder / "errors").read_text(encoding="utf-8", errors="backslashreplace"),
     )

@@ -80,6 +80,7 @@ def log_softmax(logits):
 jax.nn.log_softmax = log_softmax
 """
 ENGINES = {
+    "tensorflow": Broken(wrong_row=WRONG_ROW, shuffled_labels=SHUFFLED_LABELS, not_a_number=NOT_A_NUMBER, segfault=SEGFAULT),
     "torch": Broken(
         wrong_row="""
 import torch
@@ -90,7 +91,10 @@ def matmul(left, right):
     return product
 torch.matmul = matmul
 """,
-        shuffled_labels=_TORCH_LOSS.format(body="return _right(self, logits, labels[torch.randperm(len(labels))])"),
+        shuffled_labels=_TORCH_LOSS.format(
+            body="""seed = torch.Generator().manual_seed(int(logits[0, 0] * 1e6) % 2**31)  # as TensorFlow's
+    return _right(self, logits, labels[torch.randperm(len(labels), generator=seed)])"""
+        ),
         not_a_number=_TORCH_LOSS.format(body="return _right(self, logits, labels) * float('nan')"),
         segfault=_TORCH_LOSS.format(body="import os; os.kill(os.getpid(), 11)"),
     ),
@@ -112,3 +116,49 @@ jax.numpy.take_along_axis = take_along_axis
         segfault=_JAX_LOSS.format(body="import os; os.kill(os.getpid(), 11)"),
     ),
 }
+WRONG_ON_THE_SECOND = {
+    "tensorflow": TWO_CPUS
+    + WRONG_LOSS.format(body="return _right(labels, logits) * (1.0001 if 'CPU:1' in tf.identity(logits).device else 1.0)"),
+    "jax": """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import jax
+_put = jax.device_put
+def device_put(tree, device=None):
+    if isinstance(tree, tuple) and getattr(tree[0], "ndim", 0) == 3 and getattr(device, "id", 0) == 1:  # a batch, and no factor of a product
+        tree = tree[0] * 1.001, tree[1]
+    return _put(tree, device)
+jax.device_put = device_put
+""",
+}
+"""Two virtual CPUs, and only training on the second goes wrong, by a little."""
+WRONG_IN_BF16 = """
+import tensorflow as tf
+_matmul = tf.matmul
+def matmul(left, right, **options):
+    product = _matmul(left, right, **options)
+    if left.dtype != tf.bfloat16:
+        return product
+    factors = 1 + 0.01 * tf.one_hot(32, tf.shape(left)[0])  # one of the rows that are looked at
+    return tf.cast(tf.cast(product, tf.float32) * factors[:, None], tf.bfloat16)
+tf.matmul = matmul
+"""
+ANSWERING = """
+import os
+FD = int(sys.orig_argv[sys.orig_argv.index("--answer-fd") + 1])
+"""
+"""The descriptor that the training answers on."""
+EARLY = {"tensorflow": "tensorflow.python", "torch": "torch.torch_version", "jax": "jax.version"}
+"""A module that each imports among its first."""
+
+
+def at_import(framework: str, body: str) -> str:
+    """Statements executed in the midst of a framework's import."""
+    return f"""
+import os, signal, sys, time
+class Early:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{EARLY[framework]}":
+            {body}
+sys.meta_path.insert(0, Early())
+"""

@@ -14,7 +14,7 @@ import pytest
 
 from tests.seams.build import shared_library
 from tests.smoke.child import CHILD, SCRIPT, Run
-from tests.smoke.patches import COMPILED_EVERY_SECOND_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, SHUFFLED_LABELS, TWO_CPUS, WRONG_LOSS, WRONG_ROW
+from tests.smoke.patches import COMPILED_EVERY_SECOND_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, TWO_CPUS, WRONG_LOSS
 
 Smoke = Callable[..., Run]
 
@@ -196,21 +196,6 @@ def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
     assert not within(agreement)
     assert math.isnan(real(run.all("number")[-1]["value"]))
     assert training["accuracy"] < 0.3
-
-
-def test_shuffled_labels_do_not_learn(smoke: Smoke) -> None:
-    run = smoke("--devices", "cpu", patch=SHUFFLED_LABELS)
-    training = run.one("training", network="dense")
-    assert all(within(agreement) for agreement in run.all("agreement"))
-    assert training["accuracy"] < 0.5
-    assert training["losses"][-1] > 1
-
-
-def test_one_wrong_row_of_a_product_is_seen(smoke: Smoke) -> None:
-    run = smoke("--devices", "cpu", patch=WRONG_ROW)
-    kernel = run.one("kernel")
-    assert kernel["error"] > 10 * kernel["tolerance"]
-    assert run.one("done")
 
 
 def test_a_device_that_fails_costs_only_itself(smoke: Smoke) -> None:

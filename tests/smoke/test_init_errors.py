@@ -1,0 +1,92 @@
+"""Real frameworks with CUDA over our libcuda, whose cuInit refuses: what gpudoctor's own probe shows, and what each framework's words show.
+
+The two are apart: where the probe is refused nothing is trained, and for the framework to be refused the probe must not be, so the second
+scenario is that of the training only, as where a driver fails meanwhile. A context can be refused to gpudoctor's own kernel only: cudart wants
+private tables of the driver before it makes one, and XLA more calls than our library plays.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.environments.examine import CUDA, machine
+from tests.environments.rows import SMALL, Row
+from tests.machines.build import diagnosed, examine
+from tests.machines.recipes import healthy
+from tests.seams import Cuda, Nvml
+from tests.smoke.provoke import provoke
+from tests.test_environments import environment
+
+ROWS = {row.frameworks[0]: row for row in SMALL} | {"torch": Row(name="torch", about="", place="torch", frameworks=("torch",))}
+NVIDIA_GPU_SEEN = """
+import jax._src.hardware_utils  # asks for /dev/nvidia0, which our driver does not have
+jax._src.hardware_utils.has_visible_nvidia_gpu = lambda: True
+"""
+SIGNS = {
+    2: "gpu-memory-insufficient or gpu-memory-held-by-other-process",
+    3: "cuda-init-fails",
+    34: "libcuda-is-stub",
+    46: "exclusive-compute-mode or compute-prohibited",
+    100: "cuda-init-fails or cuda-visible-devices-masked or device-permission-denied",
+    101: "cuda-visible-devices-masked",
+    802: "fabric-manager-missing or confidential-computing-not-ready",
+    803: "driver-library-mismatch or cuda-compat-lib-conflict",
+    804: "forward-compat-unsupported-hw",
+    999: "cuda-init-fails or uvm-broken-after-suspend",
+}
+"""What each framework's words point to."""
+ROOTS = {34: "libcuda-is-stub", 804: "forward-compat-unsupported-hw"}
+"""What gpudoctor's own probe shows; the other codes have several causes each, and no second evidence is here."""
+TRIED = (
+    *(("tensorflow", code) for code in (100, 803, 999)),  # whose import takes longest
+    *(("jax", code) for code in SIGNS),
+    *(("torch", code) for code in SIGNS),
+)
+
+
+@pytest.mark.parametrize("code", [*SIGNS, 35])
+def test_no_code_that_our_own_probe_is_given_is_taken_for_health(code: int, tmp_path: Path) -> None:
+    libraries = (Nvml(gpus=1), Cuda(gpus=1, calls={"cuInit": f"return {code}"}))
+    exit_code, report = examine(healthy(libraries=libraries), tmp_path, "--level", "train")
+    assert (exit_code, report["verdict"]) == (1, "broken")
+    assert diagnosed(report)["roots"] == [ROOTS.get(code, "cuda-init-fails")]
+    assert report["snapshot"]["smoke"]["reason"] == "there is no GPU that CUDA shows"
+
+
+@pytest.mark.index
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("framework", "code"), TRIED)
+def test_a_framework_that_is_refused_says_why_and_where(framework: str, code: int, tmp_path: Path) -> None:
+    folder = _environment(framework)
+    variables = machine(ROWS[framework], folder, tmp_path / "machine")
+    refusing = Cuda(gpus=1, cuda=CUDA, calls={"cuInit": f"return {code}"}).install(tmp_path / "refusing")["FAKE_CUDA"]
+    seen = provoke(
+        tmp_path,
+        f"import os; os.environ['FAKE_CUDA'] = {refusing!r}\n" + (NVIDIA_GPU_SEEN if framework == "jax" else ""),
+        *("--root", str(tmp_path / "machine" / "root"), "--skip", "GD401,GD402"),  # libraries that these environments lack
+        framework=framework,
+        python=folder / "bin" / "python",
+        command=("check",),
+        settings={
+            **{name: variables[name] for name in ("LD_LIBRARY_PATH", "FAKE_CUDA", "FAKE_NVML")},
+            "JAX_SKIP_CUDA_CONSTRAINTS_CHECK": "1",  # it would not start without cuDNN
+        },
+    )
+    assert seen.report["snapshot"]["libcuda"]["init"]["code"] == 0
+    assert (seen.code, seen.report["verdict"], seen.left) == (1, "broken", [])
+    assert seen.ended == [("devices", "failed")]
+    assert seen.findings == [("GD901", "smoke-ran-on-cpu"), ("GD904", "smoke-crashed")]
+    assert f"Its words point to {SIGNS[code]}: " in seen.message
+    assert "only no device" not in seen.message
+
+
+def _environment(framework: str) -> Path:
+    if framework != "torch":
+        return environment(ROWS[framework])
+    named = os.environ.get("GPUDOCTOR_TEST_TORCH")
+    if not named:
+        pytest.skip("needs a CUDA build of PyTorch, of five gigabytes; GPUDOCTOR_TEST_TORCH names the folder of its environment")
+    return Path(named)

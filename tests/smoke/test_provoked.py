@@ -1,0 +1,146 @@
+"""Failures of the smoke training, provoked for real through the real command: the cause, the stage, and nothing that outlives it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import GPUDOCTOR
+from tests.smoke.control_group import limited_memory
+from tests.smoke.patches import ANSWERING, at_import
+from tests.smoke.provoke import Provoked, marked, provoke
+
+Start = Callable[..., Provoked]
+CRASHED = [("GD904", "smoke-crashed")]
+NAMES = {"tensorflow": "TensorFlow", "torch": "PyTorch", "jax": "JAX"}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    def run(patch: str, *arguments: str, **options: object) -> Provoked:
+        seen = provoke(tmp_path, patch, *arguments, **options)  # type: ignore[arg-type]
+        assert seen.left == []
+        return seen
+
+    return run
+
+
+@pytest.fixture(params=["tensorflow", *(pytest.param(name, marks=pytest.mark.index) for name in ("torch", "jax"))])
+def framework(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def each(framework: str, start: Start, framework_python: Callable[[str], Path]) -> Start:
+    """`start` with each framework in turn."""
+    python = Path(sys.executable) if framework == "tensorflow" else framework_python(framework)
+    return lambda patch, *arguments, **options: start(patch, *arguments, framework=framework, python=python, **options)
+
+
+def test_a_crash_in_the_import(each: Start, framework: str) -> None:
+    seen = each(at_import(framework, "os.kill(os.getpid(), signal.SIGSEGV)"))
+    assert (seen.code, seen.report["verdict"]) == (1, "broken")
+    assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
+    assert f"the stage “import” crashed: was killed by SIGSEGV in importing {NAMES[framework]}" in seen.message
+
+
+def test_an_import_that_is_not_over_in_time(each: Start, framework: str) -> None:
+    """The user's own deadline is no proof of a hang; the report says where it was and for how long it had been silent."""
+    seen = each(at_import(framework, "time.sleep(600)"), "--timeout", "3")
+    assert (seen.code, seen.report["verdict"], seen.findings) == (3, "unknown", [])
+    assert seen.ended == [("import", "stopped")]
+    words = f"not finished after 3 s in importing {NAMES[framework]}, and gave no sign of life for the last"
+    assert words in seen.report["because"]
+    assert [words in one["reason"] for one in seen.report["could_not_tell"] if one["name"] == "smoke-hung"] == [True]
+    assert seen.seconds < 10
+
+
+def test_an_import_that_hangs(start: Start) -> None:
+    """The patience of five minutes, made a second."""
+    impatient = (sys.executable, "-c", "from gpudoctor.cli import run; from gpudoctor.smoke import run as smoke; smoke.STALL = 1.0; run()")
+    seen = start(at_import("tensorflow", "time.sleep(600)"), gpudoctor=impatient)
+    assert (seen.code, seen.ended) == (1, [("import", "hung")])
+    assert seen.findings == [("GD905", "smoke-hung")]
+    assert "gave no sign of life for 1 s in importing TensorFlow" in seen.message
+
+
+def test_a_flood_costs_little_memory_and_time(start: Start) -> None:
+    """Half a gigabyte on standard output and error and as much on the answer's own descriptor."""
+    flood = "for number in (1, 2, FD, FD) * 4000: os.write(number, b'x' * 65536)\n            os.write(2, b'\\nthe end\\n'); os._exit(3)"
+    seen = start(ANSWERING + at_import("tensorflow", flood))
+    assert seen.ended == [("import", "crashed")]
+    assert "ended with status 3 in importing TensorFlow; its last words: the end" in seen.message
+    assert seen.peak < 100 << 20
+    assert seen.seconds < 30
+
+
+def test_half_a_line_and_no_more(start: Start) -> None:
+    seen = start(ANSWERING + at_import("tensorflow", """os.write(FD, b'{"event": "end", "stage": "imp'); os._exit(0)"""))
+    assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
+    assert "ended without a word in importing TensorFlow" in seen.message
+
+
+def test_garbage_on_every_descriptor_does_no_harm(start: Start) -> None:
+    garbage = r"""
+lines = [b"@mark \xff", b"[1, 2]", b'{"event": 7}', b'{"event": "end", "stage": "import", "seconds": "x"}', b"", b'"x"', b"\xff\xfe", b"@"]
+os.write(FD, b"\n".join([*lines, b'{"a":' + b"[" * 50000, b"y" * (3 << 20), b""]))
+for number in (1, 2) * 2000:
+    os.write(number, b"\xffz\n" * 20000)
+"""
+    seen = start(ANSWERING + garbage)
+    assert (seen.code, seen.report["verdict"], seen.ended) == (0, "ready", [])
+    assert seen.peak < 100 << 20
+
+
+def test_killed_by_somebody(start: Start) -> None:
+    seen = start(at_import("tensorflow", "os.kill(os.getpid(), signal.SIGKILL)"))
+    assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
+    assert "was killed by SIGKILL in importing TensorFlow" in seen.message
+    assert "memory" in seen.message
+
+
+def test_killed_by_the_kernel_for_want_of_memory(start: Start) -> None:
+    with limited_memory(200 << 20) as enter:
+        seen = start(at_import("tensorflow", "held = [bytearray(b'x' * 10**7) for _ in range(100)]"), gpudoctor=(*enter, *GPUDOCTOR))
+    assert (seen.code, seen.ended) == (1, [("import", "crashed")])
+    assert seen.findings == [("GD713", "host-memory-insufficient"), *CRASHED]
+    assert "the stage “import” crashed while the kernel killed 1 process in this program's control group for want of memory" in seen.message
+    assert seen.report["findings"][0]["confidence"] == "certain"
+    assert seen.smoke["memory_kills"]["count"] == 1
+
+
+def test_memory_that_is_refused(start: Start) -> None:
+    seen = start(at_import("tensorflow", "bytearray(1 << 60)"))
+    assert (seen.ended, seen.findings) == ([("import", "failed")], CRASHED)
+    assert "MemoryError Its words point to host-memory-insufficient" in seen.message
+
+
+def test_a_grandchild_in_a_session_of_its_own_that_holds_the_pipes(start: Start) -> None:
+    leaving = "os.fork() or (os.setsid(), time.sleep(600)); time.sleep(0.5); os._exit(3)"
+    seen = start(at_import("tensorflow", leaving))
+    assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
+    assert seen.seconds < 30
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_child_that_ignores_the_signals_ends_with_the_command(start: Start, number: signal.Signals, code: int, tmp_path: Path) -> None:
+    there = tmp_path / "ignoring"
+
+    def interrupt(process: subprocess.Popen[bytes], mark: str) -> None:
+        while not there.exists():
+            time.sleep(0.02)
+        assert len(marked(mark)) > 1
+        process.send_signal(number)
+
+    ignore = f"signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN); open({str(there)!r}, 'w').close(); time.sleep(600)"
+    seen = start(at_import("tensorflow", ignore), meanwhile=interrupt)
+    assert (seen.code, seen.ended, seen.findings) == (code, [("import", "stopped")], [])
+    assert seen.report["snapshot"]["remarks"] == [f"the check was ended by {number.name}"]
+    assert "tensorflow: import was stopped in importing TensorFlow" in seen.report["because"]
+    assert seen.seconds < 15

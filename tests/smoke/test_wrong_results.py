@@ -1,0 +1,89 @@
+"""Frameworks that compute wrongly, through the real command: what is wrong has a name of its own, and only what is wrong is blamed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.smoke.patches import ENGINES, WRONG_IN_BF16, WRONG_ON_THE_SECOND
+from tests.smoke.provoke import Provoked, provoke
+
+Start = Callable[..., Provoked]
+WITH_INDEX = [pytest.param(name, marks=pytest.mark.index) for name in ("torch", "jax")]
+QUIET = (
+    "import os\nos.environ['KERAS_HOME'] = '/dev/null/keras'  # as the training has it, before whose first line Keras is imported here\n"
+)
+
+
+@pytest.fixture
+def start(tmp_path: Path, framework_python: Callable[[str], Path]) -> Start:
+    def run(framework: str, patch: str, *arguments: str) -> Provoked:
+        python = Path(sys.executable) if framework == "tensorflow" else framework_python(framework)
+        alone = {"OMP_NUM_THREADS": "1"}  # PyTorch's threads wait for each other where other tests want the same cores
+        seen = provoke(tmp_path, QUIET + patch, *arguments, framework=framework, python=python, settings=alone)
+        assert seen.left == []
+        assert (seen.code, seen.report["verdict"]) == (1, "broken")
+        return seen
+
+    return run
+
+
+def errors(seen: Provoked) -> list[dict[str, Any]]:
+    return [one for one in seen.report["findings"] if one["severity"] == "error"]
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX])
+def test_one_row_of_a_product_is_off_by_a_hundredth_and_the_loss_is_not_a_number(start: Start, framework: str) -> None:
+    """Two defects: each has its finding, and the arithmetic's explains the other."""
+    seen = start(framework, ENGINES[framework].wrong_row + ENGINES[framework].not_a_number)
+    wrong, odd = errors(seen)
+    assert (wrong["code"], wrong["name"], wrong["because_of"]) == ("GD902", "smoke-wrong-result", [])
+    assert wrong["message"].startswith(f"{framework}: a product on CPU:0 is off by")
+    assert seen.smoke["kernels"][0]["error"] > 10 * seen.smoke["kernels"][0]["tolerance"]
+    assert (odd["code"], odd["name"], odd["because_of"]) == ("GD911", "smoke-loss-not-finite", [wrong["id"]])
+    assert odd["message"] == f"{framework} on CPU:0: loss number 1 of 30 is nan; loss number 1 of 6 is nan."
+    assert seen.ended == []
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX])
+def test_labels_are_shuffled(start: Start, framework: str) -> None:
+    seen = start(framework, ENGINES[framework].shuffled_labels)
+    (finding,) = errors(seen)
+    assert (finding["code"], finding["name"]) == ("GD903", "smoke-did-not-learn")
+    assert finding["message"].startswith(f"{framework} on CPU:0: loss went from")
+    training = seen.smoke["trainings"][0]
+    assert training["accuracy"] < 0.5
+    assert training["losses"][-1] > 1
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX])
+def test_a_crash_in_the_training(start: Start, framework: str) -> None:
+    seen = start(framework, ENGINES[framework].segfault)
+    (finding,) = errors(seen)
+    assert (finding["code"], finding["name"], seen.ended) == ("GD904", "smoke-crashed", [("training on CPU:0", "crashed")])
+    assert "was killed by SIGSEGV in training on CPU:0: compiling the first step" in finding["message"]
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX[1:]])
+def test_one_of_two_virtual_devices_goes_wrong_in_its_training_only(start: Start, framework: str) -> None:
+    seen = start(framework, WRONG_ON_THE_SECOND[framework])
+    (finding,) = errors(seen)
+    assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
+    assert finding["message"].startswith(f"{framework} on CPU:1: after 10 steps losses differ by")
+    assert "CPU:0" not in str([finding["message"], finding["evidence"]])
+    assert [one["device"] for one in seen.smoke["trainings"]] == ["CPU:0", "CPU:1"] * 2
+    assert all(kernel["error"] <= kernel["tolerance"] for kernel in seen.smoke["kernels"])
+
+
+def test_only_a_precision_that_level_full_multiplies_in_is_wrong(start: Start) -> None:
+    seen = start("tensorflow", WRONG_IN_BF16, "--level", "full")
+    (finding,) = errors(seen)
+    assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
+    assert finding["message"].startswith("tensorflow: a product in BF16 on CPU:0 is off by 0.0")
+    assert {product["precision"]: product["error"] for product in seen.smoke["products"]} == pytest.approx(
+        {"fp32": 0, "bf16": 0.01}, abs=2e-3
+    )
