@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tests.environments.rows import RUNNING, Row, steps
@@ -51,6 +52,31 @@ def made(row: Row, cache: Path, say: Say) -> Path:
     return folder
 
 
+def fresh(python: Path, folder: Path, wanted: Sequence[str], *, lasting: bool) -> None:
+    """Make an environment of what is wanted, by uv or, where that is not here or fails, pip; one that lasts is compiled. Raises SeamUnavailable."""
+    inside = str(folder / "bin" / "python")
+    by_pip = (
+        [str(python), "-m", "venv", str(folder)],
+        [inside, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-cache-dir"],
+    )
+    if uv := shutil.which("uv", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))):
+        compiled = ["--compile-bytecode"] if lasting else []
+        new = [uv, "venv", "--quiet", "--python", str(python), str(folder)]
+        with suppress(SeamUnavailable):  # it does not read pip's configuration
+            _make(folder, new, [uv, "pip", "install", "--quiet", "--no-cache", "--python", inside, *compiled, *wanted])
+            return
+    _make(folder, by_pip[0], [*by_pip[1], *([] if lasting else ["--no-compile"]), *wanted])
+
+
+def _make(folder: Path, *commands: Sequence[str]) -> None:
+    try:
+        for command in commands:
+            _run(command)
+    except SeamUnavailable:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
 def site(folder: Path) -> Path:
     """Its site-packages."""
     return next((folder / "lib").glob("python3.*/site-packages"))
@@ -64,6 +90,7 @@ def megabytes(folder: Path) -> int:
 def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
     if done.returncode:
-        reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), "no reason given")
+        said = " ".join(done.stderr.split())  # uv's words, over several lines
+        reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), said or "no reason given")
         msg = f"needs the package index: {' '.join(command[3:])}: {reason}"
         raise SeamUnavailable(msg)
