@@ -24,8 +24,8 @@ def open_matrix(directory: str | None = None) -> Matrix:
     if not os.path.isdir(folder):
         raise UsageError(f"There is no folder {folder} with compatibility tables; name one that exists, or leave out --compat.")
 
-    def read(table: Table[Row]) -> tuple[Row, ...]:
-        return read_table(folder, table)
+    def read(table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
+        return read_table(folder, table, distribution)
 
     matrix = Matrix(read)
     if directory is not None:
@@ -41,19 +41,23 @@ def _vouch(matrix: Matrix, directory: str) -> None:
         raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")
 
 
-def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
-    """The rows of `directory`/`table.name`.csv; UsageError where it cannot be read, TableError where it is wrong."""
+def read_table(directory: str, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
+    """The rows of `directory`/`table.name`.csv, or of one distribution; UsageError where it cannot be read, TableError where it is wrong."""
     path = os.path.join(directory, f"{table.name}.csv")
     try:
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
         raise UsageError(f"The compatibility table {path} cannot be read: {error.strerror}; restore it or leave out --compat.") from None
-    return parse_table(path, content, table)
+    return parse_table(path, content, table, distribution)
 
 
-def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]:
-    """The rows that a table's file holds: UTF-8, a header, then one row a line, sorted; `path` is for the TableError."""
+def parse_table(path: str, content: bytes, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
+    """The rows that a table's file holds, or those of one distribution, which is their first cell.
+
+    The file is UTF-8: a header, then one row a line, sorted; `path` is for the TableError.
+    """
+    beginning = f"{distribution},".encode() if distribution else b""
     lines = content.split(b"\n")
     if lines[-1]:
         raise TableError(path, len(lines), "the last line has no end")
@@ -61,8 +65,10 @@ def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]
     number, key = 1, None
     try:
         for number, line in enumerate(lines[:-1], start=1):
-            cells = _cells(line)
-            key = _take(table, cells, rows, key) if number > 1 else _head(table, cells)
+            if number == 1:
+                _head(table, _cells(line))
+            elif line.startswith(beginning):
+                key = _take(table, _cells(line), rows, key)
     except (ValueError, csv.Error) as problem:
         raise TableError(path, number, str(problem)) from None
     if len(lines) == 1:
@@ -70,10 +76,9 @@ def parse_table(path: str, content: bytes, table: Table[Row]) -> tuple[Row, ...]
     return tuple(rows)
 
 
-def _head(table: Table[Row], cells: list[str]) -> Any:
+def _head(table: Table[Row], cells: list[str]) -> None:
     if cells != list(table.columns):
         raise ValueError(f"the header is not {','.join(table.columns)}")
-    return None
 
 
 def _take(table: Table[Row], cells: list[str], rows: list[Row], before: Any) -> Any:

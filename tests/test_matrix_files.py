@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpudoctor import versions
 from gpudoctor.errors import TableError, UsageError
-from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, SOURCE_TABLE, TENSORFLOW
+from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, JAX, OTHERS, SOURCE_TABLE, TENSORFLOW, TORCH
 from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
 
 COMPAT = Path(__file__).resolve().parent.parent / "compat"
@@ -160,3 +160,12 @@ def test_a_copy_of_the_shipped_tables_answers_alike(tmp_path: Path) -> None:
     copy, shipped = open_matrix(str(tmp_path / "copy")), open_matrix()
     for table in ALL:
         assert copy.rows(table) == shipped.rows(table)
+
+
+def test_the_rows_of_one_distribution_are_those_of_the_whole_table() -> None:
+    shipped = open_matrix()
+    for table in (TENSORFLOW, TORCH, JAX, OTHERS):
+        whole = shipped.rows(table)
+        for name in {row.distribution for row in whole}:
+            assert shipped.rows(table, name) == tuple(row for row in whole if row.distribution == name)
+    assert shipped.rows(OTHERS, "cupy") == ()  # the beginning of other names

@@ -19,8 +19,8 @@ _BRANCH_SPAN = 5
 class Reader(Protocol):
     """Gives the rows of a table, sorted by its key; TableError where a row is wrong."""
 
-    def __call__(self, table: Table[Row], /) -> tuple[Row, ...]:
-        """The rows of `table`."""
+    def __call__(self, table: Table[Row], distribution: str = "", /) -> tuple[Row, ...]:
+        """The rows of `table`, or of a distribution in it, by which it is sorted: many tables hold several, and parsing costs time."""
         ...
 
 
@@ -29,14 +29,15 @@ class Matrix:
 
     def __init__(self, read_table: Reader) -> None:
         self._read_table = read_table
-        self._rows: dict[str, tuple[Any, ...]] = {}
+        self._rows: dict[tuple[str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
 
-    def rows(self, table: Table[Row]) -> tuple[Row, ...]:
-        """All rows of a table."""
-        if table.name not in self._rows:
-            self._rows[table.name] = self._read_table(table)
-        return self._rows[table.name]
+    def rows(self, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
+        """All rows of a table, or of one distribution in it."""
+        key = (table.name, distribution)
+        if key not in self._rows:
+            self._rows[key] = self._read_table(table, distribution)
+        return self._rows[key]
 
     @property
     def date(self) -> str:
@@ -106,8 +107,8 @@ class Matrix:
 
         Wheels of Python alone have one row, whose platform is "any".
         """
-        rows = self.rows(FRAMEWORK_OF.get(distribution, OTHERS))
-        return tuple(row for row in rows if row.distribution == distribution and (not platform or row.platform in {platform, "any"}))
+        rows = self.rows(FRAMEWORK_OF.get(distribution, OTHERS), distribution)
+        return tuple(row for row in rows if not platform or row.platform in {platform, "any"})
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""

@@ -30,15 +30,16 @@ class Supervisor:
         self._ended: dict[str, Outcome] = {}
         self._pidfds: dict[int, Child] = {}
         self._known = children()
+        self._adopts = False
 
     def __enter__(self) -> Supervisor:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
-        adopt(yes=True)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
-        end_all_but(self._known, GRACE)
-        adopt(yes=False)
+        if self._adopts:
+            end_all_but(self._known, GRACE)
+            adopt(yes=False)
 
     def start(self, spec: Spec, on_line: Callable[[bytes], None] | None = None) -> None:
         """Start a child; `on_line` hears each line of its answer, progress marks included, while `wait` runs."""
@@ -59,6 +60,9 @@ class Supervisor:
     def wait(self, names: Iterable[str], until: float = float("inf")) -> dict[str, Outcome]:
         """The outcomes of the named children, when all of them have ended; those not ended at `until` (monotonic) are overdue."""
         wanted = set(names)
+        if self._running and not self._adopts:
+            self._adopts = True
+            adopt(yes=True)
         while pending := wanted & set(self._running):
             self._turn(until)
             for name in pending & set(self._running):

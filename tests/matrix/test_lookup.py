@@ -11,8 +11,8 @@ from .samples import matrix, version
 def test_a_table_is_read_once_and_only_when_asked_for() -> None:
     read: list[str] = []
 
-    def reader(table: Table[Row]) -> tuple[Row, ...]:
-        read.append(table.name)
+    def reader(table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
+        read.append(f"{table.name} {distribution}".strip())
         return ()
 
     empty = Matrix(reader)
@@ -21,7 +21,9 @@ def test_a_table_is_read_once_and_only_when_asked_for() -> None:
     assert empty.driver(version("535.1")) is None
     assert empty.gpu("h100") is None
     assert empty.date == ""
-    assert read == ["drivers", "gpus", "sources"]
+    assert empty.releases("torch") == empty.releases("torch", "win_amd64") == ()
+    assert empty.releases("cupy-cuda12x") == ()
+    assert read == ["drivers", "gpus", "sources", "torch torch", "others cupy-cuda12x"]
 
 
 def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -> None:
