@@ -25,10 +25,15 @@ _WHEEL_OF = {"cublaslt": "cublas"}
 """Whose wheel brings a library that has none of its own."""
 
 
-def all_uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[LibraryUse, ...]:
-    """Everything that the X-ray saw a framework want; ends the rule where there is no GPU to use it for, and where nothing was read."""
+def for_a_gpu(hardware: Hardware) -> None:
+    """Ends the rule where there is no GPU: what is wrong with CUDA's libraries keeps nobody from the CPU."""
     if not hardware:
         not_applicable("there is no NVIDIA GPU to use CUDA's libraries for")
+
+
+def all_uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[LibraryUse, ...]:
+    """Everything that the X-ray saw a framework want; ends the rule where there is no GPU to use it for, and where nothing was read."""
+    for_a_gpu(hardware)
     if framework.cuda_build is False:
         not_applicable(f"{framework.distribution or framework.name} is built without CUDA")
     seen = xray(framework, xrayed(facts))

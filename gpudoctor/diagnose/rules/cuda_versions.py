@@ -13,7 +13,7 @@ from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cud
 from gpudoctor.derive.packages import called as packaged
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
-from gpudoctor.diagnose.library_facts import xrayed
+from gpudoctor.diagnose.library_facts import for_a_gpu, xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
@@ -94,6 +94,7 @@ def cuda_version_mismatch(facts: Facts, snapshot: Snapshot, stack: Stack | Missi
     - https://www.tensorflow.org/install/source#gpu
     - https://docs.cupy.dev/en/stable/install.html
     """
+    for_a_gpu(facts.hardware)
     there = _system(need(snapshot.toolkits))
     if not there:
         not_applicable("no CUDA release of the system is known")
@@ -180,6 +181,7 @@ def cuda_mixed_versions(facts: Facts, snapshot: Snapshot, variables: Variables |
     ## References
     - https://docs.nvidia.com/deploy/cuda-compatibility/
     """
+    for_a_gpu(facts.hardware)
     yield from _two_on_the_path(snapshot, variables)
     libraries = xrayed(facts)
     for framework in facts.frameworks:

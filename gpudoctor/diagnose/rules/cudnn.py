@@ -11,6 +11,7 @@ from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.specifiers import below, satisfies
 from gpudoctor.diagnose.build_facts import called, listed, met, milder, tell, with_cuda
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.library_facts import for_a_gpu
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import CudnnRelease
@@ -21,7 +22,8 @@ VERIFY = "gpudoctor check --level train"
 
 
 def _cudnn(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> tuple[EffectiveCuda, Component]:
-    """The cuDNN of a framework; ends the rule where it has no CUDA."""
+    """The cuDNN of a framework; ends the rule where it has no CUDA, or no GPU."""
+    for_a_gpu(facts.hardware)
     cuda = with_cuda(effective)
     return cuda, need(facts.component("cudnn", framework))
 

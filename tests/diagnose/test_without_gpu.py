@@ -1,0 +1,35 @@
+"""The recorded machines, had they no NVIDIA GPU: what is wrong with the libraries for one is then no fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gpudoctor.derive import Facts
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Level, Policy, Severity
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Cause, Missing
+from tests.machines.trained import HERE, load, recorded
+
+GONE = Missing(Cause.ABSENT, "there is none")
+OF_GPUS = ("pci", "kernel_driver", "nvml", "libcuda", "libcuda_unmasked", "contexts", "smoke", "loads")
+"""The sections in which GPUs are seen."""
+WITH_LIBRARIES = sorted(
+    path.stem for path in Path(HERE).glob("*.json") if any(one["code"].startswith("GD4") for one in load(path.stem).get("findings", ()))
+)
+
+
+def test_there_are_such_machines() -> None:
+    assert len(WITH_LIBRARIES) > 20
+
+
+@pytest.mark.parametrize("name", WITH_LIBRARIES)
+def test_libraries_for_a_gpu_are_no_fault_where_there_is_none(name: str) -> None:
+    snapshot = msgspec.structs.replace(recorded(name), **dict.fromkeys(OF_GPUS, GONE))
+    policy = Policy(level=Level.LOOK, allow_cpu=True)
+    assert not Facts(snapshot, open_matrix(), policy).hardware
+    found = diagnose(snapshot, open_matrix(), policy).findings
+    assert [one.code for one in found if one.code.startswith("GD4") and one.severity is not Severity.NOTE] == []
