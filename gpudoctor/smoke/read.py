@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -141,8 +142,12 @@ def _output(stages: tuple[Stage, ...], outcome: Outcome, clean: Callable[[str], 
 
 
 def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
+    """What the kernel killed where that may be why: it sends SIGKILL; and a child may report in words that one of its own processes was."""
     seen = outcome.memory_kills
-    return NOT_ASKED if seen is None else MemoryKills(count=seen.count, where=seen.where, of_machine=seen.of_machine)
+    killed = outcome.end is End.SIGNALLED and outcome.code == signal.SIGKILL
+    if seen is None or not (killed or (outcome.end is End.EXITED and not seen.of_machine)):
+        return NOT_ASKED
+    return MemoryKills(count=seen.count, where=seen.where, of_machine=seen.of_machine)
 
 
 def _line(raw: bytes) -> _Line | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
-from gpudoctor.process import End, Outcome
+import pytest
+
+from gpudoctor.process import End, MemoryKills, Outcome
 from gpudoctor.smoke import Plan
 from gpudoctor.smoke.read import read
 from gpudoctor.snapshot import Agreement, Missing, Smoke
@@ -46,3 +49,18 @@ def test_each_network_has_its_own_comparison() -> None:
 
 def test_an_older_child_trains_one_network() -> None:
     assert smoke({"event": "end", "stage": "devices"}).networks == ("dense",)
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "where", "told"),
+    [
+        (End.SIGNALLED, signal.SIGKILL, "/proc/vmstat", True),
+        (End.SIGNALLED, signal.SIGKILL, "memory.events", True),
+        (End.SIGNALLED, signal.SIGSEGV, "memory.events", False),
+        (End.EXITED, 1, "memory.events", True),
+        (End.EXITED, 1, "/proc/vmstat", False),
+    ],
+)
+def test_memory_that_somebody_else_lacked_meanwhile_is_not_told(end: End, code: int, where: str, told: bool) -> None:
+    outcome = Outcome(name="smoke torch", end=end, code=code, memory_kills=MemoryKills(1, where))
+    assert isinstance(read(PLAN, outcome, str).memory_kills, Missing) is not told
