@@ -8,6 +8,7 @@ from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
 from gpudoctor.findings import Diagnosis, Policy
 from gpudoctor.matrix import Matrix
@@ -25,7 +26,8 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     runs = run_all(choose(rules, policy), facts)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
-    because = unproven(facts)
+    unjudged = not_judged(facts)
+    because = unproven(facts, unjudged)
     answer = verdict(findings, because)
     return Diagnosis(
         verdict=answer,
@@ -36,4 +38,5 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
         ladder=facts.ladder.rows,
         because=because,
         skipped=skipped(rules, policy),
+        not_judged=unjudged,
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import Facts, Gpu
-from gpudoctor.derive.platform import word
 from gpudoctor.diagnose.requirements import Answer, judged
-from gpudoctor.findings import Finding, LadderRow, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
-from gpudoctor.matrix import Resolved
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Snapshot, StageState
+from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
+from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
 _CODES = {Verdict.READY: 0, Verdict.DEGRADED: 0, Verdict.BROKEN: 1, Verdict.UNKNOWN: 3}
@@ -37,27 +33,12 @@ def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
     return f"{lacking.rung}: {lacking.detail or lacking.state.value}" if lacking else ""
 
 
-def unproven(facts: Facts) -> str:
+def unproven(facts: Facts, not_judged: tuple[NotJudged, ...]) -> str:
     """Which required rung or thing was not shown, and why; empty where all were."""
     unseen = (one for one in judged(facts, required(facts.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} could not be told: {one.seen}" for one in unseen)
-    return "; ".join(filter(None, (_unproven_rung(facts), *_unknown_releases(facts), *requirements)))
-
-
-def _unknown_releases(facts: Facts) -> Iterator[str]:
-    """Of a supposed machine, the frameworks whose release no table holds: nothing of what matters about them could be judged."""
-    platform = word(facts.snapshot.host, facts.snapshot.python)
-    for framework in facts.frameworks if facts.snapshot.origin == "supposed" else ():
-        version = framework.version.value if isinstance(framework.version, Fact) else ""
-        found = facts.matrix.resolve(framework.distribution, version, platform)
-        if found.how is Resolved.NONE and not _elsewhere(facts, framework, version):
-            yield f"the tables do not know {framework.distribution} {version}: {found.why}"
-
-
-def _elsewhere(facts: Facts, framework: Framework, version: str) -> bool:
-    """Whether the release is known for another platform, which is an answer."""
-    platforms = {row.platform for row in facts.matrix.releases(framework.distribution)}
-    return any(facts.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
+    unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
+    return "; ".join(filter(None, (*unjudged, _unproven_rung(facts), *requirements)))
 
 
 def _unproven_rung(facts: Facts) -> str:

@@ -105,8 +105,17 @@ class Evidence(msgspec.Struct, frozen=True):
     where: str
 
 
+class FixKind(str, enum.Enum):
+    """What carrying out a fix does. A finding's fixes stand in the order in which to try them."""
+
+    CHECK = "check"  # only gathers information
+    FIX = "fix"  # changes something; several are steps, in order
+    ELSE = "else"  # the next thing to try if the steps did not help
+    INSTEAD = "instead"  # another way that replaces the steps
+
+
 class Fix(msgspec.Struct, frozen=True):
-    """One way out: a command to paste for this environment, or a sentence where no command can do it."""
+    """A command to paste for this environment, or a sentence where no command can do it."""
 
     title: str
     command: str = ""
@@ -114,6 +123,7 @@ class Fix(msgspec.Struct, frozen=True):
     """What it takes: root, reboot, download."""
     verify: str = ""
     """The command that shows whether it helped."""
+    kind: FixKind = FixKind.FIX
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +179,16 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     because_of: tuple[str, ...] = ()
     """Ids of findings that explain why this could not be told."""
+
+
+class NotJudged(msgspec.Struct, frozen=True):
+    """Something that bears on the answer and that nothing could judge. A machine with one is never ready."""
+
+    subject: Subject
+    what: str
+    """Its name and version, as the user would write them: "tensroflow 2.16.1", "libraries of torch 2.9.0"."""
+    reason: str
+    """A clause: "no table lists this package"."""
 
 
 class Verdict(str, enum.Enum):
@@ -263,6 +283,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """For the verdict unknown: which required rung or thing was not shown, and why."""
     skipped: tuple[Skipped, ...] = ()
     """The rules that --skip left out."""
+    not_judged: tuple[NotJudged, ...] = ()
+    """What bears on the answer and was not judged; the verdict is then at best unknown."""
 
     @property
     def root_causes(self) -> tuple[Finding, ...]:

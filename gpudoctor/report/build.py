@@ -90,6 +90,7 @@ def build(examination: _Examination, command: str = "check") -> model.Report:
         timings=tuple(model.Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
+        not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
     )
 
 
@@ -149,9 +150,7 @@ def _finding(finding: findings.Finding) -> model.Finding:
         message=finding.message,
         breaks=finding.breaks.value,
         evidence=tuple(model.Evidence(seen.what, seen.value, seen.where) for seen in finding.evidence),
-        fixes=tuple(
-            model.Fix("command" if fix.command else "advice", fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes
-        ),
+        fixes=tuple(model.Fix(fix.kind.value, fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes),
         because_of=finding.because_of,
         url=url(finding.code),
     )

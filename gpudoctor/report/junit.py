@@ -74,7 +74,7 @@ def _told(finding: Finding) -> Iterable[str]:
     for seen in finding.evidence:
         yield f"seen: {seen.what} = {seen.value} [{seen.where}]"
     for fix in finding.fixes:
-        yield f"fix: {fix.title}" + (f": {fix.command}" if fix.command else "")
+        yield f"{fix.kind}: {fix.title}" + (f": {fix.command}" if fix.command else "")
     if finding.because_of:
         yield f"because of {', '.join(finding.because_of)}"
     yield finding.url

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from gpudoctor.findings import Confidence, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
 from gpudoctor.snapshot import Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
@@ -85,9 +85,12 @@ class Evidence(msgspec.Struct, frozen=True):
 class Fix(msgspec.Struct, frozen=True):
     """One way out."""
 
-    kind: Annotated[str, msgspec.Meta(description="Open.", examples=["command", "advice"])]
+    kind: Annotated[
+        str,
+        _words(FixKind, "check: gathers information; fix: a step, in order; else: try it if the steps did not help; instead: another way."),
+    ]
     title: str
-    command: Annotated[str, _text("To paste; empty where the kind is advice.")]
+    command: Annotated[str, _text("To paste; empty where only a person can do it.")]
     needs: Annotated[tuple[str, ...], msgspec.Meta(examples=[["root", "reboot", "download"]])]
     verify: Annotated[str, _text("The command that shows whether it helped; may be empty.")]
 
@@ -135,6 +138,14 @@ class Skipped(msgspec.Struct, frozen=True):
     code: str
     name: str
     reason: Annotated[str, _text("The user's; empty where none was given.")]
+
+
+class NotJudged(msgspec.Struct, frozen=True):
+    """Something that bears on the answer and was not judged."""
+
+    subject: Subject
+    what: Annotated[str, _text("Its name and version.")]
+    reason: str
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -189,6 +200,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     timings: tuple[Timing, ...]
     snapshot: Snapshot
     skipped: tuple[Skipped, ...] = ()
+    not_judged: Annotated[tuple[NotJudged, ...], _text("With anything here the verdict is never ready.")] = ()
 
     @property
     def causes(self) -> tuple[Finding, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.findings import Confidence, Rung, Severity, Verdict
+from gpudoctor.findings import Confidence, FixKind, Rung, Severity, Verdict
 from gpudoctor.report import gpus, supposed, training
 from gpudoctor.report.model import CouldNotTell, Evidence, Finding, Fix, Report
 from gpudoctor.report.page import Look, Page
-from gpudoctor.report.words import SEVERITIES, VERDICTS, counted, upper_first
+from gpudoctor.report.words import FIXES, SEVERITIES, VERDICTS, counted, upper_first
 
 
 def render(report: Report, look: Look | None = None) -> str:
@@ -94,9 +94,11 @@ def _finding(page: Page, report: Report, group: list[Finding]) -> None:
     page.paragraph(finding.message, indent=2)
     for seen in finding.evidence:
         page.paragraph(_seen(seen), "seen: ", lead_style="dim", indent=2, hang=6)
-    for number, fix in enumerate(finding.fixes):
+    steps = 0
+    for fix in finding.fixes:
         shown = msgspec.structs.replace(fix, verify="") if supposed.is_supposed(report) else fix
-        _fix(page, shown, "Fix: " if number == 0 else "Or: ")
+        steps += fix.kind == FixKind.FIX
+        _fix(page, shown, "Then: " if fix.kind == FixKind.FIX and steps > 1 else FIXES.get(fix.kind, "Fix: "))
     _consequences(page, report, {item.id for item in group})
 
 
@@ -109,7 +111,7 @@ def _fix(page: Page, fix: Fix, lead: str) -> None:
     page.paragraph(f"{fix.title.rstrip('.')}{needs}{':' if fix.command else '.'}", lead, lead_style="bold green", indent=2, hang=2)
     page.command(fix.command, indent=6)
     if fix.verify:
-        page.paragraph("To see whether it helped:", indent=4)
+        page.paragraph("Verify:", indent=4)
         page.command(fix.verify, indent=6)
 
 

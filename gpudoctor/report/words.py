@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.findings import Rung, RungState, Severity, Verdict
+from gpudoctor.findings import FixKind, Rung, RungState, Severity, Verdict
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -26,6 +26,13 @@ VERDICTS = {
     Verdict.BROKEN.value: Mark("✗", "X", "bold red", "this environment cannot train here"),
 }
 SEVERITIES = {Severity.ERROR.value: "bold red", Severity.WARNING.value: "bold yellow", Severity.NOTE.value: "bold cyan"}
+FIXES = {
+    FixKind.CHECK.value: "Check: ",
+    FixKind.FIX.value: "Fix: ",
+    FixKind.ELSE.value: "If that fails: ",
+    FixKind.INSTEAD.value: "Or instead: ",
+}
+"""What a fix is headed with, by its kind."""
 STATES = {
     RungState.PROVEN.value: Mark("✓", "ok", "green", "proven"),
     RungState.FAILED.value: Mark("✗", "NO", "bold red", "failed"),

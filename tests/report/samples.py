@@ -11,6 +11,7 @@ from gpudoctor.findings import (
     Evidence,
     Finding,
     Fix,
+    FixKind,
     LadderRow,
     Level,
     Outcome,
@@ -109,7 +110,7 @@ NO_GPU = finding(
     evidence=(Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices"),),
     fixes=(
         Fix("In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card."),
-        Fix("Train on the CPU instead", "gpudoctor check --allow-cpu"),
+        Fix("Train on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
     ),
 )
 MISMATCH = finding(
@@ -127,6 +128,7 @@ MISMATCH = finding(
             "Where no program uses the GPU, load it anew without a reboot",
             "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia && sudo modprobe nvidia_uvm",
             ("root",),
+            kind=FixKind.INSTEAD,
         ),
     ),
 )

@@ -38,8 +38,8 @@ def test_exit_code_is_the_processes_own() -> None:
     assert build(samples.interrupted).exit_code == 130
 
 
-def test_a_fix_without_command_is_advice() -> None:
-    assert [fix.kind for fix in build(samples.broken_no_gpu).findings[0].fixes] == ["advice", "command"]
+def test_a_fix_keeps_its_kind() -> None:
+    assert [fix.kind for fix in build(samples.broken_no_gpu).findings[0].fixes] == ["fix", "instead"]
 
 
 def test_every_finding_says_where_its_page_is() -> None:
