@@ -129,14 +129,14 @@ class Facts:
             self._published[framework] = published(framework, seen.python, self.matrix, seen.host, seen.packages)
         return self._published[framework]
 
-    def another_can_train(self, framework: Framework) -> bool:
-        """Whether another framework's build fits driver and GPU, so that the environment is not lost with this one.
+    def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:
+        """Whether a framework other than `name`, and none of the `failing`, fits driver and GPU, so that the environment can still train.
 
         Of a supposed environment each part was asked for: none stands in for another.
         """
         if self.snapshot.origin == "supposed":
             return False
-        return any(self._fits(other) for other in self.frameworks if other.name != framework.name)
+        return any(self._fits(other) for other in self.frameworks if other.name not in {name, *failing})
 
     def _fits(self, framework: Framework) -> bool:
         effective = self.effective_cuda(framework)
@@ -151,9 +151,10 @@ class Facts:
         """The framework that was shown to train on the CPU; empty where none was."""
         return next((smoke.framework for smoke in self._smokes if _proves(smoke, "CPU")), "")
 
-    def trains(self, framework: str) -> bool:
-        """Whether this framework was shown to train on some GPU."""
-        return any(_proves(smoke, "GPU") for smoke in self._smokes if smoke.framework == framework)
+    def trains(self, framework: str, *, on_cpu: bool = False) -> bool:
+        """Whether this framework was shown to train on some GPU, or, where that will do, `on_cpu`."""
+        kinds = ("GPU", "CPU") if on_cpu else ("GPU",)
+        return any(_proves(smoke, kind) for smoke in self._smokes for kind in kinds if smoke.framework == framework)
 
     @property
     def _smokes(self) -> tuple[Smoke, ...]:

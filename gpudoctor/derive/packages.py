@@ -5,6 +5,7 @@ On a live machine the METADATA of what is installed speaks; else the matrix, for
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -18,7 +19,7 @@ from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages,
 from gpudoctor.snapshot.distributions import family
 
 GPU_EXTRAS = ("and-cuda", "with-cuda", "cuda", "cuda11", "cuda12", "cuda13")
-"""The extras by which frameworks bring CUDA. Which were asked for is not recorded; where their packages are there, their bounds count."""
+"""The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
 SUPPOSED, STATED = "supposed", "stated"
 
 
@@ -103,7 +104,7 @@ class Stack:
     @cached_property
     def demands(self) -> tuple[Demand, ...]:
         """Every requirement that counts here."""
-        extras = {name: set(one.extras if self.supposed else GPU_EXTRAS) for name, one in self.distributions.items()}
+        extras = {name: set(one.extras if self.supposed else self._installed_extras(one)) for name, one in self.distributions.items()}
         found: dict[tuple[str, str], Demand] = {}
         while True:  # an extra of one may ask for an extra of another
             asked = [demand for one in self.distributions.values() for demand in self._demands(one, tuple(extras[one.name]))]
@@ -113,6 +114,14 @@ class Stack:
             found = fresh
             for demand in asked:
                 extras.setdefault(demand.requirement.name, set()).update(demand.requirement.extras)
+
+    def _installed_extras(self, one: Distribution) -> Iterator[str]:
+        """The GPU extras of which at least one package is installed that `one` does not require without them."""
+        always = {demand.requirement.name for demand in self._demands(one, ())}
+        for extra in GPU_EXTRAS:
+            names = {demand.requirement.name for demand in self._demands(one, (extra,))}
+            if any(name in self.distributions for name in names - always):
+                yield extra
 
     def _demands(self, one: Distribution, extras: tuple[str, ...]) -> list[Demand]:
         lines, where = self._requires(one)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs
 from gpudoctor.diagnose.rule import need, not_applicable
-from gpudoctor.findings import Evidence, Rung, Severity
+from gpudoctor.findings import Evidence, Rung
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing, NvmlGpu
 from gpudoctor.versions import Version
@@ -59,11 +59,6 @@ def listed(meetings: Iterable[Meeting]) -> str:
         name = one.gpu.name if isinstance(one.gpu.name, str) else one.gpu.label
         models.setdefault(f"{name} (compute capability {one.capability})", []).append(one)
     return " and ".join(f"{len(group)} x {text}" if len(group) > 1 else text for text, group in models.items())
-
-
-def milder(framework: Framework, facts: Facts, *, remains: bool) -> Severity | None:
-    """A warning where a GPU remains that this framework can use, or another framework can train."""
-    return Severity.WARNING if remains or facts.another_can_train(framework) else None
 
 
 def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> tuple[Evidence, ...]:

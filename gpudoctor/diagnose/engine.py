@@ -19,11 +19,31 @@ class Run(msgspec.Struct, frozen=True):
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     lacking: Rung | None = None
+    only_for: tuple[str, ...] = ()
+    """For each finding the only framework that it affects, or nothing."""
+
+    @property
+    def failing(self) -> Iterator[str]:
+        """The frameworks that have an error of their own."""
+        for finding, name in zip(self.findings, self.only_for, strict=True):
+            if finding.severity is Severity.ERROR:
+                yield name or (finding.subject.key if finding.subject.kind is SubjectKind.FRAMEWORK else "")
 
 
 def run_all(rules: tuple[Rule, ...], facts: Facts) -> list[Run]:
     """Every rule for every subject of its kind."""
-    return [_run(rule, about, facts) for rule in rules for about in _subjects(rule, facts)]
+    runs = [_run(rule, about, facts) for rule in rules for about in _subjects(rule, facts)]
+    failing = frozenset(name for run in runs for name in run.failing)
+    return [_spared(run, failing, facts) for run in runs]
+
+
+def _spared(run: Run, failing: frozenset[str], facts: Facts) -> Run:
+    """The run, where an error of one framework is a warning if another framework can train: it fits and has no error of its own."""
+    findings = list(run.findings)
+    for place, name in enumerate(run.only_for):
+        if name and findings[place].severity is Severity.ERROR and facts.another_can_train(name, failing):
+            findings[place] = msgspec.structs.replace(findings[place], severity=Severity.WARNING)
+    return msgspec.structs.replace(run, findings=tuple(findings))
 
 
 def _subjects(rule: Rule, facts: Facts) -> Iterator[About]:
@@ -59,7 +79,8 @@ def _run(rule: Rule, about: About, facts: Facts) -> Run:
     findings = tuple(_stamp(rule, subject, problem, number, facts) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
-    return Run(Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason), findings, lacking)
+    outcome = Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason)
+    return Run(outcome, findings, lacking, tuple(problem.only_for for problem in problems))
 
 
 def _ignorance(ignorance: CouldNotTell, facts: Facts) -> OutcomeKind:
@@ -75,7 +96,7 @@ def _ignorance(ignorance: CouldNotTell, facts: Facts) -> OutcomeKind:
 
 def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: Facts) -> Finding:
     severity = problem.severity or rule.severity
-    if rule.predicts and _refuted(subject, rule.breaks, facts):
+    if rule.predicts and _refuted(rule, subject, facts):
         severity = Severity.NOTE
     place = f":{subject.key}" if subject.key else ""
     return Finding(
@@ -93,14 +114,14 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: F
     )
 
 
-def _refuted(subject: Subject, breaks: Rung, facts: Facts) -> bool:
+def _refuted(rule: Rule, subject: Subject, facts: Facts) -> bool:
     """Whether what a rule predicts to fail was seen to work for the same subject.
 
     Only a rung that a program climbed counts: that a file is there, or a module bound, does not show that it works.
     """
-    climbed = max(breaks, Rung.LIBCUDA)
+    climbed = max(rule.breaks, Rung.LIBCUDA)
     if subject.kind is SubjectKind.GPU:
         return facts.ladder.proven(subject.key, climbed)
     if subject.kind is SubjectKind.FRAMEWORK:
-        return facts.trains(subject.key)
+        return facts.trains(subject.key, on_cpu=rule.on_cpu_too)
     return facts.ladder.on_some_gpu(climbed)

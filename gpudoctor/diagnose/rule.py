@@ -66,6 +66,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     body: Body
     predicts: bool
     """It infers that `breaks` will fail; where that was proven to work, the finding is only worth knowing."""
+    on_cpu_too: bool = False
+    """What it predicts would fail on the CPU as well, so training on the CPU disproves it."""
 
     @property
     def doc(self) -> str:
@@ -79,13 +81,30 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rule(
-    code: str, *, severity: Severity, breaks: Rung, since: str, about: SubjectKind = SubjectKind.MACHINE, predicts: bool = True
+    code: str,
+    *,
+    severity: Severity,
+    breaks: Rung,
+    since: str,
+    about: SubjectKind = SubjectKind.MACHINE,
+    predicts: bool = True,
+    on_cpu_too: bool = False,
 ) -> Callable[[Body], Rule]:
     """Make a rule of a generator function; its name in kebab case is the rule's name, its docstring the rule's page."""
 
     def made(body: Body) -> Rule:
         name = body.__name__.replace("_", "-")
-        return Rule(code=code, name=name, severity=severity, breaks=breaks, since=since, about=about, body=body, predicts=predicts)
+        return Rule(
+            code=code,
+            name=name,
+            severity=severity,
+            breaks=breaks,
+            since=since,
+            about=about,
+            body=body,
+            predicts=predicts,
+            on_cpu_too=on_cpu_too,
+        )
 
     return made
 

@@ -135,6 +135,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity | None = None
     """Set where this occurrence is milder, or graver, than the rule's severity."""
+    only_for: str = ""
+    """The one framework that this affects, by name. Such an error is a warning where another framework can train."""
     title: str = ""
     """Set where the rule's title says too little of this occurrence: a phrase without full stop."""
 

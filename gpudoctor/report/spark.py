@@ -27,7 +27,8 @@ def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
     def sign(value: Real) -> str:
         if not isinstance(value, int | float) or not math.isfinite(value):
             return _NO_NUMBER[plain]
-        share = (scale(value) - lowest) / (highest - lowest) if highest > lowest else 0.0
+        # halves: the difference of two doubles may be more than a double holds
+        share = (scale(value) / 2 - lowest / 2) / (highest / 2 - lowest / 2) if highest / 2 > lowest / 2 else 0.0
         return signs[min(int(share * len(signs)), len(signs) - 1)]
 
     return "".join(map(sign, taken))

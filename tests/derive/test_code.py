@@ -258,5 +258,5 @@ def test_another_framework_helps_only_where_it_has_code_for_a_gpu() -> None:
     }
     both = Facts(machine(nvml=gpus("8.0"), frameworks=(tensorflow(), torch())), matrix(**tables), Policy())
     assert both.driver
-    assert not both.another_can_train(tensorflow())
-    assert both.another_can_train(torch())
+    assert not both.another_can_train("tensorflow")
+    assert both.another_can_train("torch")

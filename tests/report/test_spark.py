@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpudoctor.report.spark import ASCII, BLOCKS, sparkline
@@ -37,6 +37,7 @@ def test_a_long_curve_keeps_its_ends() -> None:
     assert sparkline([3.0, 2.0, 1.0], width=1, plain=False) == "▁"
 
 
+@example(values=[1.5e308, -1.6e308], width=2, plain=False)
 @given(st.lists(st.floats() | st.sampled_from(["nan", "inf", "-inf"])), st.integers(0, 40), st.booleans())
 def test_any_numbers_are_drawn(values: list[float], width: int, plain: bool) -> None:
     drawn = sparkline(values, width=width, plain=plain)

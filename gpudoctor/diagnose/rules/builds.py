@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
 from gpudoctor.derive.code import Fit, Meeting, compiles, runs
-from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, milder, release_for, remains, tell
+from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, release_for, remains, tell
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -72,7 +72,8 @@ def _no_code(
         return
     yield Problem(
         message=f"{called(framework)} holds no code for {listed(lost)}: it has {code.text}.",
-        severity=milder(framework, facts, remains=remains(meetings, lost)),
+        severity=Severity.WARNING if remains(meetings, lost) else None,
+        only_for=framework.name,
         evidence=code_evidence(code, lost),
         fixes=_other_builds(fit, framework, lost, facts, python),
     )

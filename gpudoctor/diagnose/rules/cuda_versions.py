@@ -107,6 +107,7 @@ def cuda_version_mismatch(facts: Facts, snapshot: Snapshot, stack: Stack | Missi
         yield Problem(
             message=f"{build.name} is built for CUDA {_of(build)} and takes the system's, which is {found}{lacks}.",
             severity=_severity(build, facts),
+            only_for=build.framework.name if build.framework else "",
             confidence=Confidence.CERTAIN if snapshot.origin != LIVE or build.framework else Confidence.LIKELY,
             evidence=(
                 Evidence("CUDA of the build", _of(build), build.where),
@@ -135,7 +136,7 @@ def _severity(build: _Build, facts: Facts) -> Severity | None:
         return None if facts.snapshot.origin != LIVE else Severity.WARNING
     if facts.trains(build.framework.name):
         return Severity.NOTE
-    return Severity.WARNING if facts.another_can_train(build.framework) else None
+    return None
 
 
 def _fixes(build: _Build, system: Version, facts: Facts, python: Python | Missing) -> tuple[Fix, ...]:

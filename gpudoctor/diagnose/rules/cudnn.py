@@ -9,7 +9,7 @@ from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.specifiers import below, satisfies
-from gpudoctor.diagnose.build_facts import called, listed, met, milder, tell, with_cuda
+from gpudoctor.diagnose.build_facts import called, listed, met, tell, with_cuda
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.library_facts import for_a_gpu
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -76,7 +76,7 @@ def cudnn_wrong_major(
         return
     yield Problem(
         message=f"{called(framework)} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
-        severity=milder(framework, facts, remains=False),
+        only_for=framework.name,
         evidence=_evidence(found),
         fixes=_fitting(found, wanted, python),
     )
@@ -110,7 +110,8 @@ def cudnn_version_mismatch(
     supposed = facts.snapshot.origin == SUPPOSED
     yield Problem(
         message=f"{called(framework)} wants cuDNN {wanted} or later, and would load {loaded}{refused}.",
-        severity=milder(framework, facts, remains=False) if older or supposed else Severity.NOTE,
+        severity=None if older or supposed else Severity.NOTE,
+        only_for=framework.name,
         evidence=_evidence(found),
         fixes=_fitting(found, wanted, python),
     )
@@ -157,7 +158,8 @@ def cudnn_drops_gpu(
     left = any(fit not in LACKS for _, fit in fits)
     yield Problem(
         message=f"cuDNN {loaded} has no code for {listed(lost)}, which {called(framework)} otherwise supports.",
-        severity=Severity.WARNING if found.chosen else milder(framework, facts, remains=left),
+        severity=Severity.WARNING if found.chosen or left else None,
+        only_for=framework.name,
         evidence=(
             Evidence("cuDNN", str(loaded), found.loaded_where),
             Evidence("GPU code in it", spelt(code), code.where),

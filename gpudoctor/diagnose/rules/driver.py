@@ -9,7 +9,7 @@ from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
 from gpudoctor.derive import libcuda as files
 from gpudoctor.derive.code import Fit, capability, compiles
 from gpudoctor.derive.cuda import serves
-from gpudoctor.diagnose.build_facts import called, listed, milder
+from gpudoctor.diagnose.build_facts import called, listed
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
 from gpudoctor.diagnose.gpu_facts import first_branch
 from gpudoctor.diagnose.kernel_facts import kept_out, undriven
@@ -211,7 +211,7 @@ def driver_too_old(
     served = f", which serves CUDA {driver.cuda_served.short}" if isinstance(driver.cuda_served, versions.Version) else ""
     version = framework.version.value if isinstance(framework.version, Fact) else ""
     yield Problem(
-        severity=Severity.WARNING if facts.another_can_train(framework) else None,
+        only_for=framework.name,
         message=f"{framework.name} {version} is built with CUDA {effective.version.short}, which needs {floor}; "
         f"this machine has {driver.version}{served}.",
         evidence=(
@@ -266,7 +266,8 @@ def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effectiv
     floor = f"a driver that serves CUDA {effective.version.short}" + (f" ({named} or newer)" if isinstance(named, versions.Version) else "")
     problem = Problem(
         title="The driver is older than the PTX that it would have to compile",
-        severity=milder(framework, facts, remains=bool(meetings.lacking(Fit.NATIVE))),
+        severity=Severity.WARNING if bool(meetings.lacking(Fit.NATIVE)) else None,
+        only_for=framework.name,
         message=f"{called(framework)} has only PTX for {listed(portable)}, which takes {floor}; {driver.version} serves CUDA {served}.",
         evidence=(
             Evidence("CUDA that the PTX is of", str(effective.version), effective.where),

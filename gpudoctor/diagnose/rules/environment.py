@@ -48,7 +48,7 @@ def cpu_only_build(
     rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
     yield Problem(
         message=f"{framework.distribution} {version} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU.",
-        severity=Severity.WARNING if facts.another_can_train(framework) else None,
+        only_for=framework.name,
         evidence=(Evidence("build", effective.reason, _where(framework)),),
         fixes=(_cuda_build(framework, python, facts.driver),),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Facts, Hardware
-from gpudoctor.diagnose.build_facts import called, milder
+from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, named, same_name, unfound, uses
 from gpudoctor.diagnose.rule import rule
@@ -65,7 +65,7 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, p
     beside = f"; {other} is of another release" if other else ""
     return Problem(
         message=f"{called(framework)} needs {named(lost)}, which {it} nowhere on this machine{beside}.",
-        severity=milder(framework, facts, remains=False),
+        only_for=framework.name,
         evidence=tuple(asked(lost)),
         fixes=bring(framework, facts, lost, python),
     )
@@ -140,7 +140,7 @@ def _beside_the_path(framework: Framework, facts: Facts, hardware: Hardware, *, 
     them = "it" if len({use.wanted for use, _ in beside}) == 1 else "them"
     yield Problem(
         message=f"{called(framework)} does not find {named(use for use, _ in beside)}: {what} {them} in {folders[0]}, where the loader does not look.",
-        severity=milder(framework, facts, remains=False),
+        only_for=framework.name,
         evidence=(
             *(Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in beside[:4]),
             *asked(use for use, _ in beside[:1]),

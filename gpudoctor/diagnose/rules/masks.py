@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Gpu, Hardware, Site, Visibility
+from gpudoctor.derive import Gpu, Hardware, Site, Visibility
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -120,7 +120,7 @@ def _hidden(framework: str, values: dict[str, str]) -> tuple[str, bool] | None:
 
 
 @rule("GD704", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def env_hides_gpu(framework: Framework, variables: Variables, hardware: Hardware, facts: Facts) -> Iterator[Problem]:
+def env_hides_gpu(framework: Framework, variables: Variables, hardware: Hardware) -> Iterator[Problem]:
     """An environment variable tells the framework to use the CPU.
 
     ## Why it matters
@@ -145,7 +145,8 @@ def env_hides_gpu(framework: Framework, variables: Variables, hardware: Hardware
     name, wholly = hidden
     value = variables.values[name]
     yield Problem(
-        severity=None if wholly and not facts.another_can_train(framework) else Severity.WARNING,
+        severity=None if wholly else Severity.WARNING,
+        only_for=framework.name,
         message=f"{name}={value} tells {framework.name} to {'use' if wholly else 'prefer'} the CPU.",
         evidence=(Evidence(name, value, "environment"),),
         fixes=(Fix("Unset it, here and in the profile, image or job script that sets it", f"unset {name}"),),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import Facts, Stack
 from gpudoctor.derive.packages import Contradiction, Violation, called, known, major, stack_of
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
 from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there, without_cuda
 from gpudoctor.diagnose.rule import not_applicable, rule
@@ -36,7 +36,7 @@ def _accepted(violations: list[Violation]) -> str:
     return f"{violations[0].found.name}{','.join(clauses)}"
 
 
-@rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+@rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
 def numpy2_abi_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
     """The framework is compiled for NumPy 1 and NumPy 2 is there.
 
@@ -75,7 +75,7 @@ def numpy2_abi_mismatch(framework: Framework, stack: Stack, python: Python | Mis
     )
 
 
-@rule("GD606", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+@rule("GD606", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
 def protobuf_mismatch(framework: Framework, stack: Stack, matrix: Matrix, python: Python | Missing) -> Iterator[Problem]:
     """The installed protobuf is not one that the framework runs with.
 
@@ -137,10 +137,10 @@ _NEW_CODE = 4
 
 
 def _generated_before_4(one: Violation) -> bool:
-    return (major(one.found.version) or 0) >= _NEW_CODE and satisfies("4.21.0", one.demand.requirement.specifier) is False
+    return (major(one.found.version) or 0) >= _NEW_CODE and contradict((one.demand.requirement.specifier, f">={_NEW_CODE}"))
 
 
-@rule("GD607", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+@rule("GD607", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
 def keras3_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
     """TensorFlow and Keras are from different sides of Keras 3.
 

@@ -69,7 +69,7 @@ def windows_native_no_gpu(
     row = stack.row(own) if isinstance(stack, Stack) and own else None
     yield Problem(
         message=f"{name} does not use an NVIDIA GPU on native Windows: {why}.",
-        severity=Severity.WARNING if facts.another_can_train(framework) else None,
+        only_for=framework.name,
         evidence=(
             Evidence("operating system", "native Windows", "the host"),
             *((Evidence("its wheel for Windows", "without CUDA", known(row)),) if row and row.accelerator == "cpu" else ()),
@@ -91,7 +91,7 @@ def _native_tensorflow(python: Python | Missing) -> tuple[Fix, ...]:
 
 @rule("GD503", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def no_cuda_wheel_for_platform(
-    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, facts: Facts, python: Python | Missing
+    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, python: Python | Missing
 ) -> Iterator[Problem]:
     """The package index has a CUDA build of this release for other platforms only.
 
@@ -122,7 +122,7 @@ def no_cuda_wheel_for_platform(
     here = platforms.called(stack.platform)
     yield Problem(
         message=f"{called(own)} is published for {here} without CUDA; with CUDA for {', '.join(map(platforms.called, others))}.",
-        severity=Severity.WARNING if facts.another_can_train(framework) else None,
+        only_for=framework.name,
         evidence=(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),
             *(Evidence(f"wheel for {platforms.called(name)}", "with CUDA", known(other)) for name, other in others.items()),

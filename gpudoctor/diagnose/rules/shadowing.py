@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import Facts, Hardware
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
-from gpudoctor.diagnose.build_facts import called, milder
+from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses, xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -49,7 +49,8 @@ def ld_library_path_shadowing(framework: Framework, facts: Facts, hardware: Hard
     yield Problem(
         message=f"{PATH} makes {called(framework)} load {worst.use.wanted} from {folder(worst.path)}, not from {folder(worst.instead)}{more}: "
         f"{_how(worst)}.",
-        severity=_severity(worst, framework, facts),
+        severity=_severity(worst),
+        only_for=framework.name,
         evidence=tuple(evidence for one in sorted(kinds.values(), key=_rank)[:_MOST] for evidence in told(one)),
         fixes=_take_out(folders, found, shadowing, variables),
     )
@@ -74,9 +75,9 @@ def _rank(one: Copy) -> int:
     return 0 if one.fatal else ("major", "older", "other", "", "same").index(one.unlike) + 1
 
 
-def _severity(one: Copy, framework: Framework, facts: Facts) -> Severity | None:
+def _severity(one: Copy) -> Severity | None:
     if one.fatal:
-        return milder(framework, facts, remains=False)
+        return None
     return Severity.NOTE if one.unlike == "same" else Severity.WARNING
 
 
@@ -144,7 +145,8 @@ def cudnn_shadowed_by_system(framework: Framework, facts: Facts, hardware: Hardw
     first = f'export {PATH}={_spelt(folder(one.instead))}"${{{PATH}:+:${PATH}}}"'
     yield Problem(
         message=f"{called(framework)} would load cuDNN from {one.path} ({one.use.file.owner}), not from the environment's package: {_how(one)}.",
-        severity=_severity(one, framework, facts),
+        severity=_severity(one),
+        only_for=framework.name,
         evidence=tuple(told(one)),
         fixes=(
             Fix("Put the package's folder first, for this environment only", first, verify=VERIFY),
@@ -189,7 +191,8 @@ def nccl_version_conflict(framework: Framework, facts: Facts, hardware: Hardware
         return
     yield Problem(
         message=f"{called(framework)} wants NCCL {one.wanted} and would load {version} from {folder(one.path)}.",
-        severity=_harm(one, framework, facts, hardware),
+        severity=_harm(one, framework, hardware),
+        only_for=framework.name,
         evidence=(
             Evidence("NCCL that would be loaded", f"{one.path} ({version})", use.why),
             Evidence("NCCL that the build wants", str(one.wanted), one.wanted_where),
@@ -204,11 +207,11 @@ def _same(wanted: Version, version: Version) -> bool:
     return wanted[:said] == version[:said]
 
 
-def _harm(one: Copy, framework: Framework, facts: Facts, hardware: Hardware) -> Severity | None:
+def _harm(one: Copy, framework: Framework, hardware: Hardware) -> Severity | None:
     """What another NCCL does: linked and older it ends the import; else it is used, and may fail, between several GPUs."""
     if one.wanted is not None and isinstance(one.version, Version) and one.wanted[:3] > one.version[:3]:
         if framework.name == "torch":
-            return milder(framework, facts, remains=False)
+            return None
         return Severity.WARNING if len(hardware) > 1 else Severity.NOTE
     return Severity.NOTE
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Facts, Hardware
 from gpudoctor.derive.code import capability
-from gpudoctor.diagnose.build_facts import called, milder
+from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.library_facts import asked, uses
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -48,12 +48,12 @@ def _wanted(part: str, framework: Framework, facts: Facts, hardware: Hardware) -
     return found
 
 
-def _harm(framework: Framework, facts: Facts) -> Severity | None:
+def _harm(framework: Framework) -> Severity | None:
     """An error where training compiles with XLA unasked: all of JAX, and Keras in newer releases of TensorFlow."""
     version = _release(framework)
     if framework.name == "tensorflow" and version is not None and version < _KERAS_COMPILES:
         return Severity.WARNING
-    return milder(framework, facts, remains=False)
+    return None
 
 
 def _lost(use: LibraryUse) -> bool:
@@ -93,7 +93,8 @@ def libdevice_not_found(framework: Framework, facts: Facts, hardware: Hardware, 
     if _lost(use):
         yield Problem(
             message=f"XLA in {called(framework)} does not find libdevice.10.bc: what needs exp, tanh or pow cannot be compiled.",
-            severity=_harm(framework, facts),
+            severity=_harm(framework),
+            only_for=framework.name,
             evidence=_places(use),
             fixes=_ways(use, framework, facts, python),
         )
@@ -132,7 +133,8 @@ def ptxas_not_found(
     yield Problem(
         message=f"XLA in {called(framework)} does not find ptxas"
         + (", and may need it: older plugins carry no compiler." if perhaps else ": what it compiles for the GPU fails."),
-        severity=Severity.NOTE if perhaps else _harm(framework, facts),
+        severity=Severity.NOTE if perhaps else _harm(framework),
+        only_for=framework.name,
         confidence=Confidence.POSSIBLE if perhaps else Confidence.LIKELY,
         evidence=_places(use),
         fixes=(

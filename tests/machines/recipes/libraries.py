@@ -82,6 +82,13 @@ RECIPES: dict[str, Recipe] = {
         roots=("cuda-library-missing",),
         folded=("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),
     ),
+    "two-frameworks-both-without-cublas": having(
+        "TensorFlow and PyTorch in one environment, cuBLAS uninstalled: neither can stand in for the other",
+        tensorflow(),
+        torch(),
+        *cuda_wheels("cublas"),
+        roots=("cuda-library-missing", "cuda-library-missing"),
+    ),
     "cudnn-nowhere": having("NVIDIA's packages without cuDNN's", tensorflow(), *cuda_wheels("cudnn"), roots=("cudnn-missing",)),
     "cuda-beside-the-loaders-path": having(
         "the toolkit that TensorFlow wants in /usr/local/cuda, where the loader does not look",

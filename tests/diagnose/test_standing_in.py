@@ -1,0 +1,102 @@
+"""One framework stands in for another only where it has no error of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.derive import Facts
+from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.engine import Run, run_all
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.findings import Policy, Severity, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Distribution, Packages, Snapshot, decode
+from tests.builders import machine, tensorflow
+from tests.machines.trained import recorded
+
+RECORDED = sorted((Path(__file__).parent.parent / "machines").glob("*.json"))
+
+
+def _opened(file: Path) -> tuple[Snapshot, Policy]:
+    data: dict[str, Any] = json.loads(file.read_bytes())
+    return decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
+
+
+class _Alone(Facts):
+    """Facts of an environment in which no framework can stand in for another."""
+
+    def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:  # noqa: ARG002 -- the signature it overrides
+        return False
+
+
+def _failing(runs: list[Run]) -> set[str]:
+    return {name for run in runs for name in run.failing if name}
+
+
+@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+def test_an_environment_of_which_every_framework_fails_is_broken(file: Path, matrix: Matrix) -> None:
+    snapshot, policy = _opened(file)
+    facts = _Alone(snapshot, matrix, policy)
+    installed = {framework.name for framework in facts.frameworks}
+    if installed and installed <= _failing(run_all(RULES, facts)):
+        assert diagnose(snapshot, matrix, policy).verdict is Verdict.BROKEN
+
+
+def test_the_property_above_has_machines_to_speak_of(matrix: Matrix) -> None:
+    several = [
+        file.stem
+        for file in RECORDED
+        if len((facts := _Alone(*_opened(file)[:1], matrix, _opened(file)[1])).frameworks) > 1
+        and {one.name for one in facts.frameworks} <= _failing(run_all(RULES, facts))
+    ]
+    assert "two-frameworks-both-without-cublas" in several
+
+
+def _severities(snapshot: Snapshot, matrix: Matrix, name: str) -> list[Severity]:
+    return [one.severity for one in diagnose(snapshot, matrix, Policy()).findings if one.name == name]
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "requires", "name"),
+    [
+        ("protobuf", "6.31.1", "protobuf!=4.21.0,<5,>=3.20.3", "protobuf-mismatch"),
+        ("protobuf", "4.25.0", "protobuf<4,>=3.9.2", "protobuf-mismatch"),
+        ("keras", "3.5.0", "keras<2.16,>=2.15", "keras3-mismatch"),
+        ("numpy", "2.0.1", "numpy<2", "numpy2-abi-mismatch"),
+    ],
+)
+def test_training_on_the_cpu_disproves_that_the_import_fails(package: str, version: str, requires: str, name: str, matrix: Matrix) -> None:
+    packages = Packages((Distribution("tensorflow", "2.18.0", "/site", requires=(requires,)), Distribution(package, version, "/site")))
+    untrained = machine(1, packages=packages, frameworks=(tensorflow(),))
+    trained = msgspec.structs.replace(untrained, smoke=recorded("cpu-trains").smoke)
+    assert Severity.NOTE not in _severities(untrained, matrix, name)
+    assert _severities(trained, matrix, name) == [Severity.NOTE]
+
+
+def test_training_on_the_cpu_does_not_disprove_that_the_gpu_is_out_of_reach(matrix: Matrix) -> None:
+    snapshot = recorded("cuda-libraries-nowhere")
+    trained = msgspec.structs.replace(snapshot, smoke=recorded("cpu-trains").smoke)
+    assert _severities(trained, matrix, "cuda-library-missing") == [Severity.ERROR]
+
+
+@pytest.mark.parametrize(("excluded", "severity"), [("!=4.21.0,", Severity.WARNING), ("", Severity.WARNING)])
+def test_a_protobuf_release_that_is_merely_excluded_says_nothing_of_newer_ones(excluded: str, severity: Severity, matrix: Matrix) -> None:
+    wants = Distribution("tensorflow", "2.18.0", "/site", requires=(f"protobuf{excluded}<6,>=3.20.3",))
+    snapshot = machine(1, packages=Packages((wants, Distribution("protobuf", "6.31.1", "/site"))), frameworks=(tensorflow(),))
+    assert _severities(snapshot, matrix, "protobuf-mismatch") == [severity]
+
+
+@pytest.mark.parametrize(("plugin", "found"), [((), 0), ((Distribution("jax-cuda12-plugin", "0.4.34", "/site"),), 1)])
+def test_an_extra_counts_only_where_one_of_its_own_packages_is_installed(
+    plugin: tuple[Distribution, ...], found: int, matrix: Matrix
+) -> None:
+    requires = ("jaxlib<=0.4.35,>=0.4.34", "jaxlib==0.4.34; extra == 'cuda12'", "jax-cuda12-plugin==0.4.34; extra == 'cuda12'")
+    jax = Distribution("jax", "0.4.35", "/site", requires=requires)
+    snapshot = machine(1, packages=Packages((jax, Distribution("jaxlib", "0.4.35", "/site"), *plugin)))
+    names = [one.demand.requirement.name for one in Facts(snapshot, matrix, Policy()).stack.violations]  # type: ignore[union-attr]
+    assert names == ["jaxlib"] * found
