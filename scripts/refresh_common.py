@@ -14,9 +14,10 @@ import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import msgspec
+from packaging.requirements import Requirement
 from refresh_index import Index, IndexFile, WheelName, parse_wheel_name, python_order, pythons_within
 
 from gpudoctor.matrix.resolve import final_release
@@ -45,6 +46,18 @@ class Release(NamedTuple):
     file: IndexFile
 
 
+class Published(Protocol):
+    """What a package index gives."""
+
+    def files(self, project: str) -> list[IndexFile]:
+        """The files of a project."""
+        ...
+
+    def wheel(self, url: str, least: int = ..., /) -> zipfile.ZipFile:
+        """A wheel, of which only what is read is transferred, `least` bytes at a time."""
+        ...
+
+
 Wanted = Callable[[str, Version], bool]
 """Whether a table holds this release of this distribution."""
 
@@ -55,9 +68,9 @@ class Wheel:
     Published files never change, so an answer in the cache stays true; `question` must name what is asked exactly.
     """
 
-    def __init__(self, release: Release, opened: Callable[[str, int], zipfile.ZipFile], cache: Path) -> None:
+    def __init__(self, release: Release, index: Published, cache: Path) -> None:
         self.release = release
-        self._opened, self._cache = opened, cache
+        self._index, self._opened, self._cache = index, index.wheel, cache
         self._zip: zipfile.ZipFile | None = None
         self._learnt = _Learnt(cache / f"{release.file.filename}.json")
 
@@ -92,6 +105,15 @@ class Wheel:
             return self.zip.read(name).decode().replace("\r\n", "\n").partition("\n\n")[0]
 
         return str(self.learn("METADATA", read))
+
+    def required(self, requirement: Requirement) -> Wheel:
+        """The newest wheel that a requirement allows, for the same platform; ValueError where the index has none."""
+        platform = self.release.platform
+        found = group_releases(self._index.files(requirement.name), lambda _, release: str(release) in requirement.specifier)
+        fitting = [release for release in found if release.platform == platform]
+        if not fitting:
+            raise ValueError(f"{requirement} has no wheel for {platform}")
+        return Wheel(fitting[-1], self._index, self._cache)
 
     def learn(self, question: str, read: Callable[[], Any]) -> Any:
         """The answer to a question: by the cache, else by `read`, whose answer (a value that JSON holds) is then kept there."""
@@ -189,6 +211,7 @@ def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease |
         requires=(),
         numpy_abi=None,
         builds=(),
+        unreachable=None,
         source=(f"{release.distribution}-wheels",),
         note="",
     )
@@ -231,7 +254,7 @@ def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:
 
 def _told(release: Release, index: Index, cache: Path, read: Reading) -> dict[str, Any] | Exception:
     try:
-        return read(Wheel(release, index.wheel, cache))
+        return read(Wheel(release, index, cache))
     except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile) as problem:
         return problem
 

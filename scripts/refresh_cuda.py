@@ -170,7 +170,7 @@ class Published:
 
     def _wheel(self, version: Version | None, file: IndexFile) -> Wheel:
         release = Release(file.filename.partition("-")[0], version or Version(0), PLATFORM, (), file)
-        return Wheel(release, self._index.wheel, self._cache)
+        return Wheel(release, self._index, self._cache)
 
 
 def _sonames_in(wheel: Wheel) -> tuple[str, ...]:

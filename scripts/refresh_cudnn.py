@@ -79,7 +79,7 @@ def read(wheel: Wheel) -> tuple[str, Code]:
 def _read(one: Published, index: Index, cache: Path) -> CudnnRelease | Exception:
     release = Release(f"nvidia-cudnn-cu{one.cuda}", one.release, PLATFORM, (), one.file)
     try:
-        return row_of(one, *read(Wheel(release, index.wheel, cache)))
+        return row_of(one, *read(Wheel(release, index, cache)))
     except (OSError, ValueError, zipfile.BadZipFile) as problem:
         return problem
 

@@ -105,12 +105,15 @@ class Index:
         options, _ = command.parse_args(["nothing"])
         self._session: Any = command._build_session(options)  # noqa: SLF001  pip has no public session
         self._root = options.index_url.rstrip("/")
+        self._listed: dict[str, list[IndexFile]] = {}
 
     def files(self, project: str) -> list[IndexFile]:
         """The files of a project; an OSError where the index cannot be reached."""
-        answer = self._session.get(f"{self._root}/{project}/", headers={"Accept": f"{_JSON}, text/html;q=0.5"})
-        answer.raise_for_status()
-        return parse_index(answer.text, answer.headers.get("Content-Type", ""), answer.url)
+        if project not in self._listed:
+            answer = self._session.get(f"{self._root}/{project}/", headers={"Accept": f"{_JSON}, text/html;q=0.5"})
+            answer.raise_for_status()
+            self._listed[project] = parse_index(answer.text, answer.headers.get("Content-Type", ""), answer.url)
+        return self._listed[project]
 
     def wheel(self, url: str, least: int = 1 << 16) -> zipfile.ZipFile:
         """A published wheel, of which only what is read is transferred, `least` bytes at a time."""

@@ -11,6 +11,7 @@ from typing import IO, Any, NamedTuple
 from refresh_common import Wheel, numpy_abi, refresh
 from refresh_fatbin import order, read_code
 from refresh_metadata import requires
+from refresh_reach import unreachable
 
 from gpudoctor import versions
 from gpudoctor.matrix.tables import TENSORFLOW
@@ -28,6 +29,8 @@ _LIBRARIES = (
     "/libtensorflow_framework.so.2",
 )
 """The files of old releases that hold the code for the GPU and name the CUDA libraries."""
+_OPENS_CUDA = "/tensorflow/libtensorflow_framework.so.2"
+"""The library that opens CUDA's libraries by name since 2.2: its search path counts."""
 _NAMED = re.compile(rb"cud(art|nn)(?:\.so\.(\d[\d.]*)\0|(64_\d+)\.dll|\0)")
 """A CUDA library by its file name, or by its bare name, before which its version stands."""
 _BEFORE = re.compile(rb"\0(\d[\d.]*)\0$")
@@ -102,8 +105,14 @@ def read(wheel: Wheel) -> dict[str, Any]:
     facts = parse_build_info(info)
     old = facts.get("is_cuda_build") and not facts.get("cuda_compute_capabilities")
     told = facts_of(facts, _libraries(wheel) if old else Libraries())
+    told["unreachable"] = _unreachable(wheel, required, told["accelerator"])
     note = {"note": "architectures by the fat binary headers of its libraries"} if old else {}
     return {"requires": required, "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel)), **note, **told}
+
+
+def _unreachable(wheel: Wheel, required: Iterable[str], accelerator: str) -> tuple[str, ...] | None:
+    linux = wheel.release.platform.startswith("linux_")
+    return unreachable(wheel, required, _OPENS_CUDA) if linux and accelerator == "cuda" else None
 
 
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:

@@ -113,10 +113,11 @@ def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes,
         ("ptx", "ptx_80"),
         ("built_with_cuda", "12.1.0.0.0"),
         ("distribution", ""),
+        ("unreachable", "nvidia-cublas-cu12  nvidia-cudnn-cu12"),
     ],
 )
 def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
-    cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "x", ""]
+    cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "none", "x", ""]
     good = dict(zip(TENSORFLOW.columns, cells, strict=True))
     assert TENSORFLOW.parse(list(good.values())).ptx == ()
     with pytest.raises(ValueError, match=f"column {column} "):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, JAX, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, JAX, OTHERS, SOURCE_TABLE, TENSORFLOW, TORCH
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
@@ -14,6 +15,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
     yield from _sources(matrix)
     yield from _cuda(matrix)
     yield from _cudnn(matrix)
+    yield from _unreachable(matrix)
     yield from _gpus(matrix)
     yield from _chips(matrix)
 
@@ -43,6 +45,14 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
             yield f"A framework is built with CUDA {version}, which cuda.csv lacks."
         if version.minor and version.short not in served:
             yield f"A framework is built with CUDA {version}, which no branch in drivers.csv serves."
+
+
+def _unreachable(matrix: Matrix) -> Iterator[str]:
+    for table in (TENSORFLOW, TORCH, JAX, OTHERS):
+        for row in matrix.rows(table):
+            required = {re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in row.requires}
+            strange = set(row.unreachable or ()) - required
+            yield from (f"{row.distribution} {row.release} does not find {name}, which it does not require." for name in sorted(strange))
 
 
 def _cudnn(matrix: Matrix) -> Iterator[str]:

@@ -104,6 +104,11 @@ def _release(cell: str) -> versions.Version:
     return _version(cell)
 
 
+@cache
+def _names(cell: str) -> tuple[str, ...]:
+    return () if cell == "none" else _words(_required(cell))
+
+
 def _number(cell: str) -> int:
     if not (cell.isascii() and cell.isdigit()) or str(int(cell)) != cell:
         raise ValueError(f"is {cell!r} where a whole number is wanted")
@@ -186,6 +191,7 @@ DECIMAL = Kind(_decimal, lambda size: f"{size:g}")
 DATE = Kind(_date, str)
 MONTH = Kind(_month, str)
 VERSIONS = Kind(_versions, lambda words: " ".join(words) or "none")
+NAMES = Kind(_names, lambda words: " ".join(words) or "none")
 ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")
 ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "stub")
 BRANCH_KIND = _one_of("production", "long-term", "new-feature")

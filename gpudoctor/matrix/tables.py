@@ -13,6 +13,7 @@ from gpudoctor.matrix.table import (
     DECIMAL,
     GPU_KIND,
     MONTH,
+    NAMES,
     NUMBER,
     PCI_ID,
     RELEASE,
@@ -86,6 +87,7 @@ _FRAMEWORK_COLUMNS = {
     "requires": WORDS,
     "numpy_abi": optional(NUMBER),
     "builds": WORDS,
+    "unreachable": optional(NAMES),
     "source": SOURCES,
     "note": TEXT,
 }

@@ -49,6 +49,7 @@ def release(text: str, **fields: Any) -> FrameworkRelease:
         "requires": ("nvidia-cudnn-cu12==8.9.2.26",),
         "numpy_abi": None,
         "builds": (),
+        "unreachable": None,
         "source": ("torch-wheels",),
         "note": "",
     }

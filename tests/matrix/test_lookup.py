@@ -69,7 +69,7 @@ def test_a_cudnn_for_an_unknown_cuda_is_told() -> None:
 
 
 def test_a_framework_with_an_unknown_cuda_is_told() -> None:
-    found = problems(sources="a,A,,2026-01-01", torch="torch,2.0.0,linux_x86_64,3.11,cuda,11.7,,,,,,,a")
+    found = problems(sources="a,A,,2026-01-01", torch="torch,2.0.0,linux_x86_64,3.11,cuda,11.7,,,,,,,,a")
     assert found == [
         "A framework is built with CUDA 11.7, which cuda.csv lacks.",
         "A framework is built with CUDA 11.7, which no branch in drivers.csv serves.",
@@ -79,3 +79,9 @@ def test_a_framework_with_an_unknown_cuda_is_told() -> None:
 def test_two_gpus_with_one_name_are_told() -> None:
     found = problems(sources="a,A,,2026-01-01", gpus="T4,k80,data-center,7.5,Turing,,,,,,,a\nT5,K-80,data-center,7.5,Turing,,,,,,,a")
     assert found == ["T5 and T4 in gpus.csv are both called k80."]
+
+
+def test_an_unreachable_package_that_is_not_required_is_told() -> None:
+    row = "tensorflow,2.21.0,linux_x86_64,3.11,cpu,,,,,nvidia-cublas-cu12==1,,,nvidia-cublas-cu12 nvidia-cufft-cu12,a"
+    found = problems(sources="a,A,,2026-01-01", tensorflow=f"{row}\n")
+    assert found == ["tensorflow 2.21.0 does not find nvidia-cufft-cu12, which it does not require."]

@@ -134,7 +134,7 @@ def test_a_row_without_interpreters_says_nothing_of_them() -> None:
 
 def test_the_distribution_and_platform_choose_the_rows() -> None:
     known = matrix(
-        torch="torch,2.2.0,linux_x86_64,3.11,cuda,12.1,,,,,,,x", tensorflow="tensorflow-cpu,2.12.0,linux_x86_64,3.8,cpu,,,,,,,,x"
+        torch="torch,2.2.0,linux_x86_64,3.11,cuda,12.1,,,,,,,,x", tensorflow="tensorflow-cpu,2.12.0,linux_x86_64,3.8,cpu,,,,,,,,,x"
     )
     assert known.resolve("Torch", "2.2.0").how is Resolved.EXACT
     assert known.resolve("tensorflow_cpu", "2.12.0").how is Resolved.EXACT
@@ -151,7 +151,7 @@ def test_any_text_resolves_to_something(asked: str) -> None:
 
 
 def test_a_wheel_for_any_platform_speaks_for_each() -> None:
-    known = matrix(jax="jax,0.7.0,any,3.12,none,,,,,,,,x\njaxlib,0.7.0,linux_x86_64,3.12,cpu,,,,,,,,x")
+    known = matrix(jax="jax,0.7.0,any,3.12,none,,,,,,,,,x\njaxlib,0.7.0,linux_x86_64,3.12,cpu,,,,,,,,,x")
     assert [row.platform for row in known.releases("jax", "win_amd64")] == ["any"]
     assert known.resolve("jax", "0.7.0", "macos_arm64").how is Resolved.EXACT
     assert known.releases("jaxlib", "win_amd64") == ()
@@ -159,7 +159,7 @@ def test_a_wheel_for_any_platform_speaks_for_each() -> None:
 
 
 def test_a_development_release_is_known_where_a_row_holds_it() -> None:
-    rows = matrix(others="plugin,0.4.0.dev230202,win_amd64,3.10,directml,,,,,,,,x").releases("plugin")
+    rows = matrix(others="plugin,0.4.0.dev230202,win_amd64,3.10,directml,,,,,,,,,x").releases("plugin")
     assert resolve(rows, "0.4.0.dev230202").how is Resolved.EXACT
     assert "no final release" in resolve(rows, "0.4.0.dev1").why
     assert "newer than 0.4.0.dev230202" in resolve(rows, "0.4.0").why

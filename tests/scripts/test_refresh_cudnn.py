@@ -62,6 +62,6 @@ def test_a_row_names_its_wheel_as_source() -> None:
 def test_a_published_wheel_says_so_again(tmp_path: Path) -> None:
     index = Index()
     (one,) = (one for one in published(index.files("nvidia-cudnn-cu13")) if str(one.release) == "9.12.0.46")
-    wheel = Wheel(Release("nvidia-cudnn-cu13", one.release, PLATFORM, (), one.file), index.wheel, tmp_path)
+    wheel = Wheel(Release("nvidia-cudnn-cu13", one.release, PLATFORM, (), one.file), index, tmp_path)
     (known,) = (row for row in read_table(str(COMPAT), CUDNN) if (row.release, row.cuda) == (one.release, one.cuda))
     assert row_of(one, *read(wheel)) == known

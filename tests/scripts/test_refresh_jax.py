@@ -16,6 +16,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 
+from .conftest import OneWheel
 from .test_refresh_fatbin import PTX_100F, SASS_90A, container, entry
 
 # The three functions in _versions.so of jax-cuda12-plugin 0.8.0 and 0.4.30 (x86_64) and of jax-cuda13-plugin 0.12.0 (aarch64)
@@ -95,7 +96,7 @@ def read(cache: Path, distribution: str, platform: str, metadata: str, members: 
         for name, data in {"x-0.8.0.dist-info/METADATA": metadata.encode(), **members}.items():
             archive.writestr(name, data)
     release = Release(distribution, Version(0, 8), platform, ("3.12",), IndexFile(f"{distribution}-{platform}.whl", "u"))
-    return refresh_jax.read(Wheel(release, lambda _, __: zipfile.ZipFile(content), cache))
+    return refresh_jax.read(Wheel(release, OneWheel(lambda: zipfile.ZipFile(content)), cache))
 
 
 def test_a_plugin(tmp_path: Path) -> None:

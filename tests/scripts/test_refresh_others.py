@@ -15,6 +15,8 @@ from refresh_index import IndexFile
 from gpudoctor.versions import Version
 from tests.matrix.samples import version
 
+from .conftest import OneWheel
+
 CUPY = {
     "cuda": "12.x",
     "packaging": "pip",
@@ -31,7 +33,7 @@ def read(cache: Path, distribution: str, members: Mapping[str, bytes | str] = Ma
         for name, data in members.items():
             archive.writestr(name, data)
     release = Release(distribution, Version(1), "linux_x86_64", ("3.12",), IndexFile(f"{distribution}.whl", "u"))
-    told = refresh_others.read(Wheel(release, lambda _, __: zipfile.ZipFile(content), cache))
+    told = refresh_others.read(Wheel(release, OneWheel(lambda: zipfile.ZipFile(content)), cache))
     assert told.pop("requires") == ("numpy<2.6,>=1.22",)
     return {name: str(value) for name, value in told.items() if value is not None}
 

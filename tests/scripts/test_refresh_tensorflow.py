@@ -21,6 +21,7 @@ from gpudoctor.matrix.tables import TENSORFLOW
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 
+from .conftest import OneWheel
 from .test_refresh_fatbin import PTX_100F, SASS_75, container, entry
 
 NEW = """import collections
@@ -94,10 +95,11 @@ def test_the_libraries_that_a_library_names() -> None:
     assert set(refresh_tensorflow.names_in(piece)) == {("art", "9.0"), ("nn", "7"), ("art", "10.0"), ("nn", "64_7"), ("art", "64_100")}
 
 
-class Opened:
+class Opened(OneWheel):
     """A wheel in memory; counts how often it is opened."""
 
     def __init__(self, members: dict[str, bytes]) -> None:
+        super().__init__(lambda: zipfile.ZipFile(self.content))
         self.content, self.times = io.BytesIO(), 0
         lines = [
             f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip('=')},{len(data)}"
@@ -107,8 +109,8 @@ class Opened:
             for name, data in {**members, "t.dist-info/RECORD": "\n".join(lines).encode()}.items():
                 archive.writestr(name, data)
 
-    def __call__(self, _: str, __: int) -> zipfile.ZipFile:
-        self.times += 1
+    def wheel(self, _: str, least: int = 1) -> zipfile.ZipFile:
+        self.times += least > 0
         return zipfile.ZipFile(self.content)
 
 
@@ -174,7 +176,7 @@ def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path
     assert max(release.release for release in group_releases(index.files("tensorflow"), refresh_tensorflow.wanted)) in minors
     rows = {TENSORFLOW.key(row): row for row in shipped.rows(TENSORFLOW)}
     with ThreadPoolExecutor(8) as pool:
-        told = pool.map(lambda release: refresh_tensorflow.read(Wheel(release, index.wheel, tmp_path)), releases)
+        told = pool.map(lambda release: refresh_tensorflow.read(Wheel(release, index, tmp_path)), releases)
     for release, row in zip(releases, told, strict=True):
         known = rows[release[:3]]
         assert merged_row(release, row, None) == msgspec.structs.replace(known, note=row.get("note", ""))  # others are by hand

@@ -17,6 +17,7 @@ from gpudoctor.matrix.tables import TORCH
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 
+from .conftest import OneWheel
 from .test_refresh_fatbin import PTX_100F, SASS_75, SASS_90A, container, entry
 
 # torch/version.py and METADATA of torch 2.8.0 for Linux on x86_64, and of 2.15.0 for Windows
@@ -49,7 +50,7 @@ def wheel(cache: Path, distribution: str, platform: str, members: dict[str, byte
         for name, data in members.items():
             archive.writestr(name, data)
     release = Release(distribution, Version(2, 8), platform, ("3.12",), IndexFile(f"{distribution}-2.8.0-{platform}.whl", "u"))
-    return Wheel(release, lambda _, __: zipfile.ZipFile(content), cache)
+    return Wheel(release, OneWheel(lambda: zipfile.ZipFile(content)), cache)
 
 
 def torch(cache: Path, platform: str, members: dict[str, bytes], version_py: str = VERSION_PY) -> dict[str, Any]:
@@ -173,7 +174,7 @@ def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path
     assert {release.release for release in releases} == set(minors)
     rows = {TORCH.key(row): row for row in shipped.rows(TORCH)}
     with ThreadPoolExecutor(8) as pool:
-        told = pool.map(lambda release: refresh_torch.read(Wheel(release, index.wheel, tmp_path)), releases)
+        told = pool.map(lambda release: refresh_torch.read(Wheel(release, index, tmp_path)), releases)
     for release, facts in zip(releases, told, strict=True):
         known = rows[release[:3]]
         assert merged_row(release, facts, known) == known

@@ -1,0 +1,43 @@
+"""What the table says of a TensorFlow wheel's own search path."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import JAX, OTHERS, TENSORFLOW, TORCH
+from gpudoctor.matrix_files import open_matrix
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+def test_every_tensorflow_wheel_that_requires_nvidia_packages_says_which_it_finds(shipped: Matrix) -> None:
+    for row in shipped.rows(TENSORFLOW):
+        requires = any(text.startswith("nvidia-") for text in row.requires)
+        told = requires and row.accelerator == "cuda" and row.platform.startswith("linux_")
+        assert (row.unreachable is not None) == told, row
+
+
+def test_no_other_wheel_says_it(shipped: Matrix) -> None:
+    assert {row.unreachable for table in (TORCH, JAX, OTHERS) for row in shipped.rows(table)} == {None}
+
+
+@pytest.mark.parametrize(
+    ("release", "lost"),
+    [
+        ("2.13.1", None),
+        ("2.14.0", ()),
+        ("2.15.1", ()),
+        ("2.16.1", ("nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-cufft-cu12", "nvidia-cusolver-cu12", "nvidia-cusparse-cu12")),
+        ("2.16.2", ()),
+        ("2.20.0", ()),
+        ("2.21.0", ("nvidia-cusolver-cu12",)),
+    ],
+)
+def test_a_release_names_the_packages_that_it_does_not_find(shipped: Matrix, release: str, lost: tuple[str, ...] | None) -> None:
+    row = shipped.resolve("tensorflow", release).row
+    assert row is not None
+    assert row.unreachable == lost
