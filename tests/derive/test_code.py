@@ -204,7 +204,7 @@ def test_an_unknown_driver_cuda_tells_nothing() -> None:
     assert isinstance(compiles(Driver(version("550.1"), "", ABSENT), built("12.5"), CUDAS), Missing)
 
 
-TABLES = {"torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_80,none,,,,torch-wheels"}
+TABLES = {"torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_80,none,,,,,torch-wheels"}
 
 
 def facts(tables: Matrix, **changes: Any) -> Facts:
@@ -252,8 +252,8 @@ def test_a_build_without_cuda_has_no_code() -> None:
 
 def test_another_framework_helps_only_where_it_has_code_for_a_gpu() -> None:
     tables = {
-        "torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_50,none,,,,torch-wheels",
-        "tensorflow": "tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,,sm_80,none,,,,tensorflow-wheels",
+        "torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_50,none,,,,,torch-wheels",
+        "tensorflow": "tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,,sm_80,none,,,,,tensorflow-wheels",
         "cuda": "12.4,550.54.14,,525.60.13,,,,,,,guide\n12.5,555.42.02,,525.60.13,,,,,,,guide",
     }
     both = Facts(machine(nvml=gpus("8.0"), frameworks=(tensorflow(), torch())), matrix(**tables), Policy())

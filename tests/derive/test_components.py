@@ -103,7 +103,7 @@ def test_another_cudas_wheel_is_not_its_own() -> None:
 
 def test_the_extra_of_a_release_tells_what_it_was_built_with() -> None:
     requires = '"nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra==""and-cuda"""'
-    row = f"tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,9,,,{requires},,,tensorflow-wheels"
+    row = f"tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,9,,,{requires},,,,tensorflow-wheels"
     found = cudnn(facts(system_cudnn=Fact("9.1", "stated"), tables=matrix(tensorflow=row)))
     assert str(found.wanted) == "9.3.0.75"
     assert "matrix: tensorflow 2.18.0" in found.wanted_where

@@ -110,7 +110,7 @@ def test_jax_without_a_plugin_has_no_cuda(matrix: Matrix) -> None:
 def test_the_row_is_that_of_the_platform() -> None:
     tables = tables_of(
         sources="wheels,Wheels,,2026-01-02",
-        torch="torch,2.8.0,linux_x86_64,3.11,cuda,12.8,,,,,,,wheels,\ntorch,2.8.0,win_amd64,3.11,cpu,,,,,,,,wheels,",
+        torch="torch,2.8.0,linux_x86_64,3.11,cuda,12.8,,,,,,,,wheels,\ntorch,2.8.0,win_amd64,3.11,cpu,,,,,,,,,wheels,",
     )
     bare = torch(version=own("2.8.0"), cuda_build=ABSENT, built_with_cuda=ABSENT)
     assert isinstance(effective_cuda(bare, PYTHON, tables), EffectiveCuda)

@@ -16,8 +16,8 @@ from tests.matrix.samples import matrix
 NOTHING = matrix()
 ROWS = matrix(
     tensorflow="""
-tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9.3,,,nvidia-cudnn-cu12==9.3.0.75;extra=="and-cuda",1,,somewhere,
-tensorflow,2.18.0,win_amd64,3.11,cpu,,,,,,,,somewhere,
+tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9.3,,,nvidia-cudnn-cu12==9.3.0.75;extra=="and-cuda",1,,,somewhere,
+tensorflow,2.18.0,win_amd64,3.11,cpu,,,,,,,,,somewhere,
 """,
 )
 

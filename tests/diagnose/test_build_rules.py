@@ -68,7 +68,7 @@ def stated(name: str, release: str, *extras: str, chosen: bool = False) -> Distr
 
 
 def torch_row(release: str, sass: str, *, cuda: str = "12.4", pythons: str = "3.11", builds: str = "") -> str:
-    return f"torch,{release},linux_x86_64,{pythons},cuda,{cuda},,{sass},none,,,{builds},torch-wheels\n"
+    return f"torch,{release},linux_x86_64,{pythons},cuda,{cuda},,{sass},none,,,{builds},,torch-wheels\n"
 
 
 def judge(snapshot: Snapshot, tables: Matrix) -> Diagnosis:
@@ -124,7 +124,7 @@ def test_a_build_for_another_cuda_is_offered_where_the_neighbour_has_the_code() 
 
 def test_jaxs_code_is_its_clients_and_its_fix_another_extra() -> None:
     def row(cuda: int, release: str, sass: str) -> str:
-        return f"jax-cuda{cuda}-pjrt,{release},linux_x86_64,,cuda,{cuda}.0,,{sass},none,,,,jax-wheels\n"
+        return f"jax-cuda{cuda}-pjrt,{release},linux_x86_64,,cuda,{cuda}.0,,{sass},none,,,,,jax-wheels\n"
 
     lines = row(12, "0.8.0", "sm_70 sm_80") + row(12, "0.12.0.1", "sm_70 sm_80") + row(13, "0.8.0", "sm_80")
     plugin = stated("jax-cuda13-pjrt", "0.8.0"), stated("jax-cuda13-plugin", "0.8.0")
@@ -152,7 +152,7 @@ def test_ignorance_is_neither_fault_nor_pass(snapshot: Snapshot, tables: Matrix)
     assert {outcome(found, code) for code in ("GD505", "GD506", "GD507")} == {"not-asked"}
 
 
-PTX = "tensorflow,2.15.1,linux_x86_64,3.11,cuda,12.2,8,sm_80,compute_80,,,,tensorflow-wheels"
+PTX = "tensorflow,2.15.1,linux_x86_64,3.11,cuda,12.2,8,sm_80,compute_80,,,,,tensorflow-wheels"
 CUDAS = "12.0,525.60.13,,525.60.13,,sm_90,8.0,,,,guide\n12.2,535.54.03,,525.60.13,,sm_90,8.2,,,,guide"
 BRANCHES = "525,12.0\n535,12.2"
 TF = stated("tensorflow", "2.15.1")
@@ -206,7 +206,7 @@ CUDNN = """
 9.12.0.46,12,libcudnn.so.9,sm_75 sm_80,none,cudnn-wheels
 """
 REQUIRES = '"nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra==""and-cuda"""'
-ROW = f"tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9,sm_70 sm_80,none,{REQUIRES},,,tensorflow-wheels\n"
+ROW = f"tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9,sm_70 sm_80,none,{REQUIRES},,,,tensorflow-wheels\n"
 SERIES = {"tensorflow": ROW, "cudnn": CUDNN}
 
 
@@ -256,8 +256,8 @@ def test_a_cudnn_that_nobody_stated_is_no_fault() -> None:
     assert {outcome(found, code) for code in ("GD409", "GD410", "GD411")} == {"not-asked"}
 
 
-OLD = "tensorflow,2.3.0,linux_x86_64,3.8,cuda,10.1,7,sm_70,compute_70,,,,tensorflow-wheels\n"
-OLD += "tensorflow,2.4.0,linux_x86_64,3.8,cuda,11.0,8,sm_70,compute_70,,,,tensorflow-wheels"
+OLD = "tensorflow,2.3.0,linux_x86_64,3.8,cuda,10.1,7,sm_70,compute_70,,,,,tensorflow-wheels\n"
+OLD += "tensorflow,2.4.0,linux_x86_64,3.8,cuda,11.0,8,sm_70,compute_70,,,,,tensorflow-wheels"
 SONAMES = """
 10.1,418.39,,,,,,,libcudart.so.10.1 libcusolver.so.10,,guide
 11.0,450.36,,,,,,,libcudart.so.11.0 libcusolver.so.10,,guide

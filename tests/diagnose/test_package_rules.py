@@ -35,25 +35,25 @@ GPU = Nvml(gpus=(NvmlGpu(0, address=UNSTATED, name="NVIDIA A100-SXM4-80GB", comp
 TABLES = matrix(
     sources="wheels,Wheels,,2026-01-02",
     tensorflow="""
-tensorflow,2.10.1,linux_x86_64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,wheels,
-tensorflow,2.10.1,win_amd64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,wheels,
-tensorflow,2.17.0,linux_aarch64,3.9 3.10 3.11 3.12,cpu,,,,,,1,,wheels,
-tensorflow,2.17.0,linux_x86_64,3.9 3.10 3.11 3.12,cuda,12.3,8.9,,,,1,,wheels,
-tensorflow,2.17.0,win_amd64,3.9 3.10 3.11 3.12,cpu,,,,,,1,,wheels,
-tensorflow,2.17.1,linux_x86_64,3.9 3.10 3.11 3.12,cuda,12.3,8.9,,,,1,,wheels,
-tensorflow,2.21.0,linux_x86_64,3.10 3.11 3.12 3.13,cuda,12.5,9.3,,,,2,,wheels,
-tensorflow-gpu,2.11.0,linux_x86_64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,wheels,
-tensorflow-gpu,2.12.0,any,,stub,,,,,,,,wheels,
+tensorflow,2.10.1,linux_x86_64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,,wheels,
+tensorflow,2.10.1,win_amd64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,,wheels,
+tensorflow,2.17.0,linux_aarch64,3.9 3.10 3.11 3.12,cpu,,,,,,1,,,wheels,
+tensorflow,2.17.0,linux_x86_64,3.9 3.10 3.11 3.12,cuda,12.3,8.9,,,,1,,,wheels,
+tensorflow,2.17.0,win_amd64,3.9 3.10 3.11 3.12,cpu,,,,,,1,,,wheels,
+tensorflow,2.17.1,linux_x86_64,3.9 3.10 3.11 3.12,cuda,12.3,8.9,,,,1,,,wheels,
+tensorflow,2.21.0,linux_x86_64,3.10 3.11 3.12 3.13,cuda,12.5,9.3,,,,2,,,wheels,
+tensorflow-gpu,2.11.0,linux_x86_64,3.8 3.9 3.10,cuda,11.2,8.1,,,,,,,wheels,
+tensorflow-gpu,2.12.0,any,,stub,,,,,,,,,wheels,
 """,
     torch="""
-torch,2.2.2,linux_x86_64,3.11,cuda,12.1,8.9,,,,1,,wheels,
-torch,2.2.2,macos_arm64,3.11,metal,,,,,,1,,wheels,
-torch,2.2.2,win_amd64,3.11,cpu,,,,,,1,,wheels,
-torch,2.8.0,linux_x86_64,3.11,cuda,12.8,9.10,,,,2,cpu cu126,wheels,
+torch,2.2.2,linux_x86_64,3.11,cuda,12.1,8.9,,,,1,,,wheels,
+torch,2.2.2,macos_arm64,3.11,metal,,,,,,1,,,wheels,
+torch,2.2.2,win_amd64,3.11,cpu,,,,,,1,,,wheels,
+torch,2.8.0,linux_x86_64,3.11,cuda,12.8,9.10,,,,2,cpu cu126,,wheels,
 """,
     jax="""
-jax,0.8.0,any,3.11,none,,,,,,,,wheels,
-jax-cuda12-plugin,0.8.0,linux_x86_64,3.11,cuda,12.9,9.8,,,,2,,wheels,
+jax,0.8.0,any,3.11,none,,,,,,,,,wheels,
+jax-cuda12-plugin,0.8.0,linux_x86_64,3.11,cuda,12.9,9.8,,,,2,,,wheels,
 """,
 )
 
@@ -440,8 +440,8 @@ def test_a_file_of_the_frameworks_name_hides_it() -> None:
 @pytest.mark.parametrize(("protobuf", "names"), [("4.21.0", ["protobuf-mismatch"]), ("3.20.1", []), ("3.19.6", [])])
 def test_a_release_without_an_upper_bound_is_bound_by_the_next_that_has_one(protobuf: str, names: list[str]) -> None:
     rows = """
-tensorflow,2.9.0,linux_x86_64,3.9,cuda,11.2,8.1,,,protobuf>=3.9.2,1,,wheels,
-tensorflow,2.9.1,linux_x86_64,3.9,cuda,11.2,8.1,,,"protobuf<3.20,>=3.9.2",1,,wheels,
+tensorflow,2.9.0,linux_x86_64,3.9,cuda,11.2,8.1,,,protobuf>=3.9.2,1,,,wheels,
+tensorflow,2.9.1,linux_x86_64,3.9,cuda,11.2,8.1,,,"protobuf<3.20,>=3.9.2",1,,,wheels,
 """
     packages = (stated("tensorflow", "2.9.0", "protobuf>=3.9.2"), stated("protobuf", protobuf))
     tables = matrix(sources="wheels,Wheels,,2026-01-02", tensorflow=rows)
