@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.load import loads_of, unseen
+from gpudoctor.derive.lost import library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
@@ -48,6 +49,8 @@ def _slot(gpu: Gpu, site: Site) -> Step:
     if not site.has_pci:
         return Step(Rung.SLOT, RungState.NOT_APPLICABLE, "no PCI bus shows the GPU on this platform")
     if not isinstance(gpu.pci, Missing):
+        if gpu.pci.answers is False:
+            return Step(Rung.SLOT, RungState.FAILED, "its PCI configuration space reads as all ones")
         return Step(Rung.SLOT, RungState.PROVEN, f"PCI device {gpu.pci.vendor}:{gpu.pci.device}")
     return Step(Rung.SLOT, RungState.NOT_SHOWN, gpu.pci.reason)
 
@@ -88,15 +91,23 @@ def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
         return Step(Rung.NVML, RungState.NOT_APPLICABLE, "this platform has no NVML")
     if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
         return Step(Rung.NVML, RungState.FAILED, f"{section.init.name}: {section.init.text}")
-    if isinstance(gpu.nvml, Missing):
-        return _unseen(Rung.NVML, gpu.nvml)
-    if isinstance(gpu.nvml.address, Missing):
-        return _unseen(Rung.NVML, gpu.nvml.address)
-    return Step(Rung.NVML, RungState.PROVEN, f"index {gpu.nvml.index}")
+    if isinstance(gpu.nvml, Missing) or isinstance(gpu.nvml.address, Missing):
+        return _unseen(Rung.NVML, gpu.nvml if isinstance(gpu.nvml, Missing) else gpu.nvml.address)  # type: ignore[arg-type]
+    if _gone(gpu):
+        return Step(Rung.NVML, RungState.FAILED, _gone(gpu))
+    alarm = library_alarm(section)
+    return Step(Rung.NVML, RungState.NOT_SHOWN if alarm else RungState.PROVEN, alarm or f"index {gpu.nvml.index}")
+
+
+def _gone(gpu: Gpu) -> str:
+    """Why what was seen of this GPU no longer holds; empty where nothing says so."""
+    return next((f"{one.what}: {one.value}" for one in (*off_the_bus(gpu), *unresponsive(gpu))), "")
 
 
 def _libcuda(gpu: Gpu, section: Libcuda | Missing) -> Step:
     if not isinstance(gpu.cuda, Missing):
+        if off_the_bus(gpu):
+            return Step(Rung.LIBCUDA, RungState.NOT_SHOWN, "CUDA listed it, and it no longer answers")
         return Step(Rung.LIBCUDA, RungState.PROVEN, f"CUDA device {gpu.cuda.ordinal}")
     if not isinstance(gpu.cuda_unmasked, Missing):
         return Step(Rung.LIBCUDA, RungState.MASKED, "hidden by CUDA_VISIBLE_DEVICES")

@@ -27,6 +27,8 @@ def _explains(cause: str, *effects: str, join: Join = Join.MACHINE) -> tuple[Exp
     return tuple(Explains(cause, effect, join) for effect in effects)
 
 
+_GONE = ("gpu-fell-off-bus", "gpu-not-responding")
+"""A GPU that no longer answers takes CUDA on the others with it, mostly by error 999."""
 _SMOKE = ("smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
 _REFUSE_WORK = (
     "power-cable-missing",
@@ -106,7 +108,7 @@ _LOSE_GPUS = (
     "device-permission-denied",
     "driver-hung",
     "container-no-gpu-access",
-    "gpu-fell-off-bus",
+    *_GONE,
     "gpu-count-mismatch",
     "cuda-init-fails",
     "cuda-visible-devices-masked",
@@ -121,7 +123,7 @@ _APART = (
     "nvlink-inactive",
     "container-shm-too-small",
     "wsl-multi-gpu-limit",
-    "gpu-fell-off-bus",
+    *_GONE,
     "gpu-computes-wrong",
     "ecc-hardware-error",
     "driver-hung",
@@ -136,8 +138,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
     *_explains("driver-hung", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
     *_explains("container-no-gpu-access", "no-driver", "device-permission-denied", "cuda-init-fails", "gpu-count-mismatch", *_SMOKE),
-    *_explains("gpu-fell-off-bus", "gpu-count-mismatch", join=Join.GPU),
-    *_explains("gpu-fell-off-bus", "cuda-init-fails", *_SMOKE),
+    *(row for cause in _GONE for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
+    *(row for cause in _GONE for row in _explains(cause, "cuda-init-fails", "uvm-broken-after-suspend", "uvm-not-loaded", *_SMOKE)),
     *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),
@@ -147,7 +149,7 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _REFUSE_WORK for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
     *_explains("ecc-hardware-error", "row-remap-pending", "pages-retirement-pending", "gpu-requires-reset", join=Join.GPU),
     *_explains("gpu-memory-held-by-other-process", *_SMOKE),
-    *_explains("gpu-fell-off-bus", "nvlink-inactive"),
+    *(row for cause in _GONE for row in _explains(cause, "nvlink-inactive")),
     *(row for cause in _AROUND for row in _explains(cause, "cuda-init-fails", "gpu-count-mismatch", *_SMOKE)),
     *_explains(
         "scheduler-gpu-not-allocated", "no-gpu", "cuda-visible-devices-masked", "container-no-gpu-access", "device-permission-denied"
@@ -205,7 +207,7 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
     *_explains("kernel-module-not-built", "nouveau-loaded"),
     *_explains("secure-boot-unsigned-module", "nouveau-loaded"),
-    *_explains("gsp-firmware-failure", "gpu-count-mismatch", "gpu-fell-off-bus", "gpu-requires-reset", join=Join.GPU),
+    *_explains("gsp-firmware-failure", "gpu-count-mismatch", *_GONE, "gpu-requires-reset", join=Join.GPU),
     *_explains("gsp-firmware-failure", "driver-hung", "cuda-init-fails", *_SMOKE),
     *(row for cause in _UNREACHED for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
     *_explains("device-nodes-missing", "uvm-not-loaded", "gpu-count-mismatch"),

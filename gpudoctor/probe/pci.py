@@ -22,6 +22,9 @@ WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
 LOST = (63, 255)
 """A width read as all ones: the device no longer answers on the bus."""
 
+ONES = b"\xff" * 4
+"""What the bus gives where no device answers."""
+
 
 def pci(root: str) -> Pci | Missing:
     """Devices of any vendor that display or compute, and NVIDIA's switches, by address."""
@@ -74,7 +77,25 @@ def _state(place: str) -> dict[str, Any]:
         "aer_fatal": _total(f"{place}/aer_dev_fatal", "TOTAL_ERR_FATAL"),
         "aer_nonfatal": _total(f"{place}/aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
         "iommu": _text(f"{place}/iommu_group/type"),
+        "answers": _answers(place),
     }
+
+
+def _answers(place: str) -> bool | Missing:
+    """Whether the first bytes of the configuration space are anything but ones. The kernel would wake a sleeping device for it: that one is not asked."""
+    if _text(f"{place}/power/runtime_status") == "suspended":
+        return Missing(Cause.NOT_ASKED, "the device sleeps")
+    try:
+        descriptor = os.open(f"{place}/config", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return files.missing(f"{place}/config", error)
+    try:
+        head = os.read(descriptor, len(ONES))
+    except OSError as error:
+        return files.missing(f"{place}/config", error)
+    finally:
+        os.close(descriptor)
+    return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is cut short")
 
 
 def _text(path: str) -> str | Missing:

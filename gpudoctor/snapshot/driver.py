@@ -49,6 +49,14 @@ class RetiredPages(Observed, frozen=True):
     """Some are to be retired when the driver is loaded next."""
 
 
+class LinkCount(Observed, frozen=True):
+    """One counter of an NVLink, or by how much it grew."""
+
+    name: str
+    """As in nvml.h: NVML_FI_DEV_NVLINK_COUNT_* in lower case, from NVLink 5 on; else replays, recoveries or crc_errors."""
+    count: int
+
+
 class NvLink(Observed, frozen=True):
     """One NVLink of a GPU and its error counters since the driver was loaded; only a link that is up has some."""
 
@@ -57,6 +65,10 @@ class NvLink(Observed, frozen=True):
     replays: int | Missing = NOT_ASKED
     recoveries: int | Missing = NOT_ASKED
     crc_errors: int | Missing = NOT_ASKED
+    errors: tuple[LinkCount, ...] | Missing = NOT_ASKED
+    """From NVLink 5 on: what is not zero of fields 206 to 222 of nvml.h; rates as NVML packs them."""
+    grown: tuple[LinkCount, ...] | Missing = NOT_ASKED
+    """By how much counters grew while the other GPUs were asked; those that did not are left out."""
 
 
 class Fabric(Observed, frozen=True):
@@ -69,6 +81,10 @@ class Fabric(Observed, frozen=True):
     clique: int
     health: int | Missing = NOT_ASKED
     """NVML_GPU_FABRIC_HEALTH_MASK bits: two for reduced bandwidth (1: yes), and so on."""
+    summary: str | Missing = NOT_ASKED
+    """not-supported, healthy, unhealthy or limited-capacity."""
+    cluster: str | Missing = NOT_ASKED
+    """UUID of the NVLink domain, thirty-two hexadecimal digits; all zero where the GPU joined none."""
 
 
 class Licence(Observed, frozen=True):
@@ -86,6 +102,15 @@ class RemappedRows(Observed, frozen=True):
     uncorrectable: int
     pending: bool
     failed: bool
+
+
+class Refusals(Observed, frozen=True):
+    """How many NVML calls were made about one GPU, and the commonest error other than that something is not offered."""
+
+    asked: int
+    code: int
+    """nvmlReturn; 0 where there was no such error."""
+    times: int
 
 
 class NvmlGpu(Observed, frozen=True):
@@ -123,7 +148,8 @@ class NvmlGpu(Observed, frozen=True):
     recovery_action: str | Missing = NOT_ASKED
     """none, reset, reboot, drain-p2p, drain-and-reset, recover-imex-domain, bus-reset or system-reboot (nvmlDeviceGpuRecoveryAction)."""
     alarms: tuple[Status, ...] | Missing = NOT_ASKED
-    """Answers to any call that tell of the GPU itself: 8 insufficient power, 11 interrupt trouble, 14 corrupt infoROM, 16 reset required."""
+    """Answers to any call that tell of the GPU itself: 8 insufficient power, 11 interrupt trouble, 14 corrupt infoROM, 15 lost, 16 reset required."""
+    refusals: Refusals | Missing = NOT_ASKED
     compute_mode: str | Missing = NOT_ASKED
     """default, exclusive-thread, prohibited or exclusive-process."""
     persistence: bool | Missing = NOT_ASKED
@@ -161,6 +187,8 @@ class NvmlGpu(Observed, frozen=True):
     power_limit_max: int | Missing = NOT_ASKED
     nvlinks: tuple[NvLink, ...] | Missing = NOT_ASKED
     """Unsupported: this GPU has none."""
+    nvlink_version: str | Missing = NOT_ASKED
+    """Of the links that are up: 4.0 on Hopper, 5.0 on Blackwell."""
     fabric: Fabric | Missing = NOT_ASKED
     compute_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
     graphics_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
@@ -214,6 +242,8 @@ class Nvml(Observed, frozen=True):
     """Confidential computing is on."""
     confidential_ready: bool | Missing = NOT_ASKED
     """Its GPUs accept work; without confidential computing the answer means nothing."""
+    alarms: tuple[Status, ...] | Missing = NOT_ASKED
+    """As of one GPU, of calls that are about none."""
     hang: Hang | Missing = NOT_ASKED
     """The call that did not return; absent: every call did."""
 

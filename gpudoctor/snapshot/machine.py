@@ -61,6 +61,8 @@ class PciDevice(Observed, frozen=True):
     aer_nonfatal: int | Missing = NOT_ASKED
     iommu: str | Missing = NOT_ASKED
     """How the IOMMU treats its transfers: identity (untouched), DMA or DMA-FQ (translated); absent: no IOMMU is at work. Of NVIDIA's only."""
+    answers: bool | Missing = NOT_ASKED
+    """Its configuration space does not read as all ones; not-asked of one that sleeps. Of NVIDIA's only."""
 
 
 class Pci(Observed, frozen=True):

@@ -105,7 +105,7 @@ X, M = RungState.NOT_APPLICABLE, RungState.MASKED
         pytest.param(
             machine(smoke=(smoke(kernels=(), trainings=(), skipped=(f"{address(0)}: busy",)),)), [P, P, P, P, P, N, P, N], id="left alone"
         ),
-        pytest.param(without_nvml(machine(), 0), [P, P, P, F, P, A, A, A], id="lost to NVML"),
+        pytest.param(without_nvml(machine(), 0), [P, P, P, F, N, A, A, A], id="lost to NVML, so CUDA's list no longer holds"),
     ],
 )
 def test_the_ladder_shows_where_a_gpu_got_lost(snapshot: Snapshot, expected: list[RungState]) -> None:

@@ -172,7 +172,7 @@ def test_an_old_driver_costs_the_fields_that_it_lacks(card: AskCard) -> None:
     gpu = card(Card(), without=NAMED)
     lost = {name for name in gpu.__struct_fields__ if isinstance(getattr(gpu, name), Missing)}
     counted = {"ecc_corrected", "ecc_uncorrected", "ecc_corrected_total", "ecc_uncorrected_total", "pcie_replays", "pcie_replays_later"}
-    assert lost == {*counted, "recovery_action", "retired_pages", "nvlinks"}
+    assert lost == {*counted, "recovery_action", "retired_pages", "nvlinks", "nvlink_version"}
     assert {getattr(gpu, name).cause for name in lost} == {Cause.UNSUPPORTED}
 
 

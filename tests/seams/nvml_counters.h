@@ -34,11 +34,17 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nv
     return code;
 }
 
+/* a counter "K+" grows by one a look */
+static unsigned long long counted(struct line *line)
+{
+    return line ? strtoull(line->value, NULL, 0) + (strchr(line->value, '+') ? (unsigned)line->met++ : 0) : 0;
+}
+
 static unsigned long long link_errors(nvmlDevice_t device, const char *counter, unsigned link)
 {
-    char key[48];
+    char key[64];
     snprintf(key, sizeof key, "nvlink.%u.%s", link, counter);
-    return GET(key);
+    return counted(fact(device->prefix, key));
 }
 
 static const char *const LINK_COUNTERS[] = { "replays", "recoveries", "crc_errors" };
@@ -52,7 +58,46 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(nvmlDevice_t device, unsigned int l
     return NVML_SUCCESS;
 }
 
-/* "field_fails=ID:CODE" makes one field fail; a counter "K+" grows by one a look */
+/* the counters of NVLink 5 by field; 0 is one that NVML no longer offers */
+static const char *const LINK_5_COUNTERS[] = {
+    "malformed_packet_errors", "buffer_overrun_errors", "rcv_errors", "rcv_remote_errors", "rcv_general_errors", "local_link_integrity_errors",
+    "xmit_discards", "link_recovery_successful_events", "link_recovery_failed_events", "link_recovery_events", 0, 0, 0, "effective_errors",
+    "effective_ber", "symbol_errors", "symbol_ber" };
+
+/* "nvlink_version" is NVML's number of it; 7 is NVLink 5 */
+static nvmlReturn_t read_link_field(nvmlDevice_t device, nvmlFieldValue_t *one)
+{
+    const char *links = text_of(device->prefix, "nvlinks");
+    unsigned version = (unsigned)GET("nvlink_version");
+    if (!links || text_of(device->prefix, "nvlink_old")) return NVML_ERROR_NOT_SUPPORTED;
+    if (one->fieldId == NVML_FI_DEV_NVLINK_LINK_COUNT) {
+        one->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        one->value.uiVal = (unsigned)strlen(links);
+        return NVML_SUCCESS;
+    }
+    if (one->scopeId >= strlen(links)) return NVML_ERROR_INVALID_ARGUMENT;
+    if (one->fieldId == NVML_FI_DEV_NVLINK_GET_VERSION) {
+        one->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        one->value.uiVal = version;
+        return version ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+    }
+    int fifth = one->fieldId >= NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS;
+    if (fifth != (version >= NVML_NVLINK_VERSION_5_0)) return NVML_ERROR_NOT_SUPPORTED;
+    const char *key = fifth ? LINK_5_COUNTERS[one->fieldId - NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS]
+                            : LINK_COUNTERS[one->fieldId - NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY];
+    if (!key) return NVML_ERROR_NOT_SUPPORTED;
+    one->value.ullVal = link_errors(device, key, one->scopeId);
+    return NVML_SUCCESS;
+}
+
+static int of_a_link(unsigned field)
+{
+    return field == NVML_FI_DEV_NVLINK_LINK_COUNT || field == NVML_FI_DEV_NVLINK_GET_VERSION
+        || (field >= NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY && field <= NVML_FI_DEV_NVLINK_ERROR_DL_CRC)
+        || (field >= NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS && field <= NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER);
+}
+
+/* "field_fails=ID:CODE" makes one field fail */
 static nvmlReturn_t read_field(nvmlDevice_t device, nvmlFieldValue_t *one)
 {
     static const struct { unsigned field; const char *key; } keys[] = {
@@ -65,16 +110,12 @@ static nvmlReturn_t read_field(nvmlDevice_t device, nvmlFieldValue_t *one)
     const char *failing = text_of(device->prefix, "field_fails");
     if (failing && sscanf(failing, "%u:%u", &field, &code) == 2 && field == one->fieldId) return (nvmlReturn_t)code;
     one->valueType = NVML_VALUE_TYPE_UNSIGNED_LONG_LONG;
-    if (one->fieldId >= NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY && one->fieldId <= NVML_FI_DEV_NVLINK_ERROR_DL_CRC) {
-        if (text_of(device->prefix, "nvlink_old")) return NVML_ERROR_NOT_SUPPORTED;
-        one->value.ullVal = link_errors(device, LINK_COUNTERS[one->fieldId - NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY], one->scopeId);
-        return NVML_SUCCESS;
-    }
+    if (of_a_link(one->fieldId)) return read_link_field(device, one);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (keys[i].field == one->fieldId) {
             struct line *line = fact(device->prefix, keys[i].key);
             if (!line) return NVML_ERROR_NOT_SUPPORTED;
-            one->value.ullVal = strtoull(line->value, NULL, 0) + (strchr(line->value, '+') ? (unsigned)line->met++ : 0);
+            one->value.ullVal = counted(line);
             return NVML_SUCCESS;
         }
     return NVML_ERROR_NOT_SUPPORTED;
@@ -98,9 +139,11 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t
 nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t *out)
 {
     ENTER_DEVICE(out);
-    if (out->version != nvmlGpuFabricInfo_v2 && out->version != nvmlGpuFabricInfo_v3) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    int third = out->version == nvmlGpuFabricInfo_v3 && !text_of(device->prefix, "fabric_v2");
+    if (out->version != nvmlGpuFabricInfo_v2 && !third) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
     NEED("fabric_state");
-    memset(out->clusterUuid, 0, sizeof out->clusterUuid);
+    memset(out->clusterUuid, (int)GET("fabric_cluster"), sizeof out->clusterUuid);
+    if (third) out->healthSummary = (unsigned char)GET("fabric_summary"); /* the older form has no such member */
     out->status = (nvmlReturn_t)GET("fabric_status");
     out->cliqueId = (unsigned)GET("fabric_clique");
     out->state = (nvmlGpuFabricState_t)GET("fabric_state");

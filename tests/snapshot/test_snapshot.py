@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
@@ -43,6 +43,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     return plain[type(kind)]
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(values(inspect.type_info(Snapshot)).map(lambda one: msgspec.structs.replace(one, version=snapshots.VERSION)))
 def test_every_snapshot_survives_json(snapshot: Snapshot) -> None:
     data = encode(snapshot)

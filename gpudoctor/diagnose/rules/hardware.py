@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
+from gpudoctor.derive import Gpu, Ladder, Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.gpu_facts import as_evidence, logged
+from gpudoctor.derive.lost import off_the_bus, unresponsive
+from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, milder, reset
 from gpudoctor.diagnose.kernel_facts import NOUVEAU
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
 from gpudoctor.diagnose.rules.vendors import amd_gpus, built_for_amd, called
-from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, NvmlGpu, Pci, PciDevice, ProcGpu, Snapshot, Status
 
 _LIB_RM_VERSION_MISMATCH = 18
@@ -109,26 +111,23 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
             Evidence("NVML", seen, "libnvidia-ml.so.1"),
             Evidence("kernel driver bound", _bound(gpu), f"/sys/bus/pci/devices/{gpu.key}/driver"),
         ),
-        fixes=(
-            Fix("Read what the kernel says of this GPU", f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'", ("root",)),
-            Fix(
-                "Power the machine off and on (a warm reboot may not be enough); if it stays away, check power, riser and slot, or replace it.",
-                needs=("root", "reboot"),
-                verify="nvidia-smi -L",
-            ),
-        )
+        fixes=(_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS)
         if not site.container
         else (Fix("Restart the container; if the GPU stays away, look for it on the host.", verify="nvidia-smi -L"),),
     )
 
 
-@rule("GD103", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
-def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem]:
-    """A GPU no longer answers on the PCI bus.
+@rule("GD103", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU, predicts=False)
+def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder) -> Iterator[Problem]:
+    """GPU no longer answers on the PCI bus.
 
     ## Why it matters
     The driver had this GPU and lost it: reads from it return nothing but ones (Xid 79, "GPU has fallen off the bus"). It is gone for
     every program until the machine is power-cycled, and what ran on it is lost.
+
+    A GPU can vanish while it is examined. One NVML call that answers "GPU is lost" (15) is enough, whatever the calls before it said;
+    so is a PCI configuration space of ones, or the link width 63 that the kernel makes of it. CUDA then fails on the other
+    GPUs too, mostly with error 999.
 
     ## What to do
     Power the machine off and on; a warm reboot is often not enough. If it happens again the cause is power, riser, slot, heat or
@@ -136,34 +135,68 @@ def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem]:
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
+    - https://docs.nvidia.com/deploy/nvml-api/
     """
     told = logged(gpu, log, _FELL_OFF)
-    if not isinstance(gpu.nvml, NvmlGpu) and (not told or gpu.nvml.cause is not Cause.ABSENT):
-        not_applicable("NVML does not list it")
-    address = gpu.nvml.address if isinstance(gpu.nvml, NvmlGpu) else Missing(Cause.LOST, "NVML does not list it any more")
-    if isinstance(address, str):
+    seen = off_the_bus(gpu)
+    vanished = isinstance(gpu.nvml, Missing) and gpu.nvml.cause is Cause.ABSENT and bool(told)
+    if not seen and not vanished:
+        if isinstance(gpu.nvml, Missing):
+            not_applicable("NVML does not list it")
+        need(gpu.nvml.address, Rung.NVML)
         return
-    if address.cause is not Cause.LOST:
-        need(address, Rung.NVML)
-        return
-    link = gpu.pci.link_width if isinstance(gpu.pci, PciDevice) else gpu.pci
-    silent = isinstance(link, Missing) and link.cause is Cause.LOST
+    several = len(seen) + len(told) > 1 or any(one.what.startswith("PCI") for one in seen)
+    why = "; ".join(f"{one.what}: {one.value}" for one in seen) or "NVML no longer lists it, and the kernel logged Xid 79"
     yield Problem(
-        message=f"{gpu.label} was lost while the driver had it: {address.reason}.",
-        confidence=Confidence.CERTAIN if silent or told else Confidence.LIKELY,
-        evidence=(
-            Evidence("NVML", address.reason, "libnvidia-ml.so.1"),
-            Evidence("PCI link", link.reason if isinstance(link, Missing) else f"x{link}", f"/sys/bus/pci/devices/{gpu.key}"),
-            *as_evidence(told, log),
-        ),
-        fixes=(
-            Fix("Save what the kernel says of it", f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'", ("root",)),
-            Fix(
-                "Power the machine off and on; if it happens again, check power, riser and slot, or replace the card.",
-                needs=("root", "reboot"),
-            ),
-        ),
+        message=f"{gpu.label} was lost while the driver had it ({why}).",
+        severity=milder(ladder, gpu),
+        confidence=Confidence.CERTAIN if several or vanished else Confidence.LIKELY,
+        evidence=(*seen, *as_evidence(told, log)),
+        fixes=(_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS),
     )
+
+
+@rule("GD130", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU, predicts=False)
+def gpu_not_responding(gpu: Gpu, ladder: Ladder, site: Site) -> Iterator[Problem]:
+    """NVML gets errors instead of answers from this GPU.
+
+    ## Why it matters
+    NVML opens the GPU, and most calls about it fail with the same error, or NVML reports trouble with its interrupts (11). What the other
+    calls answered cannot be trusted then. A GPU in this state mostly refuses work, and can stop the programs on it.
+
+    ## What to do
+    Read the kernel's log for the Xid that came before. Reset the GPU, or reboot. Trouble with interrupts often comes from the
+    machine's firmware: update the BIOS, and try the driver with `NVreg_EnableMSI=1`.
+
+    ## References
+    - https://docs.nvidia.com/deploy/nvml-api/
+    - https://docs.nvidia.com/deploy/xid-errors/
+    """
+    if off_the_bus(gpu):
+        not_applicable("it fell off the bus")
+    seen = unresponsive(gpu)
+    if not seen:
+        need(known(gpu).refusals, Rung.NVML)
+        return
+    yield Problem(
+        message=f"{gpu.label}: {'; '.join(f'{one.what}: {one.value}' for one in seen)}.",
+        severity=milder(ladder, gpu),
+        confidence=Confidence.LIKELY,
+        evidence=seen,
+        fixes=(_kernel_says(gpu), reset(gpu, site)),
+    )
+
+
+def _kernel_says(gpu: Gpu) -> Fix:
+    where = gpu.key.removeprefix("0000:")
+    return Fix("Read what the kernel says of this GPU", f"sudo dmesg | grep -E 'NVRM|Xid|{where}'", (ROOT,), kind=FixKind.CHECK)
+
+
+def _power_cycle(title: str) -> Fix:
+    return Fix(f"{title}.", needs=(ROOT, REBOOT), verify="nvidia-smi -L")
+
+
+_SUSPECTS = Fix("If it happens again: check power, riser and slot, then replace the card.", kind=FixKind.ELSE)
 
 
 def _bound(gpu: Gpu) -> str:
@@ -174,4 +207,4 @@ def _holder(device: PciDevice) -> str:
     return device.driver if isinstance(device.driver, str) else f"none ({device.driver.reason})"
 
 
-RULES = (no_gpu, gpu_count_mismatch, gpu_fell_off_bus)
+RULES = (no_gpu, gpu_count_mismatch, gpu_fell_off_bus, gpu_not_responding)

@@ -218,8 +218,8 @@ def gpu_requires_reset(gpu: Gpu, nvml: Nvml, ladder: Ladder, hardware: Hardware,
     )
 
 
-@rule("GD112", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
-def power_cable_missing(gpu: Gpu, nvml: Nvml, log: KernelLog | Missing, hardware: Hardware) -> Iterator[Problem]:
+@rule("GD112", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU, predicts=False)
+def power_cable_missing(gpu: Gpu, nvml: Nvml, log: KernelLog | Missing, hardware: Hardware, ladder: Ladder) -> Iterator[Problem]:
     """The GPU's auxiliary power cables are not connected, or give no power.
 
     ## Why it matters
@@ -240,6 +240,7 @@ def power_cable_missing(gpu: Gpu, nvml: Nvml, log: KernelLog | Missing, hardware
         )
         yield Problem(
             message=f"{gpu.label}: {who}.",
+            severity=milder(ladder, gpu),
             confidence=sure(gpu, 0 if told else len(hardware) - 1),
             evidence=(
                 *((Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),) if said else ()),

@@ -11,13 +11,28 @@ PLACES = (NAME, "/usr/lib/wsl/lib/" + NAME)  # WSL keeps it where only its own c
 # nvml.h, nvmlReturn_t
 FUNCTION_NOT_FOUND, VERSION_MISMATCH = 13, 25
 CAUSES = {3: "unsupported", 4: "denied", 13: "unsupported", 15: "lost", 25: "unsupported"}
-ALARMING = (8, 11, 14, 16)  # insufficient power, interrupt trouble, corrupt infoROM, reset required: of the GPU, whatever was asked
+# of the GPU, whatever was asked: insufficient power, interrupt trouble, corrupt infoROM, GPU is lost, reset required
+ALARMING = (8, 11, 14, 15, 16)
+NOT_OFFERED = (2, 3, 6, 13, 25)  # invalid argument, not supported, not found, function not found, version mismatch
 
 
 class Problem(dict):
     """A missing value, and the code that NVML gave instead, where it gave one."""
 
     code = None
+
+
+class Record:
+    """What one GPU's calls came to: how many there were, and those that failed by their code."""
+
+    def __init__(self):
+        self.asked, self.failed, self.alarms = 0, {}, {}
+
+    def told(self):
+        """The alarms, and of the errors that say more than that something is not offered the commonest."""
+        code, times = max(self.failed.items(), key=lambda item: item[1], default=(0, 0))
+        refusals = {"type": "refusals", "asked": self.asked, "code": code, "times": times}
+        return {"alarms": list(self.alarms.values()), "refusals": refusals}
 
 
 def load():
@@ -58,11 +73,11 @@ def spare_find_library():
 
 
 class Nvml:
-    """Asks NVML, one call at a time, and keeps what its refusals say of the GPU at hand."""
+    """Asks NVML, one call at a time, and keeps in `record` what its refusals say of the GPU at hand."""
 
     def __init__(self, pynvml):
         self.pynvml = pynvml
-        self.alarms = {}
+        self.record = Record()
 
     def status(self, code, words):
         names = {value: name for name, value in vars(self.pynvml).items() if name.startswith("NVML_ERROR_")}
@@ -73,7 +88,7 @@ class Nvml:
         code = getattr(error, "value", None)
         if isinstance(error, self.pynvml.NVMLError) and isinstance(code, int):
             if code in ALARMING:
-                self.alarms.setdefault(code, self.status(code, "%s: %s" % (function, error)))
+                self.record.alarms.setdefault(code, self.status(code, "%s: %s" % (function, error)))
             problem = Problem(answer.missing(CAUSES.get(code, "failed"), "%s answered %d (%s)" % (function, code, error)))
             problem.code = code
             return problem
@@ -92,6 +107,7 @@ class Nvml:
     def ask(self, calls, convert, handle=(), suffix="", *, quiet=False):
         """The values of the first call that the driver knows, or the missing value of the last; `quiet` calls set no mark of their own."""
         problem = None
+        self.record.asked += 1
         for function, *arguments in calls:
             if not quiet:
                 answer.mark(function.partition("_v")[0] + suffix)
@@ -101,4 +117,6 @@ class Nvml:
                 problem = self.failure(function.partition("_v")[0], error)
                 if getattr(error, "value", FUNCTION_NOT_FOUND) not in (FUNCTION_NOT_FOUND, VERSION_MISMATCH):
                     break
+        if problem is not None and problem.code is not None and problem.code not in NOT_OFFERED:
+            self.record.failed[problem.code] = self.record.failed.get(problem.code, 0) + 1
         return problem

@@ -8,7 +8,8 @@ import sys
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 from nvml_counters import SINGLE, Counters
-from nvml_library import Nvml, load
+from nvml_library import Nvml, Record, load
+from nvml_links import Links
 from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
 
 del sys.path[0]
@@ -28,11 +29,12 @@ class Gpu:
 
     def __init__(self, nvml, index):
         self.nvml, self.index, self.suffix = nvml, index, " %d" % index
-        nvml.alarms = {}
+        self.record = nvml.record = Record()
         handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), suffix=self.suffix)
         self.open = not isinstance(handle, dict)
         self.handle = handle
         self.counters = Counters(nvml.pynvml, handle, self.ask, nvml.failure)
+        self.links = Links(self.ask, self.counters.read)
 
     def ask(self, calls, convert, *, quiet=False):
         return self.nvml.ask(calls, convert, self.handle, self.suffix, quiet=quiet)
@@ -51,8 +53,15 @@ class Gpu:
                 known.update(told)
                 self.tell(told)
             self.tell(self.counters.all())
+            self.tell(self.links.all())
             self.tell(self.further(known))
-        self.tell({"alarms": list(self.nvml.alarms.values())})
+        self.tell(self.record.told())
+
+    def look_again(self):
+        """Read once more what should not grow, and say what any call about this GPU has met since it was described."""
+        self.nvml.record = self.record
+        self.tell(dict(self.links.again(), pcie_replays_later=self.counters.replays()))
+        self.tell(self.record.told())
 
     def further(self, known):
         """What only some GPUs have."""
@@ -87,7 +96,7 @@ class Gpu:
         return found
 
 
-FURTHER = [*SINGLE, "retired_pages", "nvlinks", "licences", "mig_instances", "pcie_replays_later"]
+FURTHER = [*SINGLE, "retired_pages", "fabric", "nvlinks", "nvlink_version", "licences", "mig_instances", "pcie_replays_later"]
 
 
 def pairs(nvml, gpus):
@@ -97,10 +106,23 @@ def pairs(nvml, gpus):
         for other in gpus[place + 1 :]:
             both = (one.handle[0], other.handle[0])
             names = " %d %d" % (one.index, other.index)
+            nvml.record = Record()
             (ancestor,) = first(nvml.ask((("nvmlDeviceGetTopologyCommonAncestor",),), word(ANCESTORS), both, names))
             (p2p,) = first(nvml.ask((("nvmlDeviceGetP2PStatus", P2P_READ),), word(P2P), both, names))
             found.append({"type": "gpu-pair", "one": one.index, "other": other.index, "ancestor": ancestor, "p2p": p2p})
+            if nvml.record.alarms:
+                blame(nvml, nvml.record.alarms, (one, other))
     return found
+
+
+def blame(nvml, alarms, both):
+    """Put down what NVML said of two GPUs to the one that it says it of alone, or to both where that does not tell."""
+    for gpu in both:
+        nvml.record = gpu.record
+        gpu.ask((("nvmlDeviceGetUUID",),), text, quiet=True)
+    for code, said in alarms.items():
+        for gpu in [gpu for gpu in both if code in gpu.record.alarms] or both:
+            gpu.record.alarms.setdefault(code, said)
 
 
 def first(value):
@@ -142,6 +164,7 @@ def main():
     if isinstance(count, dict):
         answer.say({"type": "nvml", "gpus": count})
         return
+    answer.say({"type": "nvml", "alarms": list(nvml.record.alarms.values())})
     answer.say({"type": "count", "count": count[0]})
     gpus = []
     for index in range(count[0]):
@@ -151,7 +174,7 @@ def main():
             gpus.append(gpu)
     answer.say({"type": "nvml", "pairs": pairs(nvml, gpus)})
     for gpu in gpus:
-        gpu.tell({"pcie_replays_later": gpu.counters.replays()})
+        gpu.look_again()
 
 
 main()

@@ -2,11 +2,10 @@
 
 import gpudoctor_answer as answer
 
-# nvml.h: nvmlComputeMode_t, nvmlGpuVirtualizationMode_t, NVML_GPU_FABRIC_STATE_*, nvmlDeviceGpuRecoveryAction_t,
+# nvml.h: nvmlComputeMode_t, nvmlGpuVirtualizationMode_t, nvmlDeviceGpuRecoveryAction_t,
 # nvmlGpuTopologyLevel_t, nvmlGpuP2PStatus_t
 COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclusive-process"}
 VIRTUALIZATION = {0: "none", 1: "passthrough", 2: "vgpu", 3: "host-vgpu", 4: "host-vsga"}
-FABRIC_STATES = {0: "not-supported", 1: "not-started", 2: "in-progress", 3: "completed"}
 RECOVERY_ACTIONS = {
     0: "none", 1: "reset", 2: "reboot", 3: "drain-p2p", 4: "drain-and-reset", 5: "recover-imex-domain", 6: "bus-reset", 7: "system-reboot",
 }  # fmt: skip
@@ -66,12 +65,6 @@ def sram(value):
     return ({"type": "sram", "uncorrected_total": uncorrected, "threshold_exceeded": bool(value.bThresholdExceeded)},)
 
 
-def fabric(value):
-    (state,) = word(FABRIC_STATES)(value.state)
-    health = getattr(value, "healthMask", answer.missing("unsupported", "this driver's fabric state has no health"))
-    return ({"type": "fabric", "state": state, "status": value.status, "clique": value.cliqueId, "health": health},)
-
-
 def licences(value):
     wanted = value.gridLicensableFeatures[: value.licensableFeaturesCount] if value.isGridLicenseSupported else ()
     return (
@@ -128,14 +121,6 @@ QUESTIONS = (
     (("power_limit",), (("nvmlDeviceGetEnforcedPowerLimit",),), number),
     (("power_limit_default",), (("nvmlDeviceGetPowerManagementDefaultLimit",),), number),
     (("power_limit_min", "power_limit_max"), (("nvmlDeviceGetPowerManagementLimitConstraints",),), tuple),
-    (
-        ("fabric",),
-        (
-            ("nvmlDeviceGetGpuFabricInfoV", Into("c_nvmlGpuFabricInfoV_t")),
-            ("nvmlDeviceGetGpuFabricInfo", Into("c_nvmlGpuFabricInfo_t")),
-        ),
-        fabric,
-    ),
 )
 # asked of a virtual GPU only
 LICENCES = (("nvmlDeviceGetGridLicensableFeatures_v4",),)

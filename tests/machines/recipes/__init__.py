@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.machines.recipes import builds, cuda, first, generations, gpus, kernel, libraries, loads, preflight, stacks, surroundings
+from tests.machines.recipes import builds, cuda, first, generations, gpus, kernel, libraries, loads, lost, preflight, stacks, surroundings
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
 __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
@@ -16,6 +16,7 @@ _TABLES = (
     kernel.RECIPES,
     libraries.RECIPES,
     loads.RECIPES,
+    lost.RECIPES,
     preflight.RECIPES,
     stacks.RECIPES,
     surroundings.RECIPES,

@@ -1,0 +1,78 @@
+"""Which GPUs no longer answer, by anything that was seen of them: one that vanished in mid-look has most of its facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Status
+
+LOST, INTERRUPTS = 15, 11
+"""nvmlReturn_t: GPU_IS_LOST and IRQ_ISSUE."""
+LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
+"""What NVML and the kernel can say of a link; 63 and 255 are registers that read as ones."""
+_NVML = "libnvidia-ml.so.1"
+
+
+def off_the_bus(gpu: Gpu) -> tuple[Evidence, ...]:
+    """What shows that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
+    return (*_lost_by_nvml(gpu), *_ones(gpu))
+
+
+def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
+    """What shows that NVML reaches this GPU badly: trouble with its interrupts, or the same error to most calls."""
+    if not isinstance(gpu.nvml, NvmlGpu):
+        return ()
+    alarms = gpu.nvml.alarms if isinstance(gpu.nvml.alarms, tuple) else ()
+    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms if one.code == INTERRUPTS)
+    refusals = gpu.nvml.refusals
+    if isinstance(refusals, Missing) or not isinstance(gpu.nvml.address, str) or 2 * refusals.times <= refusals.asked:
+        return interrupts
+    return (*interrupts, Evidence("NVML calls that failed", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
+
+
+def library_alarm(nvml: Nvml | Missing) -> str:
+    """The answer of a call about no GPU by which NVML says that one is lost or fails; empty where none does."""
+    alarms = nvml.alarms if isinstance(nvml, Nvml) and isinstance(nvml.alarms, tuple) else ()
+    return next((f"{one.code} {one.text}" for one in alarms), "")
+
+
+def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
+    if not isinstance(gpu.nvml, NvmlGpu):
+        return
+    alarms = gpu.nvml.alarms if isinstance(gpu.nvml.alarms, tuple) else ()
+    said = next((f"{one.code} {one.text}" for one in alarms if isinstance(one, Status) and one.code == LOST), "")
+    said = said or next((missing.reason for missing in _missing(gpu.nvml) if missing.cause is Cause.LOST), "")
+    if said:
+        yield Evidence("NVML", said, _NVML)
+
+
+def _missing(value: object) -> Iterator[Missing]:
+    """Everything that is missing in a struct, however deep."""
+    if isinstance(value, Missing):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _missing(item)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from _missing(getattr(value, name))
+
+
+def _ones(gpu: Gpu) -> Iterator[Evidence]:
+    place = f"/sys/bus/pci/devices/{gpu.key}"
+    if isinstance(gpu.pci, PciDevice):
+        if gpu.pci.answers is False:
+            yield Evidence("PCI configuration space", "all ones", f"{place}/config")
+        for width in (gpu.pci.link_width, gpu.pci.link_width_max):
+            if isinstance(width, Missing) and width.cause is Cause.LOST:
+                yield Evidence("PCI link", width.reason, place)
+                break
+    if isinstance(gpu.nvml, NvmlGpu):
+        for width in (gpu.nvml.link_width, gpu.nvml.link_width_max):
+            if isinstance(width, int) and width not in LINK_WIDTHS:
+                yield Evidence("PCIe link width", f"x{width}, which no link has", _NVML)
+                break

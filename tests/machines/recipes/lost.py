@@ -1,0 +1,47 @@
+"""Machines on which GPUs no longer answer, are not listed, or are not reached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.machines.recipes.base import Recipe, cards, healthy
+from tests.machines.recipes.gpus import ill, of
+from tests.seams import Cuda, Nvml, NvmlGpu, Tree
+
+FELL, SILENT = "gpu-fell-off-bus", "gpu-not-responding"
+
+
+def failing(*gpus: int, act: str, cuda: dict[str, str] | None = None, about: str) -> Recipe:
+    """Eight A100 of which some fail after the first calls about them; CUDA lists all eight unless its calls fail."""
+    nvml = Nvml(gpus=8, calls={f"*.{gpu}": act for gpu in gpus})
+    return healthy(8, about=about, libraries=(nvml, Cuda(gpus=8, calls=cuda or {})))
+
+
+LOST: dict[str, Recipe] = {
+    "eight-one-lost-in-mid-look": ill(
+        failing(3, act="after 12 return 15", about="eight A100; the fourth is lost while NVML is asked about it"), FELL, verdict="broken"
+    ),
+    "eight-all-lost-in-mid-look": ill(
+        failing(*range(8), act="after 12 return 15", about="eight A100; all are lost while NVML is asked"), *[FELL] * 8, verdict="broken"
+    ),
+    "eight-all-lost-and-cuda-999": ill(
+        failing(*range(8), act="after 12 return 15", cuda={"cuInit": "return 999"}, about="eight A100; all are lost, and cuInit answers 999"),
+        *[FELL] * 8, verdict="broken", folded=("cuda-init-fails",),
+    ),
+    "eight-one-reads-as-ones": ill(
+        healthy(
+            8, about="eight A100; the registers of the fourth read as ones (width 63), and NVML has not met that yet",
+            tree=Tree(pci=[replace(card, lost=number == 3) for number, card in enumerate(cards(8))], kernel_driver="550.163.01"),
+        ),
+        FELL, verdict="broken",
+    ),
+    "eight-one-answers-with-errors": ill(
+        failing(3, act="after 12 return 999", about="eight A100; most NVML calls about the fourth fail with an unknown error"), SILENT, verdict="broken"
+    ),
+    "two-one-with-interrupt-trouble": ill(
+        of(NvmlGpu(), NvmlGpu(), about="two A100; NVML reports an interrupt issue of the second", nvml={"calls": {"nvmlDeviceGetPowerUsage.1": "return 11"}}),
+        SILENT, verdict="broken",
+    ),
+}  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {**LOST}

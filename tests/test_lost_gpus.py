@@ -1,0 +1,124 @@
+"""No GPU that NVML raised an alarm about is called ready, whichever call it was."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Diagnosis, Level, Policy, Rung, RungState, Severity, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Snapshot, Status, decode
+from tests.machines import trained
+from tests.machines.trained import recorded
+from tests.probe.places import Options, look
+from tests.seams import Mig
+from tests.seams import Nvml as Library
+from tests.seams import NvmlGpu as Card
+
+ALARMING = (8, 11, 14, 15, 16)
+MACHINES = sorted(Path(__file__).parent.glob("machines/*.json"))
+CHILD = Path(__file__).parent.parent / "gpudoctor" / "probe" / "child"
+EARLY = {"nvmlDeviceGetCount"}  # about no GPU
+
+
+@pytest.fixture(scope="module")
+def matrix() -> Matrix:
+    return open_matrix()
+
+
+OLDER = {
+    "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",
+    "nvmlDeviceGetGpuFabricInfoV": "nvmlDeviceGetGpuFabricInfo",
+}
+"""Functions that older drivers lack, and what is asked there instead."""
+
+
+def asked_of_a_gpu() -> set[str]:
+    """Every NVML function that the probe's scripts name and that is about one GPU, without its version."""
+    words = {word.strip('"') for file in CHILD.glob("nvml_*.py") for word in file.read_text().replace("(", " ").replace(",", " ").split()}
+    return {word.partition("_v")[0] for word in words if word.startswith("nvmlDeviceGet")} - EARLY
+
+
+def unready(diagnosis: Diagnosis, key: str) -> bool:
+    """Whether a finding that counts is about this GPU, or NVML is not shown to work for it."""
+    row = next(row for row in diagnosis.ladder if row.subject.key == key)
+    shown = next(step.state for step in row.steps if step.rung is Rung.NVML) is RungState.PROVEN
+    return not shown or any(one.subject.key == key and one.severity >= Severity.WARNING for one in diagnosis.findings)
+
+
+@pytest.mark.parametrize("old", [False, True], ids=["new driver", "old driver"])
+@pytest.mark.parametrize("code", ALARMING)
+def test_an_alarm_in_any_call_keeps_its_gpu_from_being_ready(
+    code: int, old: bool, shim_environment: Callable[..., dict[str, str]], matrix: Matrix
+) -> None:
+    functions = sorted(asked_of_a_gpu() - set(OLDER if old else OLDER.values()))
+    assert len(functions) > 30
+    needs = {"virtualization": 2, "mig": (1, 1), "mig_instances": (Mig(uuid="MIG-a"),), "facts": {"nvlink_old": 1}}
+    cards = [Card(address=f"00000000:{1 + number:02X}:00.0", **needs) for number in range(len(functions) + 1)]  # type: ignore[arg-type]
+    calls = {f"{name}.{number}": f"return {code}" for number, name in enumerate(functions)}
+    library = Library(gpus=cards, calls=calls, without=tuple(OLDER) if old else ())
+    nvml = look(Options(python=sys.executable), shim_environment(library))[0].nvml
+    diagnosis = diagnose(Snapshot(created="", nvml=nvml), matrix, Policy(level=Level.LOOK))
+    keys = {row.index: row.subject.key for row in diagnosis.ladder}
+    assert [name for number, name in enumerate(functions) if not unready(diagnosis, keys[number])] == []
+    assert not unready(diagnosis, keys[len(functions)]), "of the last card nothing failed"
+
+
+def with_first(snapshot: Snapshot, **changes: Any) -> tuple[Snapshot, str]:
+    """The snapshot with a change in NVML's facts of the first GPU that NVML opened, and the address of that one; "" where there is none."""
+    if not isinstance(snapshot.nvml, Nvml) or not isinstance(snapshot.nvml.gpus, tuple):
+        return snapshot, ""
+    gpus = list(snapshot.nvml.gpus)
+    number = next((number for number, gpu in enumerate(gpus) if isinstance(gpu.address, str)), None)
+    if number is None:
+        return snapshot, ""
+    gpus[number] = msgspec.structs.replace(gpus[number], **changes)
+    replace = msgspec.structs.replace
+    return replace(snapshot, nvml=replace(snapshot.nvml, gpus=tuple(gpus))), str(snapshot.nvml.gpus[number].address)
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=lambda file: file.stem)
+def test_no_recorded_machine_with_an_alarm_is_ready(file: Path, matrix: Matrix) -> None:
+    machine = json.loads(file.read_bytes())
+    snapshot = decode(json.dumps(machine["snapshot"]).encode())
+    policy = msgspec.convert(machine["policy"], Policy)
+    for code in ALARMING:
+        alarmed, key = with_first(snapshot, alarms=(Status(code, "NVML_ERROR", "nvmlDeviceGetName: alarm"),))
+        if not key:
+            return
+        diagnosis = diagnose(alarmed, matrix, policy)
+        hidden = not any(row.subject.key == key for row in diagnosis.ladder)
+        assert hidden or (diagnosis.verdict is not Verdict.READY and unready(diagnosis, key)), code
+
+
+@pytest.mark.parametrize("field", [name for name in NvmlGpu.__struct_fields__ if name not in {"index", "address"}])
+def test_a_gpu_that_is_lost_in_any_fact_is_broken(field: str, matrix: Matrix) -> None:
+    lost, key = with_first(recorded("healthy-eight"), **{field: Missing(Cause.LOST, "nvmlDeviceGetX answered 15 (GPU is lost)")})
+    diagnosis = diagnose(lost, matrix, Policy(level=Level.LOOK))
+    assert diagnosis.verdict is Verdict.BROKEN
+    assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
+
+
+@pytest.mark.parametrize(
+    "change", [{"answers": False}, {"link_width": Missing(Cause.LOST, "current_link_width is 63, all ones")}], ids=list
+)
+def test_a_gpu_whose_registers_read_as_ones_is_broken(change: dict[str, Any], matrix: Matrix) -> None:
+    snapshot = recorded("healthy-eight")
+    assert isinstance(snapshot.pci, Pci)
+    devices = (msgspec.structs.replace(snapshot.pci.devices[0], **change), *snapshot.pci.devices[1:])
+    diagnosis = diagnose(msgspec.structs.replace(snapshot, pci=Pci(devices)), matrix, Policy(level=Level.LOOK))
+    assert diagnosis.verdict is Verdict.BROKEN
+    assert [one.name for one in diagnosis.findings if one.subject.key == devices[0].address] == ["gpu-fell-off-bus"]
+
+
+def test_a_gpu_that_ran_a_kernel_after_its_alarm_is_degraded(matrix: Matrix) -> None:
+    alarmed, _ = with_first(trained.on_gpu(recorded("healthy-one")), alarms=(Status(15, "NVML_ERROR_GPU_IS_LOST", "nvmlDeviceGetName"),))
+    assert diagnose(alarmed, matrix, Policy()).verdict is Verdict.DEGRADED
