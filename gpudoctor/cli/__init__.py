@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NoReturn
 
 import typer
 
-from gpudoctor.cli import failure, options, output
+from gpudoctor.cli import failure, options, output, system
 from gpudoctor.errors import OutputError
 
 _EPILOG = (
@@ -108,6 +108,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
     Nothing is downloaded and nothing on the machine is changed.
     """
+    system.require_linux("check")
     from gpudoctor.cli.check import carry_out  # noqa: PLC0415 -- loaded when it runs
     from gpudoctor.cli.settings import Asked, settle  # noqa: PLC0415 -- likewise
 
@@ -154,6 +155,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
 
     Of the rules only those are applied that tell why a training fails or is slow. Nothing is downloaded and nothing on the machine is changed.
     """
+    system.require_linux("smoke")
     from gpudoctor.cli.settings import Asked, settle  # noqa: PLC0415 -- loaded when it runs
     from gpudoctor.cli.smoke import carry_out  # noqa: PLC0415 -- likewise
 
@@ -245,6 +247,7 @@ def xray(
 
     For FILE, a shared library or program: what it needs, what it would get, and its GPU code.
     """
+    system.require_linux("xray")
     from gpudoctor.cli.xray import carry_out  # noqa: PLC0415 -- loaded when it runs
 
     return carry_out(tuple(files or ()), python, as_json=format == "json", root=root or "/")

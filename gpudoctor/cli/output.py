@@ -9,6 +9,9 @@ import sys
 
 from gpudoctor.errors import OutputError
 
+_SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""How a file is opened for writing; Windows has the last of these alone."""
+
 
 def hold_descriptors() -> None:
     """Put /dev/null where standard input, output or error is closed, so that no file or pipe of ours gets its number."""
@@ -98,7 +101,7 @@ def _special(file: str) -> bool:
 
 
 def _write_special(file: str, data: bytes) -> None:
-    descriptor = os.open(file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(file, _SAFELY)
     try:
         _write_all(descriptor, data)
     finally:
@@ -108,7 +111,7 @@ def _write_special(file: str, data: bytes) -> None:
 def _replace(file: str, data: bytes) -> None:
     """Write a new file beside `file` and give it its name: readers see the old report or the new one, links are not followed."""
     beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         try:
             _write_all(descriptor, data)

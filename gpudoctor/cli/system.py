@@ -1,0 +1,21 @@
+"""Which operating systems a command can examine."""
+
+from __future__ import annotations
+
+import sys
+
+from gpudoctor.errors import UsageError
+
+_ELSEWHERE = {
+    "win32": "native Windows; run it in WSL 2, where it examines the same GPU",
+    "cygwin": "native Windows; run it in WSL 2, where it examines the same GPU",
+    "darwin": "macOS, which has no CUDA",
+}
+
+
+def require_linux(command: str) -> None:
+    """Raise UsageError, with what works instead, where `command` would have to examine a machine that does not run Linux."""
+    if sys.platform.startswith("linux"):
+        return
+    here = _ELSEWHERE.get(sys.platform, sys.platform)
+    raise UsageError(f"`gpudoctor {command}` examines Linux and WSL 2, not {here}; `gpudoctor compat` works on every system.")
