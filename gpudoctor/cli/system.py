@@ -15,7 +15,8 @@ _ELSEWHERE = {
 
 def require_linux(command: str) -> None:
     """Raise UsageError, with what works instead, where `command` would have to examine a machine that does not run Linux."""
-    if sys.platform.startswith("linux"):
+    system: str = sys.platform  # to a type checker it is the one it runs on
+    if system.startswith("linux"):
         return
-    here = _ELSEWHERE.get(sys.platform, sys.platform)
+    here = _ELSEWHERE.get(system, system)
     raise UsageError(f"`gpudoctor {command}` examines Linux and WSL 2, not {here}; `gpudoctor compat` works on every system.")

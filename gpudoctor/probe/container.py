@@ -10,7 +10,7 @@ import msgspec
 
 from gpudoctor.probe import files
 from gpudoctor.probe.driver_files import mounted
-from gpudoctor.snapshot import Cause, Container, Missing
+from gpudoctor.snapshot import Cause, Container, Fact, Missing, readable
 
 MARKS = (
     ("apptainer", "/.singularity.d"),
@@ -65,7 +65,7 @@ def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
     found.sort(key=lambda mark: mark[0] != "kubernetes")
     if found:
         bare = Container(runtime=found[0][0], where=found[0][1])
-        return msgspec.structs.replace(bare, driver_files=mounted(mounts), control=_control(root))
+        return msgspec.structs.replace(bare, driver_files=mounted(mounts), control=_control(root), image=_image(root, environ))
     unseen = files.read(files.under(root, "/proc/self/cgroup"))
     if isinstance(unseen, Missing) and unseen.cause is not Cause.ABSENT:
         return unseen
@@ -84,6 +84,19 @@ def _control(root: str) -> str | Missing:
     except OSError as error:
         return files.missing(CONTROL, error) if error.errno == errno.ENOENT else errno.errorcode.get(error.errno or 0, str(error.errno))
     return "opened"
+
+
+def _image(root: str, environ: Mapping[str, str]) -> Fact | Missing:
+    """Podman says it in its mark, for some containers; Apptainer in a variable; Docker and Kubernetes do not tell their containers."""
+    text = files.read(files.under(root, "/run/.containerenv"))
+    for line in text.splitlines() if isinstance(text, str) else ():
+        key, _, value = line.partition("=")
+        if key == "image" and value.strip('"'):
+            return Fact(readable(value.strip('"'))[:300], "/run/.containerenv")
+    for variable in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
+        if environ.get(variable):
+            return Fact(readable(environ[variable])[:300], variable)
+    return Missing(Cause.ABSENT, "the runtime does not say inside the container which image it is")
 
 
 def _evidence(root: str, environ: Mapping[str, str], mounts: str | Missing) -> Iterator[tuple[str, str]]:

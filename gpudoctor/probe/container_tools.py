@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from gpudoctor.probe import files
 from gpudoctor.probe.driver_files import STEMS
-from gpudoctor.snapshot import Cause, CdiSpec, ContainerTools, Missing, readable
+from gpudoctor.snapshot import Cause, CdiSpec, ContainerTools, Fact, Missing, readable
 
 FOLDERS = ("/usr/bin", "/usr/local/bin", "/usr/sbin", "/usr/local/nvidia/toolkit", "/snap/bin")
 ENGINES = {"dockerd": "docker", "podman": "podman", "containerd": "containerd"}
 TOOLKIT = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-cli")
 SPECS = ("/etc/cdi", "/var/run/cdi")
 DAEMON = "/etc/docker/daemon.json"
+ASKING = (
+    ("/etc/nvidia-container-runtime/config.toml", r"""^\s*mode\s*=\s*["']cdi["']""", "the NVIDIA runtime's mode is cdi"),
+    ("/etc/containerd/config.toml", r"^\s*enable_cdi\s*=\s*true", "enable_cdi is true"),
+    ("/etc/containers/containers.conf", r"^[^#\n]*\bnvidia\.com/gpu=", "every container is given nvidia.com/gpu"),
+)
+"""Files that have containers given their GPUs by CDI, what they say for that, and what it means."""
+QUADLETS = "/etc/containers/systemd"
+_QUADLET = re.compile(r"^\s*AddDevice\s*=\s*nvidia\.com/gpu=", re.MULTILINE)
+MOST_QUADLETS = 64
+FIELDS = (
+    ("1.1.0", r"netDevices|schemata|enableMonitoring"),
+    ("0.7.0", r"additionalGids|additionalGIDs|intelRdt"),
+    ("0.6.0", r"annotations"),
+    ("0.5.0", r"hostPath:\s*[\"']?/dev/"),
+)
+"""The fields that versions of the specification added, newest first (SPEC.md of the CDI project, "Released versions")."""
 
 
 def container_tools(root: str) -> ContainerTools | Missing:
@@ -23,7 +41,14 @@ def container_tools(root: str) -> ContainerTools | Missing:
     engines = [engine for program, engine in ENGINES.items() if _programs(root, (program,))]
     if not engines:
         return Missing(Cause.ABSENT, f"none of {', '.join(ENGINES)} is in {', '.join(FOLDERS)}")
-    return ContainerTools(tuple(engines), tuple(_programs(root, TOOLKIT)), _runtime(root), _specs(root))
+    daemon = _daemon(root)
+    return ContainerTools(
+        engines=tuple(engines),
+        toolkit=tuple(_programs(root, TOOLKIT)),
+        runtime=_runtime(daemon),
+        cdi=_specs(root),
+        cdi_asked_by=tuple(_asking(root, daemon)),
+    )
 
 
 def _programs(root: str, names: tuple[str, ...]) -> list[str]:
@@ -31,7 +56,7 @@ def _programs(root: str, names: tuple[str, ...]) -> list[str]:
     return [path for path in paths if os.path.exists(files.under(root, path))]
 
 
-def _runtime(root: str) -> bool | Missing:
+def _daemon(root: str) -> dict[str, Any] | Missing:
     text = files.read(files.under(root, DAEMON))
     if isinstance(text, Missing):
         return text
@@ -39,12 +64,34 @@ def _runtime(root: str) -> bool | Missing:
         whole = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         return Missing(Cause.FAILED, f"{DAEMON}: {error}")
-    runtimes = whole.get("runtimes") if isinstance(whole, dict) else None
+    return whole if isinstance(whole, dict) else {}
+
+
+def _runtime(daemon: dict[str, Any] | Missing) -> bool | Missing:
+    if isinstance(daemon, Missing):
+        return daemon
+    runtimes = daemon.get("runtimes")
     return isinstance(runtimes, dict) and any("nvidia" in name for name in runtimes)
 
 
+def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
+    """The configuration that makes an engine give GPUs by CDI; that an engine is able to is not enough."""
+    features = None if isinstance(daemon, Missing) else daemon.get("features")
+    if isinstance(features, dict) and features.get("cdi") is True:
+        yield Fact("the feature cdi is on", DAEMON)
+    for path, pattern, meaning in ASKING:
+        text = files.read(files.under(root, path))
+        if isinstance(text, str) and re.search(pattern, text, re.MULTILINE):
+            yield Fact(meaning, path)
+    names = files.names(files.under(root, QUADLETS))
+    for name in () if isinstance(names, Missing) else names[:MOST_QUADLETS]:
+        text = files.read(files.under(root, f"{QUADLETS}/{name}")) if name.endswith(".container") else ""
+        if isinstance(text, str) and _QUADLET.search(text):
+            yield Fact("AddDevice names nvidia.com/gpu", readable(f"{QUADLETS}/{name}"))
+
+
 def _specs(root: str) -> tuple[CdiSpec, ...]:
-    """The specifications of NVIDIA devices; YAML or JSON, in which only two things are looked for."""
+    """The specifications of NVIDIA devices; YAML or JSON, in which only a few things are looked for."""
     found = []
     for folder in SPECS:
         inside = files.names(files.under(root, folder))
@@ -61,4 +108,11 @@ def _spec(path: str, text: str | Missing) -> CdiSpec:
         return CdiSpec(path, text, text)
     kind = re.search(r"""["']?kind["']?\s*:\s*["']?([\w./-]+)""", text)
     versions = tuple(dict.fromkeys(re.findall(rf"(?:{'|'.join(map(re.escape, STEMS))})\.(\d+\.\d+(?:\.\d+)?)", text)))
-    return CdiSpec(path, kind.group(1) if kind else Missing(Cause.ABSENT, "it names no kind"), versions)
+    declared = re.search(r"""["']?cdiVersion["']?\s*:\s*["']?(\d+\.\d+\.\d+)""", text)
+    return CdiSpec(
+        path=path,
+        kind=kind.group(1) if kind else Missing(Cause.ABSENT, "it names no kind"),
+        versions=versions,
+        declares=declared.group(1) if declared else Missing(Cause.ABSENT, "it names no cdiVersion"),
+        needs=next((version for version, field in FIELDS if re.search(rf"""^[\s{{-]*["']?(?:{field})""", text, re.MULTILINE)), "0.3.0"),
+    )

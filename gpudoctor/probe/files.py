@@ -30,6 +30,12 @@ def under(root: str, path: str) -> str:
 
 def read(path: str, limit: int = LIMIT) -> str | Missing:
     """The text of a file; undecodable bytes are escaped."""
+    kept = content(path, limit)
+    return kept if isinstance(kept, Missing) else kept.decode("utf-8", "backslashreplace")
+
+
+def content(path: str, limit: int = LIMIT) -> bytes | Missing:
+    """The first bytes of a file."""
     try:
         # a FIFO or a terminal in a file's place must not make us wait
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -45,7 +51,7 @@ def read(path: str, limit: int = LIMIT) -> str | Missing:
         return missing(path, error)
     finally:
         os.close(descriptor)
-    return kept.decode("utf-8", "backslashreplace")
+    return kept
 
 
 def names(path: str) -> list[str] | Missing:

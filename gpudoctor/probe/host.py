@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from gpudoctor.probe import files
 from gpudoctor.snapshot import NOT_ASKED, Cause, Host, Missing, Platform
 
+TEGRA = "/etc/nv_tegra_release"
+
 
 def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
     """The host as the tree `root` shows it; host and user names only where `identify` asks for them."""
@@ -24,7 +26,18 @@ def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
         gids=tuple(sorted({os.getegid(), *os.getgroups()})),
         hostname=_word(root, "/proc/sys/kernel/hostname", os.uname().nodename) if identify else NOT_ASKED,
         username=username(root, environ) if identify else NOT_ASKED,
+        tegra=_tegra(root),
     )
+
+
+def _tegra(root: str) -> str | Missing:
+    """From "# R36 (release), REVISION: 4.3, ..."."""
+    text = files.read(files.under(root, TEGRA), 1024)
+    if isinstance(text, Missing):
+        return text
+    major, revision = text.partition("# R")[2].split(" ", 1)[0], text.partition("REVISION:")[2].partition(",")[0].strip()
+    said = f"{major}.{revision}"
+    return said if said.replace(".", "").isdecimal() else Missing(Cause.FAILED, f"{TEGRA} holds {text[:60]!r}")
 
 
 def _word(root: str, path: str, live: str) -> str | Missing:
@@ -44,7 +57,7 @@ def _platform(root: str, kernel: str | Missing) -> Platform:
         return Platform.WSL2 if "microsoft-standard" in release or "wsl2" in release else Platform.WSL1
     if os.path.exists(files.under(root, "/dev/dxg")) and os.path.isdir(files.under(root, "/usr/lib/wsl/lib")):
         return Platform.WSL2  # with a kernel that the user built
-    if os.path.exists(files.under(root, "/etc/nv_tegra_release")):
+    if os.path.exists(files.under(root, TEGRA)):
         return Platform.JETSON
     for path in ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model"):
         model = files.read(files.under(root, path), 4096)

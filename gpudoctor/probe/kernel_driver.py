@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, ProcGpu, normalise_address
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, Parameter, ProcGpu, normalise_address, readable
 
 VERSION = "/proc/driver/nvidia/version"
 GPUS = "/proc/driver/nvidia/gpus"
 MODULES = "/sys/module"
 DEVICES = "/proc/devices"
+PARAMETERS = "/proc/driver/nvidia/params"
+LONGEST = 200
+"""Characters of a parameter's value that are kept."""
 RELEVANT = (
     "nvidia",
     "nvidia_uvm",
@@ -20,6 +23,8 @@ RELEVANT = (
     "nvgpu",
     "nouveau",
     "nova_core",
+    "nova",
+    "nova_drm",
     "vfio_pci",
     "pci_stub",
     "xen_pciback",
@@ -39,7 +44,9 @@ def kernel_driver(root: str) -> KernelDriver | Missing:
     modules = _modules(root)
     if isinstance(version, Missing):
         version = _module_version(root, modules, version)
-    return KernelDriver(version=version, flavour=flavour, modules=modules, gpus=_gpus(root), majors=_majors(root))
+    return KernelDriver(
+        version=version, flavour=flavour, modules=modules, gpus=_gpus(root), majors=_majors(root), parameters=_parameters(root, modules)
+    )
 
 
 def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
@@ -86,6 +93,23 @@ def _majors(root: str) -> tuple[Major, ...] | Missing:
         return text
     rows = (line.split() for line in text.partition("Block devices:")[0].splitlines())
     return tuple(Major(row[1], int(row[0])) for row in rows if len(row) == 2 and row[0].isdecimal() and row[1].startswith("nvidia"))
+
+
+def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Parameter, ...] | Missing:
+    """What the driver says of its own (nv-procfs.c), then what each module of it shows in /sys; some are for root's eyes alone."""
+    if isinstance(modules, Missing):
+        return modules
+    text = files.read(files.under(root, PARAMETERS), 16384)
+    pairs = (line.partition(":") for line in text.splitlines()) if isinstance(text, str) else ()
+    found = {f"nvidia.{key.strip()}": value.strip() for key, colon, value in pairs if colon}
+    for module in modules:
+        folder = f"{MODULES}/{module}/parameters"
+        names = files.names(files.under(root, folder)) if module.startswith("nvidia") else []
+        for name in () if isinstance(names, Missing) else names:
+            value = files.read(files.under(root, f"{folder}/{name}"), 1024)
+            if isinstance(value, str):
+                found[f"{module}.{readable(name)}"] = value.strip()
+    return tuple(Parameter(name, value[:LONGEST]) for name, value in found.items())
 
 
 def _gpus(root: str) -> tuple[ProcGpu, ...] | Missing:

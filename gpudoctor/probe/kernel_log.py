@@ -99,7 +99,7 @@ def _now(root: str) -> float:
 
 def _log(where: str, found: Iterator[tuple[float, str]], *, cut: bool) -> KernelLog:
     events: dict[tuple[int, str, bool], list[tuple[int, XidEvent]]] = {}
-    lines: dict[str, None] = {}
+    lines: dict[str, float] = {}
     for number, (age, raw) in enumerate(found):
         text = readable(raw.replace("\\x0aNVRM:", "").replace("\\x0a", " ").strip())[:LENGTH]
         event = _event(text, age)
@@ -110,10 +110,12 @@ def _log(where: str, found: Iterator[tuple[float, str]], *, cut: bool) -> Kernel
             alike.append((number, event))
         elif not any(word in text.lower() for word in _PRIVATE):
             lines.pop(text, None)  # of equal lines the last counts
-            lines[text] = None
+            lines[text] = round(max(0.0, age), 1)
     kept = [event for _, event in sorted((one for alike in events.values() for one in alike), key=lambda one: one[0])]
     too_many = len(kept) > EVENTS or len(lines) > LINES
-    return KernelLog(where=where, events=tuple(kept[-EVENTS:]), lines=tuple(lines)[-LINES:], cut=cut or too_many)
+    return KernelLog(
+        where=where, events=tuple(kept[-EVENTS:]), lines=tuple(lines)[-LINES:], cut=cut or too_many, ages=tuple(lines.values())[-LINES:]
+    )
 
 
 def _event(text: str, age: float) -> XidEvent | None:

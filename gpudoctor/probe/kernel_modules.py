@@ -15,7 +15,7 @@ DKMS = "/var/lib/dkms"
 CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
 """As modprobe.d(5) has them; of two files of one name the first counts."""
 NAMES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
-CONTENDED = ("nvidia", "nouveau")
+CONTENDED = ("nvidia", "nouveau", "nova_core", "nova", "nova_drm")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 SIGNATURE = b"~Module signature appended~\n"
 

@@ -54,6 +54,7 @@ NAMES = (
     "diffusers",
 )
 SUFFIXES = (".dist-info", ".egg-info")
+MOST_OTHERS = 2000
 REQUIRING = ("tensorflow", "tf-", "torch", "jax", "keras", "cupy", "xformers", "vllm", "intel-tensorflow")
 """How the names of those begin whose requirements are read: frameworks, and what must fit one of them to its release."""
 CONDA_NAMES = ("pytorch", "cudatoolkit", "cudnn", "libtorch", "nccl")
@@ -83,7 +84,7 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
 
     `conda_prefix` is the environment's folder where conda made it: then who installed what is looked for too.
     """
-    found, seen = [], set()
+    found, seen, others = [], set(), []
     for folder in path:
         if not os.path.isabs(folder) or folder in seen:
             continue
@@ -93,7 +94,9 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
             named = parse(entry)
             if named and relevant(named[0]):
                 found.append(_distribution(folder, entry, *named, asks_installer=bool(conda_prefix)))
-    return Packages(distributions=tuple(found), conda=_conda(conda_prefix))
+            elif named:
+                others.append(readable(f"{named[0]}=={named[1]}"))
+    return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]))
 
 
 def _distribution(folder: str, entry: str, name: str, version: str, *, asks_installer: bool) -> Distribution:
@@ -103,8 +106,18 @@ def _distribution(folder: str, entry: str, name: str, version: str, *, asks_inst
         version=readable(version),
         where=readable(folder),
         requires=_requires(f"{metadata}/METADATA") if name.startswith(REQUIRING) else NOT_ASKED,
+        tags=_tags(f"{metadata}/WHEEL") if name.startswith(REQUIRING) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
     )
+
+
+def _tags(path: str) -> tuple[str, ...] | Missing:
+    """The platforms of the lines "Tag: cp311-cp311-manylinux_2_17_x86_64"; one may hold several, joined by full stops."""
+    text = files.read(path, 4096)
+    if isinstance(text, Missing):
+        return text
+    tags = (line[len("Tag:") :].strip() for line in text.splitlines() if line.startswith("Tag:"))
+    return tuple(dict.fromkeys(platform for tag in tags for platform in tag.rpartition("-")[2].split(".")))
 
 
 def _requires(path: str) -> tuple[str, ...] | Missing:

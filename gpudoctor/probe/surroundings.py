@@ -7,16 +7,22 @@ from collections.abc import Mapping
 import msgspec
 
 from gpudoctor.probe.container_tools import container_tools
+from gpudoctor.probe.details import details
 from gpudoctor.probe.driver_files import cached
 from gpudoctor.probe.limits import limits
+from gpudoctor.probe.preloads import preloads
 from gpudoctor.probe.scheduler import allocation, mps
+from gpudoctor.probe.system_packages import system_packages
 from gpudoctor.snapshot import Cause, Host, Missing, Platform, Snapshot, Wsl
 
 
 def with_surroundings(seen: Snapshot, root: str, environ: Mapping[str, str]) -> Snapshot:
-    """`seen`, whose host is known, with the sections on loader cache, limits, scheduler, MPS, WSL and container tools."""
+    """`seen`, whose host is known, with the sections on the machine itself, loader, limits, scheduler, MPS, WSL and container tools."""
     return msgspec.structs.replace(
         seen,
+        details=details(root),
+        system_packages=system_packages(root),
+        preloads=preloads(root, environ),
         container_tools=container_tools(root),
         loader_cache=cached(root),
         limits=limits(root),

@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.snapshot.contexts import CudaCall, CudaContext, CudaFile, CudaFiles
+from gpudoctor.snapshot.details import Board, Cpu, Details, Memory, Preload, SystemPackage, SystemPackages
 from gpudoctor.snapshot.driver import (
     CudaDevice,
     Fabric,
@@ -83,7 +84,19 @@ from gpudoctor.snapshot.surroundings import (
     Wsl,
 )
 from gpudoctor.snapshot.toolkits import Compiler, Toolkit
-from gpudoctor.snapshot.values import NOT_ASKED, Cause, Fact, Missing, Observed, OpenEnum, Real, normalise_address, readable, real
+from gpudoctor.snapshot.values import (
+    NOT_ASKED,
+    Cause,
+    Fact,
+    Missing,
+    Observed,
+    OpenEnum,
+    Parameter,
+    Real,
+    normalise_address,
+    readable,
+    real,
+)
 
 __all__ = [
     "NOT_ASKED",
@@ -94,6 +107,7 @@ __all__ = [
     "Amd",
     "Asking",
     "Blocked",
+    "Board",
     "Cause",
     "CdiSpec",
     "CompiledStep",
@@ -101,11 +115,13 @@ __all__ = [
     "Container",
     "ContainerTools",
     "Copy",
+    "Cpu",
     "CudaCall",
     "CudaContext",
     "CudaDevice",
     "CudaFile",
     "CudaFiles",
+    "Details",
     "DeviceNodes",
     "Distribution",
     "DkmsModule",
@@ -137,6 +153,7 @@ __all__ = [
     "LoaderCache",
     "Loads",
     "Major",
+    "Memory",
     "MemoryKills",
     "MemoryRate",
     "MigInstance",
@@ -150,10 +167,12 @@ __all__ = [
     "Observed",
     "OpenEnum",
     "Packages",
+    "Parameter",
     "Pci",
     "PciDevice",
     "Place",
     "Platform",
+    "Preload",
     "ProcGpu",
     "Product",
     "Python",
@@ -175,6 +194,8 @@ __all__ = [
     "StuckProcess",
     "Sum",
     "Supposed",
+    "SystemPackage",
+    "SystemPackages",
     "Toolkit",
     "Training",
     "Variables",
@@ -200,6 +221,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = "live"
     """live, text or supposed."""
     host: Host | Missing = NOT_ASKED
+    details: Details | Missing = NOT_ASKED
+    system_packages: SystemPackages | Missing = NOT_ASKED
+    preloads: tuple[Preload, ...] | Missing = NOT_ASKED
+    """Empty: nothing is preloaded."""
     container: Container | Missing = NOT_ASKED
     container_tools: ContainerTools | Missing = NOT_ASKED
     loader_cache: LoaderCache | Missing = NOT_ASKED

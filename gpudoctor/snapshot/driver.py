@@ -93,6 +93,8 @@ class Licence(Observed, frozen=True):
     product: str
     enabled: bool
     licensed: bool
+    expires: str | Missing = NOT_ASKED
+    """UTC, ISO 8601, to the second. Unsupported: the licence has no end, or the driver does not say."""
 
 
 class RemappedRows(Observed, frozen=True):
@@ -257,6 +259,8 @@ class CudaDevice(Observed, frozen=True):
     address: str | Missing = NOT_ASKED
     compute_capability: str | Missing = NOT_ASKED
     memory_total: int | Missing = NOT_ASKED
+    integrated: bool | Missing = NOT_ASKED
+    """It shares the host's memory (CU_DEVICE_ATTRIBUTE_INTEGRATED)."""
 
 
 class Libcuda(Observed, frozen=True):

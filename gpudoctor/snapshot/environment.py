@@ -24,6 +24,8 @@ class Python(Observed, frozen=True):
     """venv, conda or system."""
     path: tuple[str, ...] | Missing = NOT_ASKED
     """sys.path without the script's own folder."""
+    headers: Fact | Missing = NOT_ASKED
+    """Python.h of this interpreter, with which C extensions are compiled; absent: it is not where the interpreter's own are installed."""
     elsewhere: tuple[Distribution, ...] | Missing = NOT_ASKED
     """The frameworks in other environments that may have been meant; looked for only where this one holds none."""
 
@@ -42,6 +44,8 @@ class Distribution(Observed, frozen=True):
     """Of one that is only supposed: nobody named its version; it is the newest that the requirements allow, as an installer would choose."""
     requires: tuple[str, ...] | Missing = NOT_ASKED
     """What its METADATA requires (Requires-Dist, PEP 508) of distributions that matter to a GPU; read for frameworks and their parts."""
+    tags: tuple[str, ...] | Missing = NOT_ASKED
+    """The platforms in its wheel's tags: manylinux_2_28_x86_64; read for the same distributions as `requires`."""
     installer: str | Missing = NOT_ASKED
     """conda, pip, uv: from the file INSTALLER; read in conda environments only."""
 
@@ -52,6 +56,8 @@ class Packages(Observed, frozen=True):
     distributions: tuple[Distribution, ...]
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """What conda installed and matters to a GPU: name-version-build, from conda-meta; absent outside a conda environment."""
+    others: tuple[str, ...] | Missing = NOT_ASKED
+    """The other distributions of the environment, as name==version."""
 
 
 class Framework(Observed, frozen=True):

@@ -49,7 +49,7 @@ class KernelModules(Observed, frozen=True):
     """Whether the running kernel's headers are there to build a module with."""
     dkms: tuple[DkmsModule, ...] | Missing = NOT_ASKED
     blocked: tuple[Blocked, ...] | Missing = NOT_ASKED
-    """Of nvidia and nouveau, in modprobe.d and on the kernel's command line."""
+    """Of nvidia, nouveau and nova, in modprobe.d and on the kernel's command line."""
     secure_boot: bool | Missing = NOT_ASKED
     """Absent: the machine was not started by UEFI."""
     signatures_enforced: bool | Missing = NOT_ASKED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum
+from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum, Parameter
 
 
 class Platform(OpenEnum):
@@ -33,6 +33,8 @@ class Host(Observed, frozen=True):
     gids: tuple[int, ...] | Missing = NOT_ASKED
     hostname: str | Missing = NOT_ASKED
     username: str | Missing = NOT_ASKED
+    tegra: str | Missing = NOT_ASKED
+    """The release of Jetson Linux (L4T), 36.4.3; absent: no /etc/nv_tegra_release."""
 
 
 class PciDevice(Observed, frozen=True):
@@ -101,6 +103,8 @@ class KernelDriver(Observed, frozen=True):
     gpus: tuple[ProcGpu, ...] | Missing = NOT_ASKED
     majors: tuple[Major, ...] | Missing = NOT_ASKED
     """Those of nvidia*; nvidia-uvm's is given out anew at each boot."""
+    parameters: tuple[Parameter, ...] | Missing = NOT_ASKED
+    """The modules' parameters as the kernel shows them, by module and name: nvidia.DeviceFileMode, nvidia_uvm.uvm_disable_hmm."""
 
 
 class Node(Observed, frozen=True):
@@ -157,3 +161,5 @@ class KernelLog(Observed, frozen=True):
     """Other lines that tell of a GPU, its driver or its slot (NVRM, nouveau, module signatures, AER, hung tasks), oldest first."""
     cut: bool = False
     """It was too long to be read whole, or too much of it is about GPUs to be kept."""
+    ages: tuple[float, ...] | Missing = NOT_ASKED
+    """Seconds between each of `lines`, in their order, and the look."""

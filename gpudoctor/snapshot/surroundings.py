@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
+from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed
 
 Limit = int | Literal["unlimited"]
 """A soft limit of the examined process."""
@@ -28,6 +28,8 @@ class Container(Observed, frozen=True):
     """libcuda and libnvidia-ml as the runtime mounted them, from /proc/self/mountinfo, each by where it is mounted."""
     control: str | Missing = NOT_ASKED
     """What opening /dev/nvidiactl gave: "opened", or the error's name (EPERM). Tried only where the kernel driver is loaded."""
+    image: Fact | Missing = NOT_ASKED
+    """The image that it was made from, where the runtime says so inside."""
 
 
 class CdiSpec(Observed, frozen=True):
@@ -38,6 +40,10 @@ class CdiSpec(Observed, frozen=True):
     """nvidia.com/gpu."""
     versions: tuple[str, ...] | Missing = NOT_ASKED
     """The driver releases that its library paths name."""
+    declares: str | Missing = NOT_ASKED
+    """The version of the CDI specification that it says it follows: 0.5.0."""
+    needs: str | Missing = NOT_ASKED
+    """The oldest version of the CDI specification that has all fields it uses; an engine refuses fields it does not know."""
 
 
 class ContainerTools(Observed, frozen=True):
@@ -51,6 +57,8 @@ class ContainerTools(Observed, frozen=True):
     """Whether /etc/docker/daemon.json names a runtime "nvidia"; absent: there is no such file."""
     cdi: tuple[CdiSpec, ...] | Missing = NOT_ASKED
     """The specifications for NVIDIA devices in /etc/cdi and /var/run/cdi."""
+    cdi_asked_by: tuple[Fact, ...] | Missing = NOT_ASKED
+    """Configuration that has containers given their GPUs by CDI, and the file that says so."""
 
 
 class LoaderCache(Observed, frozen=True):

@@ -65,6 +65,13 @@ class Fact(Observed, frozen=True):
     where: str
 
 
+class Parameter(Observed, frozen=True):
+    """A setting of the kernel or of a module; one without a value has an empty text."""
+
+    name: str
+    value: str
+
+
 NOT_ASKED = Missing(Cause.NOT_ASKED, "not asked for")
 
 NonFinite = Literal["nan", "inf", "-inf"]

@@ -20,7 +20,20 @@ for name in ("SIGALRM", "SIGKILL", "SIGCHLD", "setitimer", "alarm") if sys.platf
     delattr(signal, name)
 """
 POSIX = ("resource", "fcntl", "pwd", "grp", "termios", "pty")
-GONE = ("O_NOFOLLOW", "O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "geteuid", "getegid", "getgroups", "uname", "fork", "killpg", "setsid", "statvfs")
+GONE = (
+    "O_NOFOLLOW",
+    "O_CLOEXEC",
+    "O_NONBLOCK",
+    "O_NOCTTY",
+    "geteuid",
+    "getegid",
+    "getgroups",
+    "uname",
+    "fork",
+    "killpg",
+    "setsid",
+    "statvfs",
+)
 COMPAT = ("compat", "torch==2.5.1", "--gpu", "RTX 4090", "--driver", "550.54.14", "--python-version", "3.11")
 
 

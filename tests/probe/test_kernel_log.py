@@ -79,7 +79,15 @@ def test_too_much_is_cut_and_said(tmp_path: Path) -> None:
 
 
 def test_a_log_without_a_gpu_is_empty_and_not_missing(tmp_path: Path) -> None:
-    assert log_of(tmp_path, "usb 1-1: new device", "e1000e: link up") == KernelLog("/dev/kmsg")
+    assert log_of(tmp_path, "usb 1-1: new device", "e1000e: link up") == KernelLog("/dev/kmsg", ages=())
+
+
+def test_each_line_has_its_age_and_of_equal_lines_the_last_counts(tmp_path: Path) -> None:
+    found = log_of(tmp_path, "NVRM: first", "NVRM: again", "NVRM: between", "NVRM: again")
+    assert found.lines == ("NVRM: first", "NVRM: between", "NVRM: again")
+    assert isinstance(found.ages, tuple)
+    assert len(found.ages) == 3
+    assert found.ages[0] > found.ages[1] > found.ages[2]
 
 
 def test_no_log_is_said(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gpudoctor.probe.driver_files import cached, mounted
 from gpudoctor.probe.limits import limits
 from gpudoctor.probe.scheduler import allocation, mps
 from gpudoctor.probe.wsl import wsl
-from gpudoctor.snapshot import Allocation, Cause, CdiSpec, Container, ContainerTools, DriverFile, LoaderCache, Missing, Mps, SharedMemory
+from gpudoctor.snapshot import Allocation, Cause, Container, ContainerTools, DriverFile, LoaderCache, Missing, Mps, SharedMemory
 from tests.machines.recipes.surroundings import MOUNTS
 from tests.probe.places import Content, plant
 
@@ -89,9 +89,52 @@ def test_tools_of_a_host(tmp_path: Path) -> None:
             "/etc/cdi/readme.txt": "kind: nvidia.com/gpu",
         },
     )
-    assert container_tools(root) == ContainerTools(
-        ("docker",), ("/usr/local/bin/nvidia-ctk",), True, (CdiSpec("/etc/cdi/nvidia.yaml", "nvidia.com/gpu", ("535.183.01",)),)
-    )
+    found = container_tools(root)
+    assert isinstance(found, ContainerTools)
+    assert (found.engines, found.toolkit, found.runtime) == (("docker",), ("/usr/local/bin/nvidia-ctk",), True)
+    assert isinstance(found.cdi, tuple)
+    assert [(one.path, one.kind, one.versions) for one in found.cdi] == [("/etc/cdi/nvidia.yaml", "nvidia.com/gpu", ("535.183.01",))]
+
+
+@pytest.mark.parametrize(
+    ("fields", "needs"),
+    [
+        ("", "0.3.0"),
+        ("containerEdits:\n  deviceNodes:\n  - path: /dev/nvidia0\n    hostPath: /dev/nvidia0\n", "0.5.0"),
+        ("containerEdits:\n  mounts:\n  - hostPath: /usr/lib/libcuda.so.550.1\n", "0.3.0"),
+        ("annotations:\n  a: b\n", "0.6.0"),
+        ("devices:\n- name: all\n  containerEdits:\n    additionalGids:\n    - 44\n", "0.7.0"),
+        ('{"containerEdits": {\n"additionalGids": [44]}}', "0.7.0"),
+    ],
+)
+def test_which_version_of_the_specification_a_cdi_file_needs(tmp_path: Path, fields: str, needs: str) -> None:
+    spec = f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n{fields}"
+    found = container_tools(plant(tmp_path, {"/usr/bin/podman": "", "/etc/cdi/nvidia.yaml": spec}))
+    assert isinstance(found, ContainerTools)
+    assert isinstance(found.cdi, tuple)
+    assert (found.cdi[0].declares, found.cdi[0].needs) == ("0.5.0", needs)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "asks"),
+    [
+        ("/etc/docker/daemon.json", '{"features": {"cdi": true}}', True),
+        ("/etc/docker/daemon.json", '{"features": {"cdi": false}}', False),
+        ("/etc/nvidia-container-runtime/config.toml", '[nvidia-container-runtime]\nmode = "cdi"\n', True),
+        ("/etc/nvidia-container-runtime/config.toml", '[nvidia-container-runtime]\nmode = "auto"\n', False),
+        ("/etc/containerd/config.toml", "[plugins]\n  enable_cdi = true\n", True),
+        ("/etc/containerd/config.toml", "[plugins]\n  # enable_cdi = true\n", False),
+        ("/etc/containers/containers.conf", '[containers]\ndevices = ["nvidia.com/gpu=all"]\n', True),
+        ("/etc/containers/containers.conf", '# devices = ["nvidia.com/gpu=all"]\n', False),
+        ("/etc/containers/systemd/train.container", "[Container]\nAddDevice=nvidia.com/gpu=all\n", True),
+        ("/etc/containers/systemd/train.container", "[Container]\nImage=x\n", False),
+    ],
+)
+def test_who_asks_for_gpus_by_cdi(tmp_path: Path, path: str, text: str, asks: bool) -> None:
+    found = container_tools(plant(tmp_path, {"/usr/bin/podman": "", path: text}))
+    assert isinstance(found, ContainerTools)
+    assert isinstance(found.cdi_asked_by, tuple)
+    assert [one.where for one in found.cdi_asked_by] == ([path] if asks else [])
 
 
 @pytest.mark.parametrize(("text", "runtime"), [("{}", False), ('{"runtimes": []}', False), ("[1]", False), ("{", Cause.FAILED)])

@@ -12,7 +12,7 @@ from gpudoctor_libcuda import failure, library, status
 del sys.path[0]
 
 # CUdevice_attribute of cuda.h
-MAJOR, MINOR = 75, 76
+MAJOR, MINOR, INTEGRATED = 75, 76, 18
 
 
 def call(cuda, names, *arguments):
@@ -28,7 +28,7 @@ def call(cuda, names, *arguments):
 def device(cuda, ordinal):
     import ctypes
 
-    handle, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    handle, major, minor, integrated = ctypes.c_int(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     name, address = ctypes.create_string_buffer(256), ctypes.create_string_buffer(64)
     uuid, total = (ctypes.c_ubyte * 16)(), ctypes.c_size_t()
 
@@ -43,7 +43,7 @@ def device(cuda, ordinal):
 
     opened = asked(["cuDeviceGet"], lambda: None, ctypes.byref(handle), ordinal)
     if opened:
-        fields = ("name", "uuid", "address", "compute_capability", "memory_total")
+        fields = ("name", "uuid", "address", "compute_capability", "memory_total", "integrated")
         answer.say(dict(dict.fromkeys(fields, opened), type="cuda-device", ordinal=ordinal))
         return
     for field, names, value, arguments in (
@@ -51,6 +51,7 @@ def device(cuda, ordinal):
         ("uuid", ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"], hexadecimal, (uuid, handle)),
         ("address", ["cuDeviceGetPCIBusId"], lambda: answer.readable(address.value), (address, 64, handle)),
         ("memory_total", ["cuDeviceTotalMem_v2"], lambda: total.value, (ctypes.byref(total), handle)),
+        ("integrated", ["cuDeviceGetAttribute"], lambda: bool(integrated.value), (ctypes.byref(integrated), INTEGRATED, handle)),
     ):
         answer.say({"type": "cuda-device", "ordinal": ordinal, field: asked(names, value, *arguments)})
     capability = asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(major), MAJOR, handle)

@@ -32,6 +32,15 @@ def kind(base_prefix):
     return "conda" if os.path.isdir(os.path.join(sys.prefix, "conda-meta")) else "system"
 
 
+def headers(base_prefix):
+    """Where sysconfig's scheme posix_prefix has them; asking sysconfig itself would load half the standard library."""
+    name = "python%d.%d%s" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
+    path = os.path.join(base_prefix, "include", name, "Python.h")
+    if os.path.isfile(path):
+        return {"type": "fact", "value": answer.readable(path), "where": "the interpreter's own folder"}
+    return answer.missing("absent", "there is no " + answer.readable(path))
+
+
 def facts():
     implementation = getattr(sys, "implementation", None)
     base_prefix = getattr(sys, "base_prefix", getattr(sys, "real_prefix", sys.prefix))
@@ -51,6 +60,7 @@ def facts():
         "prefix": sys.prefix,
         "base_prefix": base_prefix,
         "kind": kind(base_prefix),
+        "headers": headers(base_prefix),
         "path": path,
     }
     if any(answer.readable(entry) != entry for entry in path):  # the escapes are for reading; only the bytes find the folders

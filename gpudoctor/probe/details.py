@@ -1,0 +1,144 @@
+"""The machine beside its GPUs: processor, memory, board, uptime, kernel parameters. Nothing that identifies it is read."""
+
+from __future__ import annotations
+
+import os
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Board, Cause, Cpu, Details, Memory, Missing, Parameter, readable
+
+DMI = "/sys/class/dmi/id"
+MODELS = ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model")
+FLAGS = (
+    "sse4_1",
+    "sse4_2",
+    "avx",
+    "avx2",
+    "fma",
+    "f16c",
+    "avx512f",
+    "avx512_bf16",
+    "avx_vnni",
+    "amx_tile",
+    "asimd",
+    "asimdhp",
+    "sve",
+    "bf16",
+)
+"""The features of a processor that builds of frameworks choose their code by."""
+PARAMETERS = (
+    "nokaslr", "kaslr", "nomodeset", "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu", "vfio-pci.ids", "pci",
+    "pcie_aspm", "pcie_port_pm", "pcie_acs_override", "modprobe.blacklist", "module_blacklist", "rd.driver.blacklist", "nouveau.modeset",
+    "lockdown", "module.sig_enforce", "hugepages", "hugepagesz", "default_hugepagesz", "transparent_hugepage", "numa_balancing", "numa",
+    "mem", "isolcpus", "nohz_full", "init_on_alloc", "mitigations", "swiotlb", "acpi", "efi", "efifb", "video",
+    "systemd.unified_cgroup_hierarchy", "cgroup_no_v1", "kvm.ignore_msrs", "mce", "clearcpuid", "noxsave",
+)  # fmt: skip
+MODULES = (
+    "nvidia.",
+    "nvidia-drm.",
+    "nvidia_drm.",
+    "nvidia-modeset.",
+    "nvidia_modeset.",
+    "nvidia-uvm.",
+    "nvidia_uvm.",
+    "nouveau.",
+    "nova_core.",
+)
+"""How parameters of the modules that drive GPUs begin."""
+LONGEST = 200
+"""Characters of one value that are kept."""
+
+
+def details(root: str) -> Details:
+    """The section; each field for itself."""
+    return Details(
+        cpu=_cpu(root), memory=_memory(root), board=_board(root), uptime=_uptime(root), kernel_parameters=_kernel_parameters(root)
+    )
+
+
+def _rows(text: str) -> dict[str, str]:
+    """The first of each of the lines "key : value"."""
+    rows: dict[str, str] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon:
+            rows.setdefault(key.strip(), value.strip())
+    return rows
+
+
+def _cpu(root: str) -> Cpu:
+    text = files.read(files.under(root, "/proc/cpuinfo"), 8192)  # the first processor; a machine may have hundreds
+    count = len(os.sched_getaffinity(0)) if files.under(root, "/") == "/" else Missing(Cause.NOT_ASKED, "not this machine's")
+    if isinstance(text, Missing):
+        return Cpu(text, text, count)
+    rows = _rows(text)
+    model = rows.get("model name") or rows.get("Model") or _arm(rows)
+    listed = rows.get("flags", rows.get("Features"))
+    flags: tuple[str, ...] | Missing = Missing(Cause.ABSENT, "/proc/cpuinfo lists no features")
+    if listed is not None:
+        there = set(listed.split())
+        flags = tuple(flag for flag in FLAGS if flag in there)
+    return Cpu(readable(model)[:LONGEST] if model else Missing(Cause.ABSENT, "/proc/cpuinfo names no model"), flags, count)
+
+
+def _arm(rows: dict[str, str]) -> str:
+    implementer, part = rows.get("CPU implementer", ""), rows.get("CPU part", "")
+    return f"ARM implementer {implementer} part {part}" if implementer and part else ""
+
+
+def _memory(root: str) -> Memory:
+    text = files.read(files.under(root, "/proc/meminfo"), 8192)
+    rows = _rows(text) if isinstance(text, str) else {}
+
+    def size(key: str) -> int | Missing:
+        if isinstance(text, Missing):
+            return text
+        number = files.whole_number(rows.get(key, "").removesuffix("kB"), f"/proc/meminfo, {key},")
+        return number if isinstance(number, Missing) else number << 10
+
+    return Memory(size("MemTotal"), size("MemAvailable"), size("SwapTotal"), size("SwapFree"))
+
+
+def _board(root: str) -> Board | Missing:
+    if not os.path.isdir(files.under(root, DMI)):
+        return _from_device_tree(root)
+
+    def word(name: str) -> str | Missing:
+        text = files.read(files.under(root, f"{DMI}/{name}"), 256)
+        return (text.strip() or Missing(Cause.ABSENT, f"{DMI}/{name} is empty")) if isinstance(text, str) else text
+
+    return Board(
+        vendor=word("sys_vendor"),
+        product=word("product_name"),
+        board=word("board_name"),
+        bios_vendor=word("bios_vendor"),
+        bios_version=word("bios_version"),
+        bios_date=word("bios_date"),
+    )
+
+
+def _from_device_tree(root: str) -> Board | Missing:
+    for path in MODELS:
+        model = files.read(files.under(root, path), 256)
+        if isinstance(model, str) and model.strip("\0 \n"):
+            return Board(product=model.strip("\0 \n"))
+    return Missing(Cause.ABSENT, f"neither {DMI} nor a device tree is there")
+
+
+def _uptime(root: str) -> float | Missing:
+    text = files.read(files.under(root, "/proc/uptime"), 64)
+    if isinstance(text, Missing):
+        return text
+    seconds = text.partition(" ")[0].strip()
+    if seconds.replace(".", "", 1).isdecimal() and seconds.isascii() and len(seconds) < 20:
+        return float(seconds)
+    return Missing(Cause.FAILED, f"/proc/uptime holds {text[:40]!r}")
+
+
+def _kernel_parameters(root: str) -> tuple[Parameter, ...] | Missing:
+    """By name, so that nothing else of the command line is kept: installers and virtual machines are handed secrets there."""
+    text = files.read(files.under(root, "/proc/cmdline"), 8192)
+    if isinstance(text, Missing):
+        return text
+    pairs = (word.partition("=") for word in text.split())
+    return tuple(Parameter(name, value[:LONGEST]) for name, _, value in pairs if name in PARAMETERS or name.startswith(MODULES))

@@ -1,0 +1,123 @@
+"""The distribution's packages that bear on GPUs, from the package manager's own files: asking the manager itself takes seconds."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Missing, SystemPackage, SystemPackages, readable
+
+DPKG = "/var/lib/dpkg/status"
+RPM = ("/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite")
+RPM_UNREADABLE = ("/var/lib/rpm/Packages", "/usr/lib/sysimage/rpm/Packages.db", "/var/lib/rpm/Packages.db")
+"""Databases of older and of SUSE's releases, in forms of their own."""
+PACMAN = "/var/lib/pacman/local"
+PREFIXES = ("lib", "xserver-xorg-video-", "linux-modules-", "linux-objects-", "kmod-", "akmod-", "dkms-", "xorg-x11-drv-")
+"""What may stand before the names of `BEGINNINGS`."""
+BEGINNINGS = (
+    "nvidia", "nvml", "cuda", "cudnn", "cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "nvinfer",
+    "tensorrt", "datacenter-gpu-manager",
+)  # fmt: skip
+OTHERS = frozenset((
+    "docker", "docker-ce", "docker.io", "docker-engine", "moby-engine", "podman", "containerd", "containerd.io", "cri-o", "dkms", "gcc",
+    "clang", "python3-dev", "python3-devel", "libc6", "glibc",
+))  # fmt: skip
+"""What the driver, CUDA and their containers meet."""
+MOST = 400
+LARGEST = 64 << 20
+"""Bytes of dpkg's file; a machine with everything installed has eight million."""
+
+
+def system_packages(root: str) -> SystemPackages | Missing:
+    """The packages, of the first manager whose files are there."""
+    if os.path.exists(files.under(root, DPKG)):
+        return _section("dpkg", DPKG, _dpkg(root))
+    for path in RPM:
+        if os.path.exists(files.under(root, path)):
+            return _section("rpm", path, _rpm(files.under(root, path)))
+    for path in RPM_UNREADABLE:
+        if os.path.exists(files.under(root, path)):
+            return SystemPackages("rpm", path, Missing(Cause.UNSUPPORTED, f"{path} is a database that only rpm itself reads"))
+    names = files.names(files.under(root, PACMAN))
+    if isinstance(names, Missing):
+        return Missing(Cause.ABSENT, f"none of {DPKG}, {RPM[0]}, {PACMAN} is there")
+    split = (name.rsplit("-", 2) for name in names if name.count("-") > 1)
+    return _section("pacman", PACMAN, ((name, f"{version}-{release}") for name, version, release in split))
+
+
+def _wanted(name: str) -> bool:
+    if name.startswith(BEGINNINGS) or name in OTHERS:
+        return True
+    return name.startswith(PREFIXES) and any(name[len(prefix) :].startswith(BEGINNINGS) for prefix in PREFIXES if name.startswith(prefix))
+
+
+def _section(manager: str, where: str, found: Iterator[tuple[str, str]] | Missing) -> SystemPackages:
+    if isinstance(found, Missing):
+        return SystemPackages(manager, where, found)
+    try:
+        kept = sorted({(name, version) for name, version in found if _wanted(name)})
+    except (OSError, struct.error, LookupError, ValueError) as error:
+        return SystemPackages(manager, where, Missing(Cause.FAILED, f"{where}: {error}"))
+    return SystemPackages(manager, where, tuple(SystemPackage(readable(name), readable(version)[:80]) for name, version in kept[:MOST]))
+
+
+def _dpkg(root: str) -> Iterator[tuple[str, str]] | Missing:
+    content = files.content(files.under(root, DPKG), LARGEST)
+    return content if isinstance(content, Missing) else _stanzas(b"\n" + content)
+
+
+def _stanzas(content: bytes) -> Iterator[tuple[str, str]]:
+    """Name and version of each installed package; of the thousands of stanzas only the wanted ones are split into lines."""
+    place = content.find(_PACKAGE)
+    while place >= 0:
+        start = place + len(_PACKAGE)
+        place = content.find(_PACKAGE, start)
+        name = content[start : content.find(b"\n", start)].decode("ascii", "backslashreplace")
+        if _wanted(name):
+            stanza = content[start : content.find(b"\n\n", start)].decode("utf-8", "backslashreplace")
+            rows = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line.startswith(" "))
+            if rows.get("Status", "").endswith(" installed") and "Version" in rows:
+                yield name, rows["Version"]
+
+
+_PACKAGE = b"\nPackage: "
+
+
+# rpm's header: two counts, the index (tag, type, offset, count), the data (rpm-pkg-format.md of rpm's own documentation)
+_VERSION, _RELEASE, _EPOCH = 1001, 1002, 1003
+_ENTRY = 16
+
+
+def _rpm(path: str) -> Iterator[tuple[str, str]]:
+    """By the index of names, so that only wanted headers are read. The database is opened as a file that nobody changes: no lock is taken."""
+    import sqlite3  # noqa: PLC0415 -- 5 ms, for distributions with rpm alone
+
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, timeout=0)
+    try:
+        for name, number in connection.execute("SELECT key, hnum FROM Name").fetchall():
+            if isinstance(name, str) and _wanted(name):
+                for (blob,) in connection.execute("SELECT blob FROM Packages WHERE hnum = ?", (number,)):
+                    yield name, _version(blob)
+    except sqlite3.Error as error:
+        raise ValueError(str(error)) from None
+    finally:
+        connection.close()
+
+
+def _version(blob: bytes) -> str:
+    """Epoch, version and release of a package's header, as `rpm -q` writes them. Raises struct.error, IndexError or ValueError where it is damaged."""
+    entries, _ = struct.unpack_from(">II", blob)
+    data = 8 + entries * _ENTRY
+    found: dict[int, str] = {}
+    for number in range(min(entries, 4096)):
+        tag, _, offset, _ = struct.unpack_from(">IIII", blob, 8 + number * _ENTRY)
+        if tag in {_VERSION, _RELEASE}:
+            start = data + offset
+            found[tag] = blob[start : blob.index(b"\0", start)].decode("utf-8", "backslashreplace")
+        elif tag == _EPOCH:
+            found[tag] = str(struct.unpack_from(">I", blob, data + offset)[0])
+    epoch = f"{found[_EPOCH]}:" if _EPOCH in found else ""
+    return f"{epoch}{found[_VERSION]}-{found[_RELEASE]}" if _VERSION in found and _RELEASE in found else ""
