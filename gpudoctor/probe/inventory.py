@@ -79,7 +79,8 @@ class Inventory:
         paths = own_path()
         # our own environment may keep the compiled binding, 300 ms of work; nothing is written into the target's
         keep_clean = ("-B",) if sys.dont_write_bytecode else ()
-        self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=("--path", *paths))
+        identify = ("--identify",) if self._options.identify else ()
+        self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=(*identify, "--path", *paths))
         self.target = target(self._options.python, self._environ, sys.executable, paths)
         self._ask_libcuda("", self.target.executable)
         self._start("python", (self.target.executable,), "python_probe.py")

@@ -23,6 +23,7 @@ LENGTH = 400
 TELLING = (
     "NVRM", "nvidia", "NVSwitch", "nouveau", "vfio-pci", "PCIe Bus Error", "AER:", "blocked for more than", "unsigned module",
     "module verification failed", "Key was rejected", "PKCS#7", "Lockdown",
+    "can't assign; no space", "no space for", "failed to assign",
 )  # fmt: skip
 """What a line must hold to be kept."""
 _XID = r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)[^)]*\): (\d+)(?:, *(.*))?"

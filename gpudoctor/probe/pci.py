@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from gpudoctor.probe import files
+from gpudoctor.probe.pci_place import place as place_on_bus
 from gpudoctor.snapshot import Cause, Missing, Pci, PciDevice, normalise_address
 
 FOLDER = "/sys/bus/pci/devices"
@@ -70,7 +71,7 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
 
 
 def _state(place: str) -> dict[str, Any]:
-    """Whether the device is awake, the errors that PCIe's advanced reporting (AER) counted, and its IOMMU group's kind."""
+    """Whether the device is awake, the errors that PCIe's advanced reporting (AER) counted, its IOMMU group's kind, and where it sits."""
     return {
         "power_state": _text(f"{place}/power_state"),
         "runtime_status": _text(f"{place}/power/runtime_status"),
@@ -78,6 +79,7 @@ def _state(place: str) -> dict[str, Any]:
         "aer_nonfatal": _total(f"{place}/aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
         "iommu": _text(f"{place}/iommu_group/type"),
         "answers": _answers(place),
+        **place_on_bus(place),
     }
 
 

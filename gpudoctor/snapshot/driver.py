@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
@@ -194,6 +195,23 @@ class NvmlGpu(Observed, frozen=True):
     fabric: Fabric | Missing = NOT_ASKED
     compute_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
     graphics_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
+    link_generation_own: int | Missing = NOT_ASKED
+    """The fastest that the GPU itself can; `link_generation_max` and `link_width_max` are what GPU and slot can together."""
+    memory_reserved: int | Missing = NOT_ASKED
+    """What the driver and the GPU keep for themselves."""
+    bar1: Bar1 | Missing = NOT_ASKED
+    board: GpuBoard | Missing = NOT_ASKED
+    heat: Heat | Missing = NOT_ASKED
+    held_back: HeldBack | Missing = NOT_ASKED
+    held_back_later: HeldBack | Missing = NOT_ASKED
+    """The same counters some milliseconds later, after all GPUs were asked."""
+    spare_rows: SpareRows | Missing = NOT_ASKED
+    ecc_places: tuple[EccPlace, ...] | Missing = NOT_ASKED
+    """The parts that count errors; only asked where ECC is on."""
+    application_clocks: ApplicationClocks | Missing = NOT_ASKED
+    numa_memory: int | Missing = NOT_ASKED
+    """NUMA node that the GPU's own memory forms, on machines where CPU and GPU share one address space."""
+    rack: RackPlace | Missing = NOT_ASKED
 
 
 class Status(Observed, frozen=True):

@@ -37,6 +37,16 @@ class Host(Observed, frozen=True):
     """The release of Jetson Linux (L4T), 36.4.3; absent: no /etc/nv_tegra_release."""
 
 
+class PciBar(Observed, frozen=True):
+    """A base address register of a PCI device: a range of the bus through which its memory is reached."""
+
+    number: int
+    size: int
+    """Bytes."""
+    assigned: bool
+    """False: the kernel found no room for it, so nothing reaches that memory."""
+
+
 class PciDevice(Observed, frozen=True):
     """One display, 3D, accelerator or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
 
@@ -65,6 +75,12 @@ class PciDevice(Observed, frozen=True):
     """How the IOMMU treats its transfers: identity (untouched), DMA or DMA-FQ (translated); absent: no IOMMU is at work. Of NVIDIA's only."""
     answers: bool | Missing = NOT_ASKED
     """Its configuration space does not read as all ones; not-asked of one that sleeps. Of NVIDIA's only."""
+    numa_node: int | Missing = NOT_ASKED
+    """The NUMA node that the slot belongs to; of NVIDIA's only, as `cpus` and `bars`."""
+    cpus: str | Missing = NOT_ASKED
+    """The CPUs next to it, as a list of ranges: 0-31,64-95."""
+    bars: tuple[PciBar, ...] | Missing = NOT_ASKED
+    """Those for memory that the kernel knows of."""
 
 
 class Pci(Observed, frozen=True):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.pci import pci
-from gpudoctor.snapshot import Cause, Missing, Pci
+from gpudoctor.snapshot import Cause, Missing, Pci, PciBar
 from tests.probe.places import plant
 from tests.seams.trees import PciCard, Tree
 
@@ -66,3 +66,29 @@ def test_no_bus_at_all_is_absent(tmp_path: Path) -> None:
 
 def test_an_empty_bus_is_knowledge(tmp_path: Path) -> None:
     assert devices([], tmp_path) == Pci(devices=())
+
+
+def test_where_a_card_sits_and_the_memory_it_was_given(tmp_path: Path) -> None:
+    (card,) = devices([PciCard(numa_node=1, bars={0: (16 << 20, True), 1: (128 << 30, False), 3: (32 << 20, True)})], tmp_path).devices
+    assert (card.numa_node, card.cpus) == (1, "32-63")
+    assert card.bars == (
+        PciBar(number=0, size=16 << 20, assigned=True),
+        PciBar(number=1, size=128 << 30, assigned=False),
+        PciBar(number=3, size=32 << 20, assigned=True),
+    )
+
+
+def test_a_slot_without_numa_node(tmp_path: Path) -> None:
+    (card,) = devices([PciCard(numa_node=-1)], tmp_path).devices
+    assert isinstance(card.numa_node, Missing)
+    assert card.numa_node.cause is Cause.ABSENT
+
+
+@pytest.mark.parametrize("content", ["", "0x0 0x0", "nonsense nonsense nonsense\n", "0x1 0x2 0x200 0x3\n"])
+def test_a_list_of_resources_that_is_none(tmp_path: Path, content: str) -> None:
+    place = "/sys/bus/pci/devices/0000:07:00.0"
+    files = {"vendor": "0x10de", "device": "0x20b2", "class": "0x030200", "resource": content}
+    found = pci(plant(tmp_path, {f"{place}/{name}": text for name, text in files.items()}))
+    assert isinstance(found, Pci)
+    bars = found.devices[0].bars
+    assert bars == () if not content else isinstance(bars, Missing)

@@ -184,8 +184,6 @@ static nvmlReturn_t put_number(const char *function, nvmlDevice_t device, const 
 
 TEXT(nvmlDeviceGetName, "name")
 TEXT(nvmlDeviceGetUUID, "uuid")
-TEXT(nvmlDeviceGetSerial, "serial")
-TEXT(nvmlDeviceGetVbiosVersion, "vbios")
 NUMBER(nvmlDeviceGetMinorNumber, unsigned int, "minor")
 NUMBER(nvmlDeviceGetBrand, nvmlBrandType_t, "brand")
 NUMBER(nvmlDeviceGetArchitecture, nvmlDeviceArchitecture_t, "architecture")
@@ -194,7 +192,6 @@ NUMBER(nvmlDeviceGetPersistenceMode, nvmlEnableState_t, "persistence")
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned int, "pcie_gen")
 NUMBER(nvmlDeviceGetCurrPcieLinkWidth, unsigned int, "pcie_width")
 NUMBER(nvmlDeviceGetMaxPcieLinkGeneration, unsigned int, "pcie_gen_max")
-NUMBER(nvmlDeviceGetGpuMaxPcieLinkGeneration, unsigned int, "pcie_gen_max")
 NUMBER(nvmlDeviceGetMaxPcieLinkWidth, unsigned int, "pcie_width_max")
 NUMBER(nvmlDeviceGetPerformanceState, nvmlPstates_t, "pstate")
 NUMBER(nvmlDeviceGetPowerUsage, unsigned int, "power_usage")
@@ -243,10 +240,12 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device, nvmlTemperatureThresholds_t which, unsigned int *out)
 {
-    static const char *const keys[] = { "temperature_shutdown", "temperature_slowdown" };
-    if (which > NVML_TEMPERATURE_THRESHOLD_SLOWDOWN) return NVML_ERROR_NOT_SUPPORTED;
+    static const char *const keys[] = { "temperature_shutdown", "temperature_slowdown", "temperature_memory_max", "temperature_gpu_max" };
+    if (which > NVML_TEMPERATURE_THRESHOLD_GPU_MAX) return NVML_ERROR_NOT_SUPPORTED;
     return put_number(__func__, device, keys[which], out, sizeof *out);
 }
+
+#include "nvml_details.h"
 
 static nvmlReturn_t clock_rate(const char *function, nvmlDevice_t device, const char *prefix, nvmlClockType_t type, unsigned int *out)
 {
@@ -259,6 +258,8 @@ static nvmlReturn_t clock_rate(const char *function, nvmlDevice_t device, const 
 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *out) { return clock_rate(__func__, device, "clock_", type, out); }
 nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int *out) { return clock_rate(__func__, device, "clock_max_", type, out); }
+nvmlReturn_t nvmlDeviceGetApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *out) { return clock_rate(__func__, device, "clock_set_", type, out); }
+nvmlReturn_t nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *out) { return clock_rate(__func__, device, "clock_set_default_", type, out); }
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *out)
 {

@@ -118,7 +118,7 @@ static nvmlReturn_t read_field(nvmlDevice_t device, nvmlFieldValue_t *one)
             one->value.ullVal = counted(line);
             return NVML_SUCCESS;
         }
-    return NVML_ERROR_NOT_SUPPORTED;
+    return read_detail(device, one);
 }
 
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar, TypeAlias
 
 from tests.seams.build import HERE, shared_library
+from tests.seams.details import A100
 
 MIB = 1 << 20
 MOST_GPUS = 64  # as in nvml.c and cuda.c
@@ -43,7 +44,8 @@ class NvmlGpu:
 
     Memory is in bytes, power in milliwatts, temperature in degrees Celsius, clocks in MHz; a process is (pid, bytes | None for not known).
     `address`, `uuid` and `minor` follow from the index where they are None. Two values of clocks and links are now and at most; `nvlinks` has a
-    letter a link (1 up, 0 down); `pcie_replays` "5+" grows by one a look. `facts` are further lines of the scenario, by the names in nvml.c.
+    letter a link (1 up, 0 down); `pcie_replays` "5+" grows by one a look. `details` and, over them, `facts` are further lines of the scenario, by the
+    names in nvml.c; one that is empty is left out.
     `loaded` is the same card while the process runs whose number stands in the file that the variable FAKE_LOAD names; in its processes that one is 0.
     """
 
@@ -90,6 +92,7 @@ class NvmlGpu:
     compute_processes: Processes | None = ()
     graphics_processes: Processes | None = ()
     multiprocessors: int = 108
+    details: Facts = field(default_factory=lambda: A100)
     facts: Facts = field(default_factory=dict)
     loaded: NvmlGpu | None = None
 
@@ -123,7 +126,7 @@ class NvmlGpu:
 
     def lines(self, prefix: str) -> Iterator[str]:
         for key, value in vars(self).items():
-            if value is None or key in {"facts", "mig_instances", "loaded"}:
+            if value is None or key in {"details", "facts", "mig_instances", "loaded"}:
                 continue
             if key.endswith("_processes"):
                 words = (f"{pid}:{'?' if used is None else used}" for pid, used in value)
@@ -135,7 +138,7 @@ class NvmlGpu:
         yield f"{prefix}mig_most={7 if self.mig is not None else 0}"
         for number, instance in enumerate(self.mig_instances):
             yield from instance.lines(f"{prefix}mig.{number}.")
-        yield from (f"{prefix}{key}={value}" for key, value in self.facts.items())
+        yield from (f"{prefix}{key}={value}" for key, value in {**self.details, **self.facts}.items() if value != "")
         if self.loaded:
             here = replace(self.loaded, address=self.address, uuid=self.uuid, minor=self.minor)
             yield from here.lines(f"loaded.{prefix}")

@@ -74,6 +74,8 @@ class PciCard:
     iommu: str | None = None
     aer: tuple[int, int] | None = None
     """Fatal and non-fatal errors that advanced reporting counted."""
+    bars: Mapping[int, tuple[int, bool]] = field(default_factory=lambda: {0: (16 << 20, True), 1: (128 << 30, True), 3: (32 << 20, True)})
+    """Size and whether the kernel found room for it, by number."""
     name: str = "NVIDIA A100-SXM4-80GB"
     uuid: str = "GPU-a1000000-1c2d-3e4f-5a6b-700000000000"
 
@@ -90,7 +92,7 @@ class PciCard:
     def is_gpu(self) -> bool:
         return self.vendor == NVIDIA and self.pci_class >> 16 == 0x03
 
-    def files(self) -> Iterator[tuple[str, Content]]:
+    def files(self) -> Iterator[tuple[str, Content | None]]:
         """What lies in the device's folder in /sys."""
         yield "vendor", f"0x{self.vendor:04x}\n"
         yield "device", f"0x{self.device:04x}\n"
@@ -99,6 +101,8 @@ class PciCard:
         yield "class", f"0x{self.pci_class:06x}\n"
         yield "revision", "0xa1\n"
         yield "numa_node", f"{self.numa_node}\n"
+        yield "local_cpulist", f"{32 * max(self.numa_node, 0)}-{32 * max(self.numa_node, 0) + 31}\n"
+        yield "resource", "".join(self._resources()) if self.is_gpu else None
         yield "enable", f"{int(self.driver is not None)}\n"
         yield "modalias", f"pci:v{self.vendor:08X}d{self.device:08X}\n"
         if self.iommu:
@@ -113,6 +117,15 @@ class PciCard:
             prefix = ("current", "max")[which]
             yield f"{prefix}_link_speed", f"{'Unknown' if self.lost else SPEEDS[(self.link_gen or (0, 0))[which]]}\n"
             yield f"{prefix}_link_width", f"{63 if self.lost else (self.link_width or (0, 0))[which]}\n"
+
+    def _resources(self) -> Iterator[str]:
+        """As drivers/pci/pci-sysfs.c prints them: first and last address, flags; all but the first BAR are 64 bits wide and take two lines."""
+        for number in range(6):
+            size, assigned = self.bars.get(number, (0, True))
+            flags = 0x40200 if number == 0 else 0x14220C
+            first = 0x2000_0000_0000 + (number << 38) if assigned else 0
+            numbers = (first, first + size - 1, flags | (0 if assigned else 0x20000000)) if size else (0, 0, 0)
+            yield "0x{:016x} 0x{:016x} 0x{:016x}\n".format(*numbers)
 
     def information(self, minor: int) -> str:
         """/proc/driver/nvidia/gpus/ADDRESS/information, spaced as the open kernel module's nv-procfs.c does."""

@@ -31,7 +31,7 @@ REST = 50
 """Times what a round of samples cost in CPU time is how long it rests: it takes at most a fiftieth of one core."""
 ASKED = ("clock_sm", "clock_memory", "power", "power_limit", "temperature", "clocks_event_reasons", "link_generation", "link_width", "utilization",
          "memory_total", "compute_processes")  # fmt: skip
-BESIDES = ("memory_total", "memory_free")  # come with memory_used
+BESIDES = ("memory_total", "memory_free", "memory_reserved")  # come with memory_used
 QUESTION = {fields[0]: (fields, calls, convert) for fields, calls, convert in QUESTIONS}
 PERMANENT = ("unsupported", "denied", "lost")
 HOST_PIDS = 0xEFFFFFFC  # linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first PID namespace

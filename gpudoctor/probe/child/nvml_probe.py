@@ -8,6 +8,7 @@ import sys
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 from nvml_counters import SINGLE, Counters
+from nvml_details import Details
 from nvml_library import Nvml, Record, load
 from nvml_links import Links
 from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
@@ -35,6 +36,7 @@ class Gpu:
         self.handle = handle
         self.counters = Counters(nvml.pynvml, handle, self.ask, nvml.failure)
         self.links = Links(self.ask, self.counters.read)
+        self.details = Details(self.ask, self.counters.read, "--identify" in sys.argv)
 
     def ask(self, calls, convert, *, quiet=False):
         return self.nvml.ask(calls, convert, self.handle, self.suffix, quiet=quiet)
@@ -54,13 +56,14 @@ class Gpu:
                 self.tell(told)
             self.tell(self.counters.all())
             self.tell(self.links.all())
+            self.tell(self.details.all(known["ecc_enabled"]))
             self.tell(self.further(known))
         self.tell(self.record.told())
 
     def look_again(self):
         """Read once more what should not grow, and say what any call about this GPU has met since it was described."""
         self.nvml.record = self.record
-        self.tell(dict(self.links.again(), pcie_replays_later=self.counters.replays()))
+        self.tell(dict(self.links.again(), pcie_replays_later=self.counters.replays(), held_back_later=self.details.held_later()))
         self.tell(self.record.told())
 
     def further(self, known):
@@ -96,7 +99,10 @@ class Gpu:
         return found
 
 
-FURTHER = [*SINGLE, "retired_pages", "fabric", "nvlinks", "nvlink_version", "licences", "mig_instances", "pcie_replays_later"]
+FURTHER = [
+    *SINGLE, "retired_pages", "fabric", "nvlinks", "nvlink_version", "licences", "mig_instances", "pcie_replays_later",
+    *Details.NAMES, "held_back_later",
+]  # fmt: skip
 
 
 def pairs(nvml, gpus):

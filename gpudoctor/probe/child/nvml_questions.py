@@ -47,6 +47,10 @@ def memory(value):
     return value.total, value.free, value.used
 
 
+def memory_and_reserved(value):
+    return (*memory(value), getattr(value, "reserved", answer.missing("unsupported", "this driver does not count what it reserves")))
+
+
 def processes(value):
     unknown = answer.missing("unsupported", "the driver does not say how much memory this process uses")
     return (
@@ -90,7 +94,11 @@ QUESTIONS = (
     (("name",), (("nvmlDeviceGetName",),), text),
     (("minor",), (("nvmlDeviceGetMinorNumber",),), number),
     (("compute_capability",), (("nvmlDeviceGetCudaComputeCapability",),), lambda value: ("%d.%d" % tuple(value),)),
-    (("memory_total", "memory_free", "memory_used"), (("nvmlDeviceGetMemoryInfo", MEMORY_2), ("nvmlDeviceGetMemoryInfo",)), memory),
+    (
+        ("memory_total", "memory_free", "memory_used", "memory_reserved"),
+        (("nvmlDeviceGetMemoryInfo", MEMORY_2), ("nvmlDeviceGetMemoryInfo",)),
+        memory_and_reserved,
+    ),
     (("mig_enabled", "mig_pending"), (("nvmlDeviceGetMigMode",),), both),
     (("ecc_enabled", "ecc_pending"), (("nvmlDeviceGetEccMode",),), both),
     (("sram",), (("nvmlDeviceGetSramEccErrorStatus", Into("c_nvmlEccSramErrorStatus_v1_t")),), sram),

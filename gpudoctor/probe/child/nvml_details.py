@@ -1,0 +1,145 @@
+"""What the NVML probe asks of a GPU for slow, hot or worn ones and for support tickets: board, BAR1, heat, clocks, time held back, spare rows, ECC by place."""
+
+import gpudoctor_answer as answer
+from nvml_questions import MEMORY, SM, Into, both, number, text
+
+# nvml.h: nvmlTemperatureThresholds_t, nvmlInforomObject_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlMemoryLocation_t
+MEMORY_LIMIT, GPU_LIMIT = 2, 3
+OEM, ECC, POWER = 0, 1, 2
+CORRECTED, UNCORRECTED, VOLATILE, AGGREGATE, SRAM = 0, 1, 0, 1, 7
+
+BOARD = (
+    (("vbios",), (("nvmlDeviceGetVbiosVersion",),), text),
+    (("inforom",), (("nvmlDeviceGetInforomImageVersion",),), text),
+    (("inforom_oem",), (("nvmlDeviceGetInforomVersion", OEM),), text),
+    (("inforom_ecc",), (("nvmlDeviceGetInforomVersion", ECC),), text),
+    (("inforom_power",), (("nvmlDeviceGetInforomVersion", POWER),), text),
+    (("board_id",), (("nvmlDeviceGetBoardId",),), number),
+    (("part_number",), (("nvmlDeviceGetBoardPartNumber",),), text),
+    (("gsp_firmware",), (("nvmlDeviceGetGspFirmwareVersion",),), text),
+    (("gsp_enabled", "gsp_default"), (("nvmlDeviceGetGspFirmwareMode",),), both),
+)
+SERIAL = ((("serial",), (("nvmlDeviceGetSerial",),), text),)
+HEAT = (
+    (("memory_limit",), (("nvmlDeviceGetTemperatureThreshold", MEMORY_LIMIT),), number),
+    (("gpu_limit",), (("nvmlDeviceGetTemperatureThreshold", GPU_LIMIT),), number),
+    (("margin",), (("nvmlDeviceGetMarginTemperature",),), number),
+)
+CLOCKS = (
+    (("sm",), (("nvmlDeviceGetApplicationsClock", SM),), number),
+    (("sm_default",), (("nvmlDeviceGetDefaultApplicationsClock", SM),), number),
+    (("memory",), (("nvmlDeviceGetApplicationsClock", MEMORY),), number),
+    (("memory_default",), (("nvmlDeviceGetDefaultApplicationsClock", MEMORY),), number),
+)
+ALONE = (
+    (("link_generation_own",), (("nvmlDeviceGetGpuMaxPcieLinkGeneration",),), number),
+    (("bar1",), (("nvmlDeviceGetBAR1MemoryInfo",),), lambda value: ({"type": "bar1", "total": value.bar1Total, "used": value.bar1Used},)),
+    (("spare_rows",), (("nvmlDeviceGetRowRemapperHistogram",),), lambda value: (spare_rows(value),)),
+    (("numa_memory",), (("nvmlDeviceGetNumaNodeId",),), number),
+)
+SECRET = answer.missing("not-asked", "only read with --identify")
+
+# nvml.h, NVML_FI_DEV_*: all in one call
+HELD_FIELDS = {
+    "power": 74, "thermal": 75, "sync_boost": 76, "board_limit": 77, "low_utilization": 78, "reliability": 79, "thermal_by_driver": 269,
+    "thermal_by_hardware": 270, "power_brake": 271,
+}  # fmt: skip
+HEAT_FIELDS = {"memory": 82, "shutdown_tlimit": 193, "slowdown_tlimit": 194, "memory_tlimit": 195, "gpu_tlimit": 196}
+COUNTS = ("corrected", "uncorrected", "corrected_total", "uncorrected_total")
+ECC_FIELDS = {
+    "l1": (7, 8, 18, 19), "l2": (9, 10, 20, 21), "memory": (11, 12, 22, 23), "registers": (13, 14, 24, 25), "texture": (15, 16, 26, 27),
+    "cbu": (None, 17, None, 28),
+}  # fmt: skip
+
+
+def spare_rows(value):
+    return dict({name: getattr(value, name) for name in ("max", "high", "partial", "low", "none")}, type="spare-rows")
+
+
+def whole(tag, values):
+    """A struct of these fields; where the GPU offers none of them, why not."""
+    told = [value for value in values.values() if not isinstance(value, dict)]
+    return dict(values, type=tag) if told else next(iter(values.values()))
+
+
+class Details:
+    """One GPU's; `ask` is the probe's way to call NVML, `read` its way to read fields."""
+
+    NAMES = (
+        "link_generation_own",
+        "bar1",
+        "spare_rows",
+        "numa_memory",
+        "board",
+        "heat",
+        "held_back",
+        "ecc_places",
+        "application_clocks",
+        "rack",
+    )
+
+    def __init__(self, ask, read, identify):
+        self.ask, self.read, self.identify = ask, read, identify
+
+    def all(self, ecc_enabled):
+        """Every name of NAMES; memory errors by place only where ECC is on, which the answers before have told."""
+        places = ECC_FIELDS if ecc_enabled is True else {}
+        ecc = [field for fields in places.values() for field in fields if field]
+        read = self.read([*HELD_FIELDS.values(), *HEAT_FIELDS.values(), *ecc])
+        told = self.values(ALONE)
+        told["board"] = whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))
+        told["heat"] = whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))
+        told["held_back"] = self.held(read)
+        told["application_clocks"] = whole("application-clocks", self.values(CLOCKS))
+        told["ecc_places"] = self.ecc_places(read) if places else ecc_enabled if isinstance(ecc_enabled, dict) else []
+        told["rack"] = self.rack()
+        return told
+
+    def values(self, questions):
+        found = {}
+        for fields, calls, convert in questions:
+            values = self.ask(calls, convert)
+            found.update(zip(fields, [values] * len(fields) if isinstance(values, dict) else values))
+        return found
+
+    def held(self, read):
+        return whole("held-back", {name: read[field] for name, field in HELD_FIELDS.items()})
+
+    def held_later(self):
+        return self.held(self.read(list(HELD_FIELDS.values())))
+
+    def ecc_places(self, read):
+        """The parts that count errors; on-chip memory as a whole has no field and is asked by calls."""
+        found = {place: [read[field] for field in fields if field] for place, fields in ECC_FIELDS.items()}
+        kinds = [(kind, counter) for counter in (VOLATILE, AGGREGATE) for kind in (CORRECTED, UNCORRECTED)]
+        found["sram"] = [self.sram(kind, counter) for kind, counter in kinds]
+        names = {place: [name for name, field in zip(COUNTS, ECC_FIELDS.get(place, COUNTS)) if field] for place in found}
+        offered = [place for place, values in found.items() if not all(unsupported(value) for value in values)]
+        return [dict(zip(names[place], found[place]), type="ecc-place", place=place) for place in offered]
+
+    def sram(self, kind, counter):
+        value = self.ask((("nvmlDeviceGetMemoryErrorCounter", kind, counter, SRAM),), number, quiet=True)
+        return value if isinstance(value, dict) else value[0]
+
+    def rack(self):
+        """The newer form of the struct, then the older one, whose fields have other names."""
+        calls = [("nvmlDeviceGetPlatformInfo", Into("c_nvmlPlatformInfo_v%d_t" % version)) for version in (2, 1)]
+        values = self.ask(calls, lambda value: (self.place(value),))
+        return values if isinstance(values, dict) else values[0]
+
+    def place(self, value):
+        slot, tray, host = (
+            (value.slotNumber, value.trayIndex, value.hostId)
+            if hasattr(value, "slotNumber")
+            else (value.chassisPhysicalSlotNumber, value.computeSlotIndex, value.nodeIndex)
+        )
+        numbers = {"slot": slot, "tray": tray, "host": host, "peer": value.peerType, "module": value.moduleId}
+        unsaid = answer.missing("unsupported", "this driver does not tell the chassis")
+        serial = answer.readable(value.chassisSerialNumber) if hasattr(value, "chassisSerialNumber") else unsaid
+        return dict(
+            {name: ord(byte) for name, byte in numbers.items()}, type="rack-place", chassis_serial=serial if self.identify else SECRET
+        )
+
+
+def unsupported(value):
+    return isinstance(value, dict) and value["cause"] == "unsupported"

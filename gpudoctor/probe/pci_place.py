@@ -1,0 +1,52 @@
+"""Where a PCI device sits and what memory of the bus it was given, from its folder in /sys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import Cause, Missing, PciBar
+
+BARS = 6
+"""A device's own base address registers; what follows in the list are its ROM and those of its virtual functions and bridges."""
+# linux/ioport.h
+MEMORY, WIDE, UNSET = 0x200, 0x100000, 0x20000000
+
+
+def place(folder: str) -> dict[str, Any]:
+    """The fields of PciDevice about NUMA node, nearest CPUs and BARs."""
+    return {
+        "numa_node": _numa_node(f"{folder}/numa_node"),
+        "cpus": _line(f"{folder}/local_cpulist"),
+        "bars": _bars(f"{folder}/resource"),
+    }
+
+
+def _line(path: str) -> str | Missing:
+    text = files.read(path, 4096)
+    return text if isinstance(text, Missing) else text.strip() or Missing(Cause.FAILED, f"{path} is empty")
+
+
+def _numa_node(path: str) -> int | Missing:
+    text = files.read(path, 64)
+    if isinstance(text, str) and text.strip() == "-1":
+        return Missing(Cause.ABSENT, "the firmware names no NUMA node for this slot")
+    return files.whole_number(text, path)
+
+
+def _bars(path: str) -> tuple[PciBar, ...] | Missing:
+    """The memory BARs: first and last address and flags stand in a line each, a wide one takes two lines."""
+    text = files.read(path, 4096)
+    if isinstance(text, Missing):
+        return text
+    found: list[PciBar] = []
+    upper_half = False
+    for number, line in enumerate(text.splitlines()[:BARS]):
+        try:
+            first, last, flags = (int(word, 16) for word in line.split())
+        except ValueError:
+            return Missing(Cause.FAILED, f"{path} has the line {line[:60]!r}")
+        if flags & MEMORY and not upper_half:
+            found.append(PciBar(number=number, size=last - first + 1, assigned=not flags & UNSET and first > 0))
+        upper_half = not upper_half and bool(flags & WIDE)
+    return tuple(found)

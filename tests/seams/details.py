@@ -1,0 +1,39 @@
+"""What a healthy A100 tells of its board, temperatures, clocks and memory beside the fields of NvmlGpu: further lines of its scenario, by the names in nvml.c."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+MIB: Final = 1 << 20
+A100: Final[Mapping[str, int | str]] = {
+    "vbios": "92.00.9E.00.01",
+    "inforom": "G506.0212.00.01",
+    "inforom_oem": "2.0",
+    "inforom_ecc": "6.16",
+    "board_id": 0x700,
+    "part_number": "692-2G506-0212-002",
+    "serial": "1324620035047",
+    "gsp_enabled": 0,
+    "gsp_default": 0,
+    "pcie_gen_own": 4,
+    "bar1_total": 131072 * MIB,
+    "bar1_used": MIB,
+    "spare_rows": "640 0 0 0 0",
+    "temperature_memory": 38,
+    "temperature_memory_max": 95,
+    "temperature_gpu_max": 85,
+    "held.power": 812_000_000_000,
+    "held.thermal": 0,
+    "held.sync_boost": 0,
+    "held.board_limit": 0,
+    "held.low_utilization": 0,
+    "held.reliability": 0,
+    "clock_set_sm": 1410,
+    "clock_set_default_sm": 1410,
+    "clock_set_memory": 1593,
+    "clock_set_default_memory": 1593,
+    "ecc.memory": "0 0 0 0",
+    "ecc.sram": "0 0 0 0",
+}
+"""Its board is of before Hopper: no firmware of its own by default, absolute limits of temperature, no place in a rack."""
