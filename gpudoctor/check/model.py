@@ -27,6 +27,11 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     root: str = "/"
     """The root of the file system to look at: a recorded tree in tests."""
 
+    @property
+    def node(self) -> bool:
+        """Whether the machine alone is looked at."""
+        return self.policy.node
+
 
 class Timing(msgspec.Struct, frozen=True):
     """How long a part of the check took."""

@@ -85,6 +85,7 @@ def _gpudoctor(
 def check(  # noqa: PLR0917 -- Typer calls it by name
     level: options.Level = None,
     no_smoke: options.NoSmoke = False,  # noqa: FBT002 -- flags of the command line
+    node: options.Node = False,  # noqa: FBT002
     allow_cpu: options.AllowCpu = False,  # noqa: FBT002
     python: options.Python = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
@@ -115,6 +116,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     asked = Asked(
         level=level,
         no_smoke=no_smoke,
+        node=node,
         allow_cpu=allow_cpu,
         python=python,
         only=tuple(only or ()),

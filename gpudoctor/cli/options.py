@@ -18,6 +18,13 @@ TrainLevel = Annotated[
     typer.Option("--level", help="How far to go. train (default): a small training on each free GPU; full: and everything measured."),
 ]
 NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="The same as --level look: train nothing.")]
+Node = Annotated[
+    bool,
+    typer.Option(
+        "--node",
+        help="Ask about the machine alone: driver, NVML and CUDA, no Python environment and no framework. Goes with --level look (then the default) and touch.",
+    ),
+]
 AllowCpu = Annotated[bool, typer.Option("--allow-cpu", help="A machine without an NVIDIA GPU may train on its CPU.")]
 Python = Annotated[
     str | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any, Literal
 
 import msgspec
@@ -18,6 +19,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     level: Literal["look", "touch", "train", "full"] | None = None
     no_smoke: bool = False
+    node: bool = False
     allow_cpu: bool = False
     python: str | None = None
     only: tuple[str, ...] = ()
@@ -49,10 +51,13 @@ def settle(given: Asked, config: str | None) -> Settings:
     Raises UsageError, in one sentence that names the option, the key or the file.
     """
     asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else Asked())
+    if asked.node:
+        _alone(asked)
     reasons = _reasons(asked.skip)
     options = CheckOptions(
         policy=Policy(
-            level=Level(asked.level or "train"),
+            level=Level(asked.level or ("look" if asked.node else "train")),
+            node=asked.node,
             allow_cpu=asked.allow_cpu,
             only=_names(asked.only),
             skip=tuple(reasons),
@@ -92,6 +97,23 @@ def _levelled(asked: Asked) -> Asked:
     if asked.level not in {None, "look"}:
         raise UsageError(f"--no-smoke means --level look, and --level {asked.level} was asked for too; give one of them.")
     return msgspec.structs.replace(asked, level="look", no_smoke=False)
+
+
+def _alone(asked: Asked) -> None:
+    """Raises UsageError for what --node leaves nothing to."""
+    from gpudoctor.requirements import FRAMEWORKS, parse  # noqa: PLC0415 -- loads packaging, for those who require something
+
+    training = asked.level if asked.level in {"train", "full"} else None
+    beside = {
+        f"--level {training}": training,
+        "--python": asked.python if asked.python != os.environ.get("GPUDOCTOR_PYTHON") else None,
+        "--framework": asked.framework,
+        "--allow-cpu": asked.allow_cpu,
+        "--require": [text for text in asked.require if parse(text).subject in FRAMEWORKS],
+    }
+    clash = next((option for option, value in beside.items() if value), None)
+    if clash is not None:
+        raise UsageError(f"--node asks about the machine alone, without a Python environment; leave out {clash} or --node.")
 
 
 def _over(first: Asked, second: Asked) -> Asked:

@@ -105,8 +105,9 @@ class Facts:
         cuda = self.effective_cuda(framework)
         if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
             return cuda
-        rows = self.published(framework)
-        return effective_code(framework, self.snapshot.libraries, next((row for row in rows if row.sass is not None), None))
+        row = next((row for row in self.published(framework) if row.sass is not None), None)
+        compilers = () if isinstance(cuda, Missing) else self.matrix.cudas(cuda.version)
+        return effective_code(framework, self.snapshot.libraries, row, compilers)
 
     def meetings(self, framework: Framework) -> Meetings | Missing:
         """How a framework's code meets each GPU that its programs may use."""

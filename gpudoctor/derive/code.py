@@ -12,7 +12,7 @@ from gpudoctor import versions
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix import CudaRelease, FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, CudaDevice, Framework, FrameworkLibraries, GpuCode, Libraries, Missing, NvmlGpu
 from gpudoctor.versions import Version
@@ -28,6 +28,8 @@ class Fit(str, enum.Enum):
     UNKNOWN = "unknown"
 
 
+COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
+"""How the names of those begin that compile their kernels for the GPU they meet, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
 RUNS = (Fit.NATIVE, Fit.PTX)
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
@@ -54,11 +56,13 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     where: str
     disagreement: str = ""
     """What another source says, where it says something else."""
+    least: Version | None = None
+    """Where only the compiler speaks: the lowest compute capability that it makes code for."""
 
     @property
     def text(self) -> str:
         """For a person: "sm_80 sm_90, PTX compute_90"."""
-        return spelt(self)
+        return spelt(self) if self.least is None else f"code for compute capability {self.least} and newer at most"
 
 
 class Architecture(msgspec.Struct, frozen=True):
@@ -130,6 +134,8 @@ def _compiles(code: Architecture, place: tuple[int, int]) -> bool:
 def runs(code: Code, capability: Version) -> Fit:
     """How `code` meets a GPU. PTX is said to do where a driver can compile it; whether this one is new enough is another question."""
     place = (capability.major, capability.minor)
+    if isinstance(code, EffectiveCode) and code.least is not None and place < code.least[:2]:
+        return Fit.TOO_OLD
     if code.sass is None or not (code.sass or code.ptx):
         return Fit.UNKNOWN
     natively = [_runs_natively(one, place) for one in _known(code.sass)]
@@ -169,9 +175,15 @@ def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
     return product.compute_capability if product else None
 
 
-def effective_code(framework: Framework, libraries: Libraries | Missing, row: FrameworkRelease | None) -> EffectiveCode | Missing:
-    """The code of a build with CUDA: by its files, by its own list, by the matrix; not-stated where none of them tells."""
+def effective_code(
+    framework: Framework, libraries: Libraries | Missing, row: FrameworkRelease | None, compilers: tuple[CudaRelease, ...] = ()
+) -> EffectiveCode | Missing:
+    """The code of a build with CUDA: by its files, by its own list, by the matrix; not-stated where none of them tells.
+
+    Where only its CUDA is known, `compilers`, those releases set a bound: there is no code for what none of their compilers supports.
+    """
     said = [found for found in (_by_files(framework, libraries), _by_itself(framework), _by_matrix(row)) if found is not None]
+    said = said or [found for found in (_by_compiler(framework, compilers),) if found is not None]
     if not said:
         return Missing(Cause.NOT_STATED, f"nothing says for which GPUs {framework.distribution or framework.name} holds code")
     first = said[0]
@@ -211,6 +223,24 @@ def _by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
     if row is None or row.sass is None:
         return None
     return EffectiveCode(sass=row.sass, ptx=row.ptx, where=cited(row.source, f"{row.distribution} {row.release}"))
+
+
+def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> EffectiveCode | None:
+    """What the compilers of these CUDA releases can have made: all of it for what is compiled where it runs, else at most that."""
+    told = [(row, _known(row.sass)) for row in releases if row.sass]
+    if not told:
+        return None
+    newest, made = told[-1]
+    where = cited(newest.source, f"the compiler of CUDA {newest.release.short}")
+    runtime = framework.distribution.startswith(COMPILED_WHERE_IT_RUNS)
+    least = min((one.major, one.minor) for _, every in told[-1 if runtime else 0 :] for one in every)
+    top = max((one.major, one.minor) for one in made)
+    return EffectiveCode(
+        sass=newest.sass if runtime else None,
+        ptx=(f"compute_{top[0]}{top[1]}",) if runtime else None,
+        where=f"compiled where it runs: {where}" if runtime else where,
+        least=Version(*least, text=f"{least[0]}.{least[1]}"),
+    )
 
 
 def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix) -> Meetings:

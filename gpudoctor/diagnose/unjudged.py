@@ -1,32 +1,148 @@
-"""What bears on the answer and could not be judged: where anything is listed here, the verdict is never ready."""
+"""What bears on the answer and could not be judged: where anything is listed here, the verdict is never ready.
+
+Of a supposed environment every stated package is judged by a rule that compares it, or listed. Of one that is there, the frameworks are,
+with the builds they are of, and the known add-ons that compute on the GPU.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Facts
+from gpudoctor.addons import EXTENSIONS, UNREAD
+from gpudoctor.derive import EffectiveCode, Facts, Stack
+from gpudoctor.derive.code import LACKS, Fit
+from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
 from gpudoctor.derive.platform import word
-from gpudoctor.findings import NotJudged, Subject, SubjectKind
+from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.matrix import Resolved
-from gpudoctor.snapshot import Fact, Framework
+from gpudoctor.matrix.tables import FRAMEWORK_OF
+from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
+from gpudoctor.snapshot.distributions import near
+
+_UNKNOWN_PACKAGE = "no table lists this package"
 
 
 def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
-    """Everything that no rule and no table could judge, in the order in which to name it."""
-    return tuple(_unknown_releases(facts))
+    """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
+    supposed = facts.snapshot.origin == SUPPOSED
+    packages = _supposed_packages(facts) if supposed else _addons(facts)
+    found = {one.what: one for one in (*_frameworks(facts), *packages)}
+    return tuple(found.values())
 
 
-def _unknown_releases(facts: Facts) -> Iterator[NotJudged]:
-    """Of a supposed machine, the frameworks whose release no table holds: nothing of what matters about them could be judged."""
-    platform = word(facts.snapshot.host, facts.snapshot.python)
-    for framework in facts.frameworks if facts.snapshot.origin == "supposed" else ():
+def _frameworks(facts: Facts) -> Iterator[NotJudged]:
+    for framework in facts.frameworks:
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        found = facts.matrix.resolve(framework.distribution, version, platform)
-        if found.how is Resolved.NONE and not _elsewhere(facts, framework, version):
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"{framework.distribution} {version}", found.why)
+        reason = "" if facts.trains(framework.name) else _release(facts, framework, version) or _build(facts, framework)
+        if reason:
+            what = f"{framework.distribution or framework.name} {version}".strip()
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
 
 
-def _elsewhere(facts: Facts, framework: Framework, version: str) -> bool:
-    """Whether the release is known for another platform, which is an answer."""
+def _release(facts: Facts, framework: Framework, version: str) -> str:
+    """Why nothing is known of a supposed framework's release; empty where it is, be it for another platform."""
+    if facts.snapshot.origin != SUPPOSED:
+        return ""
+    here = facts.matrix.resolve(framework.distribution, version, word(facts.snapshot.host, facts.snapshot.python))
     platforms = {row.platform for row in facts.matrix.releases(framework.distribution)}
-    return any(facts.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
+    elsewhere = any(facts.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
+    return "" if here.how is not Resolved.NONE or elsewhere else here.why
+
+
+def _build(facts: Facts, framework: Framework) -> str:
+    """What is not known of a framework's build: its CUDA, its GPU code, or whether that runs on a GPU here; empty where all of it is."""
+    if not facts.hardware or framework.rocm_build is True or by_directml(framework, facts):
+        return ""
+    if any(row.accelerator != "cuda" for row in facts.published(framework)) and framework.cuda_build is not True:
+        return ""
+    cuda, code, meetings = facts.effective_cuda(framework), facts.effective_code(framework), facts.meetings(framework)
+    if isinstance(cuda, Missing):
+        return "" if cuda.cause is Cause.ABSENT else cuda.reason
+    fits = () if isinstance(meetings, Missing) else tuple(one for one in meetings if one.capability is not None)
+    if fits and all(one.fit in LACKS for one in fits):
+        return ""
+    if not isinstance(code, EffectiveCode) or code.sass is None:
+        return "nothing says for which GPUs this build has kernels"
+    unsure = next((one for one in fits if one.fit is Fit.UNKNOWN), None)
+    return f"nothing says whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
+
+
+def _supposed_packages(facts: Facts) -> Iterator[NotJudged]:
+    stack = facts.stack
+    if isinstance(stack, Missing) or isinstance(facts.snapshot.packages, Missing):
+        return
+    for name in facts.snapshot.packages.without_release:
+        yield NotJudged(ENVIRONMENT, name, _unlisted(name))
+    frameworks = {framework.distribution for framework in facts.frameworks}
+    for one in stack.distributions.values():
+        for extra in one.unknown_extras:
+            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {called(one)}")
+        reason = "" if one.name in frameworks else _package(one, stack, facts)
+        if reason:
+            yield NotJudged(ENVIRONMENT, called(one), reason)
+    yield from _unmet(stack)
+
+
+def _package(one: Distribution, stack: Stack, facts: Facts) -> str:
+    """Why no rule reads a supposed package that is no framework; empty where one does."""
+    rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
+    if rows and row is None:
+        return "no table lists this release"
+    if not stack.stated(one):
+        return ""
+    if any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name}):
+        return ""
+    if one.name == "numpy" and any(other.numpy_abi for held in stack.distributions.values() if (other := stack.row(held))):
+        return ""
+    if any(getattr(facts.component("cudnn", framework), "wheel", "") == one.name for framework in facts.frameworks):
+        return ""
+    return "no rule compares it with the other packages" if rows else _unlisted(one.name)
+
+
+def _compares(demand: Demand, stack: Stack) -> bool:
+    """Whether a requirement is held against a package that is there."""
+    found = stack.distributions.get(demand.requirement.name)
+    return found is not None and satisfies(found.version, demand.requirement.specifier) is not None
+
+
+def _unmet(stack: Stack) -> Iterator[NotJudged]:
+    """What is required of packages that the tables list, in releases that they do not."""
+    for demand in stack.demands:
+        name = demand.requirement.name
+        if name not in stack.distributions and stack.matrix.releases(name):
+            yield NotJudged(ENVIRONMENT, demand.requirement.text, f"{called(demand.by)} requires it, and no table lists such a release")
+
+
+def _unlisted(name: str) -> str:
+    meant = _near(name, FRAMEWORK_OF)
+    return f"{_UNKNOWN_PACKAGE} (did you mean {meant}?)" if meant else _UNKNOWN_PACKAGE
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """A name of a framework that this one may be a slip for, with what stands before or behind it left out."""
+    return next((one for one in known if near(name, one) or near(name.partition("-")[0], one)), "")
+
+
+def _addons(facts: Facts) -> Iterator[NotJudged]:
+    packages = facts.snapshot.packages
+    if not facts.hardware or isinstance(packages, Missing):
+        return
+    for one in packages.distributions:
+        if one.name.startswith(UNREAD):
+            yield NotJudged(ENVIRONMENT, called(one), "no rule looks into this package on a machine")
+        elif one.name in EXTENSIONS and (reason := _unread(one, facts)):
+            yield NotJudged(ENVIRONMENT, called(one), reason)
+
+
+def _unread(one: Distribution, facts: Facts) -> str:
+    """Why the compiled files of an add-on were not judged; empty where they were, or its framework is not there."""
+    if stack_of(one.name) and not any(framework.name == stack_of(one.name) for framework in facts.frameworks):
+        return ""
+    libraries = facts.snapshot.libraries
+    if not isinstance(libraries, Libraries):
+        return libraries.reason
+    mine = [extension for extension in libraries.extensions if extension.distribution == one.name]
+    unread = next((extension.code for extension in mine if isinstance(extension.code, Missing)), None)
+    return unread.reason if isinstance(unread, Missing) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
@@ -38,7 +39,17 @@ def unproven(facts: Facts, not_judged: tuple[NotJudged, ...]) -> str:
     unseen = (one for one in judged(facts, required(facts.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} could not be told: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
-    return "; ".join(filter(None, (*unjudged, _unproven_rung(facts), *requirements)))
+    return "; ".join(filter(None, (*unjudged, _no_framework(facts), _unproven_rung(facts), *requirements)))
+
+
+def _no_framework(facts: Facts) -> str:
+    """That there is nothing to train with, or that it is not known whether there is; empty where nobody asks about frameworks."""
+    found = facts.snapshot.frameworks
+    if isinstance(found, Missing):
+        return "" if found.cause in {Cause.NOT_ASKED, Cause.NOT_STATED} else f"the Python environment was not checked: {found.reason}"
+    if found or facts.policy.node:
+        return ""
+    return "no framework is among the packages" if facts.snapshot.origin == SUPPOSED else "no framework is installed in this environment"
 
 
 def _unproven_rung(facts: Facts) -> str:

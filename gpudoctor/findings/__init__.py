@@ -246,6 +246,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 
     level: Level | None = Level.TRAIN
     """None: no rung must be proven (diagnose, compat)."""
+    node: bool = False
+    """Only the machine is asked about: driver, NVML and CUDA, without a Python environment and its frameworks."""
     allow_cpu: bool = False
     """A machine without NVIDIA hardware may train on its CPU."""
     only: tuple[str, ...] = ()

@@ -53,6 +53,11 @@ class Matrix:
         releases = [row for row in self.rows(CUDA) if row.release[:2] == version[:2]]
         return next((row for row in releases if row.release == version), releases[0] if releases else None)
 
+    def cudas(self, version: Version) -> tuple[CudaRelease, ...]:
+        """The CUDA releases that a version may mean, oldest first: those of its minor, or of its major where it names no more."""
+        said = 2 if "." in str(version) else 1
+        return tuple(row for row in self.rows(CUDA) if row.release[:said] == version[:said])
+
     def toolkits_with(self, soname: str) -> tuple[CudaRelease, ...]:
         """The CUDA releases that come with a library of this name ("libcudart.so.12"), oldest first."""
         return tuple(row for row in self.rows(CUDA) if soname in row.sonames)

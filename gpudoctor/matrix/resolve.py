@@ -58,7 +58,7 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None =
         return _nothing(f"{version} lies between releases that differ, or before all that are known")
     built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
-        return _nothing(f"+{local} is not known as an official build of {release}")
+        return _nothing(f"the tables do not list the build +{local} of {release}")
     published = python in row.pythons if python is not None and row.pythons and how is Resolved.EXACT else None
     return Resolution(how, built, python_published=published)
 
@@ -94,7 +94,10 @@ def _agree(rows: Sequence[FrameworkRelease]) -> bool:
 
 
 def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBuild], *, exact: bool) -> FrameworkRelease | None:
-    """The row as the build with this local version has it; of one that no table describes, only the CUDA is known."""
+    """The row as the build with this local version has it; of one that no table describes, only the CUDA is known, by its name.
+
+    That a page does not list a build does not show that there is none.
+    """
     if not local:
         return row
     cuda = _cuda_of(local)
@@ -102,7 +105,7 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
         return None
     if (cuda and cuda.short) == (row.built_with_cuda and row.built_with_cuda.short):
         return row
-    if not exact or (row.builds and local not in row.builds):
+    if not exact:
         return None
     other: dict[str, Any] = {"accelerator": "cuda" if cuda else "cpu", "built_with_cuda": cuda, "requires": ()}
     other |= dict.fromkeys(("cudnn", "sass", "ptx"))

@@ -73,8 +73,9 @@ class FrameworkRelease(msgspec.Struct, frozen=True):
     portable code that the driver compiles ("compute_90"): None is unknown, () is none. `requires` is what its metadata requires of
     the packages that matter to a GPU (NVIDIA's, numpy, protobuf, keras, other parts of the stack), as PEP 508 without spaces:
     `nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra=="and-cuda"`. `numpy_abi` is the newest major release of NumPy that its compiled
-    modules run with, by the binary; None where that was not read. `builds` are the local versions of all official builds ("cpu",
-    "cu118"), () where they are not known. `unreachable` are the NVIDIA packages in `requires` whose libraries the wheel must open
+    modules run with, by the binary; None where that was not read. `builds` are local versions of official builds ("cpu",
+    "cu118"), those that the project's page names: there may be more.
+    `unreachable` are the NVIDIA packages in `requires` whose libraries the wheel must open
     to use a GPU and does not find by its own search path (RUNPATH): () where it finds all, None where that was not read.
     """
 

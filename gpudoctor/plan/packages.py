@@ -42,6 +42,7 @@ class Taken(msgspec.Struct):
     where: str
     chosen: bool
     stated: bool = False
+    unknown_extras: set[str] = msgspec.field(default_factory=set)
 
     @property
     def label(self) -> str:
@@ -62,7 +63,8 @@ class Packages:
         self._environment = environment
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
-        self.remarks: list[str] = []
+        self.without_release: list[str] = []
+        """What was stated without a version and no table lists a release of."""
 
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError where no release can be meant."""
@@ -79,7 +81,14 @@ class Packages:
                 taken.where = " and ".join(dict.fromkeys(want.who for want in self._wants[taken.name]))
         order = {name: place for place, name in enumerate(stated)}
         return tuple(
-            Distribution(name=one.name, version=one.version, where=one.where, extras=tuple(sorted(one.extras)), chosen=one.chosen)
+            Distribution(
+                name=one.name,
+                version=one.version,
+                where=one.where,
+                extras=tuple(sorted(one.extras)),
+                chosen=one.chosen,
+                unknown_extras=tuple(sorted(one.unknown_extras)),
+            )
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
 
@@ -91,7 +100,7 @@ class Packages:
             return
         known = [release for release, _ in self._published(name)]
         if not known:
-            self.remarks.append(f"which release of {name} was not stated, and no table lists its releases: it was not judged")
+            self.without_release.append(name)
             return
         if not any(satisfies(release, wanted.specifier) for release in known):
             raise UsageError(
@@ -158,10 +167,10 @@ class Packages:
                 self._add(msgspec.structs.replace(there, extras=there.extras | extras))
 
     def _drop_unknown_extras(self, taken: Taken, row: FrameworkRelease) -> None:
-        """An installer warns of an extra that a release does not have, and goes on without."""
+        """An installer warns of an extra that a release does not have, and goes on without. The tables know only those that matter to a GPU."""
         for extra in sorted(taken.extras):
             if not any(f'extra=="{extra}"' in text for text in row.requires):
-                self.remarks.append(f"{taken.name} {taken.version} has no extra {extra} that brings anything for a GPU")
+                taken.unknown_extras.add(extra)
                 taken.extras.discard(extra)
 
     def _required(self, row: FrameworkRelease, extras: Iterable[str]) -> Iterator[Requirement]:

@@ -39,7 +39,7 @@ def stated(texts: Iterable[str], environment: Mapping[str, str]) -> tuple[dict[s
 def _parsed(text: str) -> Requirement:
     one = requirement(text)
     if one is None or not _WHOLE.fullmatch(text) or not _understood(one):
-        if re.search(r"@|://|\.whl$|^\.{0,2}/", text):
+        if re.search(r"@|[/\\]|\.whl$", text):
             raise UsageError(f"{text!r} names a file or an address, and only releases can be judged before they are installed; {_EXAMPLE}.")
         raise UsageError(f"{text!r} is no requirement; {_EXAMPLE}.")
     pin = pinned(one.specifier)

@@ -9,6 +9,7 @@ from gpudoctor.derive import platform
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import FRAMEWORK_OF
 from gpudoctor.plan.machine import NOT_STATED, machine
+from gpudoctor.plan.mistaken import refuse
 from gpudoctor.plan.model import Wish
 from gpudoctor.plan.packages import STATED, Packages, python_environment
 from gpudoctor.plan.stated import stated
@@ -22,10 +23,10 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
     found = machine(wish, matrix)
     environment = _environment(wish, found.platform)
     requirements, left_out = stated(wish.requirements, environment)
+    refuse(requirements.values())
     short = python.short if (python := versions.parse(wish.python or "")) else None
     packages = Packages(matrix, found.platform, short, environment)
     distributions = packages.take(requirements)
-    unjudged = [one for one in distributions if one.where.startswith(STATED) and not _judged(one, distributions, matrix)]
     snapshot = Snapshot(
         created=created,
         origin="supposed",
@@ -35,14 +36,10 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
         kernel_driver=found.kernel_driver,
         toolkits=found.toolkits,
         system_cudnn=found.system_cudnn,
-        packages=Section(distributions=distributions),
+        packages=Section(distributions=distributions, without_release=tuple(packages.without_release)),
         frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, matrix)),
         supposed=found.supposed,
-        remarks=(
-            *(f"{text} does not apply here, by its marker" for text in left_out),
-            *dict.fromkeys(packages.remarks),
-            *(f"{one.name} {one.version}: no table holds it, so it was not judged" for one in unjudged),
-        ),
+        remarks=tuple(f"{text} does not apply here, by its marker" for text in left_out),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
@@ -52,17 +49,6 @@ def _environment(wish: Wish, word: str) -> dict[str, str]:
     """The marker variables of PEP 508 for the supposed interpreter and system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
     return {**platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
-
-
-def _judged(distribution: Distribution, others: tuple[Distribution, ...], matrix: Matrix) -> bool:
-    """Whether the tables hold the package, or know what the other packages require of it or were compiled for."""
-    if matrix.releases(distribution.name) or family(distribution.name):
-        return True
-    beginning = tuple(f"{distribution.name}{sign}" for sign in "<>=!~;[")
-    rows = [row for other in others for row in matrix.releases(other.name)]
-    if distribution.name == "numpy" and any(row.numpy_abi for row in rows):
-        return True
-    return any(text.startswith(beginning) for row in rows for text in row.requires)
 
 
 def _is_framework(distribution: Distribution, matrix: Matrix) -> bool:

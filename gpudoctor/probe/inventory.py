@@ -19,6 +19,7 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Distribution, Fram
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
 ISOLATED = ("-I", "-S")
 MASK = "CUDA_VISIBLE_DEVICES"
+NODE = Missing(Cause.NOT_ASKED, "--node asks about the machine alone")
 
 
 class Patience(msgspec.Struct, frozen=True):
@@ -39,6 +40,10 @@ class Options(Protocol):
     @property
     def python(self) -> str | None:
         """The interpreter or environment that the user names."""
+
+    @property
+    def node(self) -> bool:
+        """Whether the machine alone is looked at, without a Python environment."""
 
     @property
     def root(self) -> str:
@@ -81,6 +86,10 @@ class Inventory:
         keep_clean = ("-B",) if sys.dont_write_bytecode else ()
         identify = ("--identify",) if self._options.identify else ()
         self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=(*identify, "--path", *paths))
+        if self._options.node:
+            self.target = Target(sys.executable, NODE.reason)
+            self._ask_libcuda("", self.target.executable)
+            return
         self.target = target(self._options.python, self._environ, sys.executable, paths)
         self._ask_libcuda("", self.target.executable)
         self._start("python", (self.target.executable,), "python_probe.py")
@@ -113,7 +122,7 @@ class Inventory:
 
         name = username(self._options.root, self._environ)
         self.redactor = Redactor(self._environ.get("HOME", ""), name if isinstance(name, str) else "", identify=self._options.identify)
-        python, path = answers.python(self._wait("python"), self.target)
+        python, path = (NODE, ()) if self._options.node else answers.python(self._wait("python"), self.target)
         sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
         xrayed: tuple[Framework, ...] = ()
         if isinstance(python, Python):

@@ -117,6 +117,7 @@ def _examined(snapshot: Snapshot) -> model.Examined:
 def _policy(policy: findings.Policy) -> model.Policy:
     return model.Policy(
         level=policy.level.value if policy.level else None,
+        node=policy.node,
         allow_cpu=policy.allow_cpu,
         only=policy.only,
         skip=policy.skip,

@@ -56,6 +56,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     reasons: Annotated[dict[str, str], _text("Why a rule named in skip is left out, where the user said.")] = {}
     require: Annotated[tuple[str, ...], msgspec.Meta(description="What must be so besides.", examples=[["driver>=550", "gpus==8"]])] = ()
     frameworks: Annotated[tuple[str, ...], _text("Those to train with; empty: all that are installed.")] = ()
+    node: Annotated[bool, msgspec.Meta(description="Only the machine was asked about, without a Python environment.")] = False
 
 
 class ProvedTo(msgspec.Struct, frozen=True):

@@ -36,8 +36,10 @@ def render(report: Report, look: Look | None = None) -> str:
 def _verdict(page: Page, report: Report) -> None:
     mark = VERDICTS.get(report.verdict)
     sign = "" if mark is None else f"{mark.ascii if page.look.plain else mark.sign} "
-    page.paragraph(_answer(report), f"{sign}{report.verdict.upper()}: ", lead_style=mark.style if mark else "", hang=2)
-    if report.verdict == Verdict.UNKNOWN and report.because:
+    unjudged = report.verdict == Verdict.UNKNOWN and bool(report.not_judged)
+    headline = report.because if unjudged else _answer(report)
+    page.paragraph(headline, f"{sign}{report.verdict.upper()}: ", lead_style=mark.style if mark else "", hang=2)
+    if report.verdict == Verdict.UNKNOWN and report.because and not unjudged:
         page.paragraph(f"{report.because}.", indent=2)
     for code, name, title in dict.fromkeys((finding.code, finding.name, finding.title) for finding in report.causes):
         page.paragraph(title, f"{code} {name}: ", lead_style="bold", indent=2, hang=2)

@@ -18,3 +18,18 @@ def normalise(name: str) -> str:
 def family(name: str) -> str | None:
     """The framework that a distribution of this normalised name is, or None where it is none."""
     return "tensorflow" if name in TENSORFLOW else name if name in {"torch", "jax"} else None
+
+
+_LONG = 7
+"""Letters from which on one letter too many, too few or wrong is a slip and not another name: torchx is not torch."""
+
+
+def near(name: str, known: str) -> bool:
+    """Whether `name` is `known` with one slip of the finger: two neighbours swapped or, in a long name, one letter added, left out or wrong."""
+    if name == known or abs(len(name) - len(known)) > 1:
+        return False
+    start = next((place for place, (one, other) in enumerate(zip(name, known, strict=False)) if one != other), min(len(name), len(known)))
+    mine, theirs = name[start:], known[start:]
+    swapped = len(mine) > 1 and mine[:2] == theirs[1::-1] and mine[2:] == theirs[2:]
+    changed = mine[1:] == theirs[1:] or mine[1:] == theirs or mine == theirs[1:]
+    return swapped or (changed and len(known) >= _LONG)

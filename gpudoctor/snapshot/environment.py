@@ -42,6 +42,8 @@ class Distribution(Observed, frozen=True):
     """Of one that is only supposed: the extras asked for."""
     chosen: bool = False
     """Of one that is only supposed: nobody named its version; it is the newest that the requirements allow, as an installer would choose."""
+    unknown_extras: tuple[str, ...] = ()
+    """Of one that is only supposed: the extras asked for that no table finds in its metadata."""
     requires: tuple[str, ...] | Missing = NOT_ASKED
     """What its METADATA requires (Requires-Dist, PEP 508) of distributions that matter to a GPU; read for frameworks and their parts."""
     tags: tuple[str, ...] | Missing = NOT_ASKED
@@ -54,6 +56,8 @@ class Packages(Observed, frozen=True):
     """The distributions of the environment that matter to a GPU, in the order of sys.path."""
 
     distributions: tuple[Distribution, ...]
+    without_release: tuple[str, ...] = ()
+    """Of an environment that is only supposed: the packages that were stated without a version and of which no table lists a release."""
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """What conda installed and matters to a GPU: name-version-build, from conda-meta; absent outside a conda environment."""
     others: tuple[str, ...] | Missing = NOT_ASKED

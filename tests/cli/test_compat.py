@@ -54,7 +54,22 @@ def test_a_release_that_no_table_knows_is_not_judged() -> None:
     ended = run("compat", "torch==99.0", "--format", "json")
     report = document("report", ended.stdout)
     assert (ended.returncode, report["verdict"]) == (3, "unknown")
-    assert report["because"].startswith("the tables do not know torch 99.0")
+    assert report["because"] == "torch 99.0 was not checked: 99.0 is newer than 2.15.0, the newest release known"
+    (one,) = report["not_judged"]
+    assert (one["subject"]["key"], one["what"], one["reason"]) == (
+        "torch",
+        "torch 99.0",
+        "99.0 is newer than 2.15.0, the newest release known",
+    )
+
+
+def test_what_was_not_judged_is_in_the_headline() -> None:
+    asked = ("compat", "torch==2.5.1", "tensroflow-text==2.16.1")
+    said = "tensroflow-text 2.16.1 was not checked: no table lists this package (did you mean tensorflow-text?)"
+    text = run(*asked)
+    assert text.returncode == 3
+    assert " ".join(text.stdout.decode().split()).startswith(f"? UNKNOWN: {said.replace('-text?', '?')}")
+    assert run(*asked, "--format", "oneline").stdout == b"UNKNOWN tensroflow-text 2.16.1 was not checked: no table lists this package...\n"
 
 
 def test_junit_oneline_output_and_rules_as_with_check(tmp_path: Path) -> None:
@@ -77,6 +92,13 @@ REFUSED = [
     (("torch==2.5.1", "torch==2.4.0"), "cannot both be"),
     (("torch @ https://example.org/torch.whl",), "names a file or an address"),
     (("torch>=99",), "No release of torch"),
+    (("pytorch==2.5.1",), "did you mean torch?"),
+    (("tensroflow",), "did you mean tensorflow?"),
+    (("troch==2.5.1",), "did you mean torch?"),
+    (("tensorflow2==2.16.1",), "did you mean tensorflow?"),
+    (("packages.txt",), "names a file; state what it lists"),
+    (("envs/packages",), "names a file or an address"),
+    (("cudatoolkit==11.8", "torch"), "--system-cuda"),
     (("torch", "--gpu", "RTX 4091"), "did you mean"),
     (("torch", "--gpu", "4090", "--cc", "8.6"), "contradicts"),
     (("torch", "--cc", "8"), "no compute capability"),

@@ -10,7 +10,7 @@ import pytest
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.cli.settings import Asked, settle
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Level, Severity
+from gpudoctor.findings import Level, Policy, Severity
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert options.root == "/"
     assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
     keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
-    assert keys == {field.encode_name for field in msgspec.structs.fields(Asked)} - {"no-smoke", "root"}
+    assert keys == {field.encode_name for field in msgspec.structs.fields(Asked)} - {"no-smoke", "node", "root"}
 
 
 def test_the_command_line_wins(config: Path) -> None:
@@ -84,6 +84,32 @@ def test_no_smoke_is_level_look() -> None:
     assert settle(Asked(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
     with pytest.raises(UsageError, match="give one of them"):
         settle(Asked(no_smoke=True, level="touch"), None)
+
+
+def test_node_looks_at_the_machine_unless_a_touch_is_asked_for() -> None:
+    assert settle(Asked(node=True), None).options.policy == Policy(level=Level.LOOK, node=True)
+    assert settle(Asked(node=True, level="touch", require=("driver>=550",)), None).options.policy.level is Level.TOUCH
+
+
+@pytest.mark.parametrize(
+    ("asked", "option"),
+    [
+        (Asked(node=True, level="train"), "--level train"),
+        (Asked(node=True, level="full"), "--level full"),
+        (Asked(node=True, python="/env"), "--python"),
+        (Asked(node=True, framework=("torch",)), "--framework"),
+        (Asked(node=True, allow_cpu=True), "--allow-cpu"),
+        (Asked(node=True, require=("driver>=550", "torch>=2.4")), "--require"),
+    ],
+)
+def test_node_leaves_nothing_to_what_is_about_an_environment(asked: Asked, option: str) -> None:
+    with pytest.raises(UsageError, match=f"leave out {option} or --node"):
+        settle(asked, None)
+
+
+def test_an_environment_that_a_variable_names_is_no_clash_with_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUDOCTOR_PYTHON", "/env")
+    assert settle(Asked(node=True, python="/env"), None).options.policy.node
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])

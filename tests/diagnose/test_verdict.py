@@ -7,7 +7,7 @@ from gpudoctor.diagnose import RULES, diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode
+from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Snapshot, decode, encode
 from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, touched, training
 
 TRAINED = machine(2, smoke=(smoke(2),))
@@ -38,7 +38,10 @@ def answer(snapshot: Snapshot, matrix: Matrix, **wishes: object) -> tuple[Verdic
         pytest.param(machine(2, smoke=(smoke(1),)), {}, Verdict.UNKNOWN, 3, id="one of two GPUs trained"),
         pytest.param(BUSY, {}, Verdict.UNKNOWN, 3, id="the GPU is in use"),
         pytest.param(machine(frameworks=()), {}, Verdict.UNKNOWN, 3, id="no framework"),
-        pytest.param(machine(frameworks=()), {"level": Level.LOOK}, Verdict.READY, 0, id="look needs no framework"),
+        pytest.param(machine(frameworks=()), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="a look without a framework"),
+        pytest.param(machine(frameworks=()), {"level": None}, Verdict.UNKNOWN, 3, id="a report without a framework"),
+        pytest.param(machine(frameworks=TIMED_OUT), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="nobody could look for a framework"),
+        pytest.param(machine(frameworks=NOT_ASKED), {"level": Level.LOOK, "node": True}, Verdict.READY, 0, id="the machine alone"),
         pytest.param(machine(libcuda=TIMED_OUT), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="CUDA timed out"),
         pytest.param(machine(nvml=ABSENT), {"level": Level.LOOK}, Verdict.UNKNOWN, 3, id="nobody asked NVML"),
         pytest.param(machine(nvml=ABSENT, smoke=(smoke(),)), {}, Verdict.READY, 0, id="trains without NVML"),

@@ -44,7 +44,8 @@ def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any
     if recipe.patch:
         (place / "sitecustomize.py").write_text(ONLY_IN_TRAINING + textwrap.indent(recipe.patch, "    "))
         variables["PYTHONPATH"] = str(place)
-    command = [sys.executable, "-m", "gpudoctor", "check", "--root", str(root), "--python", str(target), "--format", "json"]
+    where = () if "--node" in recipe.arguments else ("--python", str(target))
+    command = [sys.executable, "-m", "gpudoctor", "check", "--root", str(root), *where, "--format", "json"]
     prefix = OBEYING if recipe.obeys_permissions else ()
     done = subprocess.run([*prefix, *command, *recipe.arguments, *more], env=variables, capture_output=True, check=False)
     assert done.stdout, done.stderr.decode()

@@ -23,6 +23,7 @@ class Options(msgspec.Struct, frozen=True):
     python: str | None = None
     root: str = "/"
     identify: bool = False
+    node: bool = False
 
 
 def plant(root: Path, files: Mapping[str, Content]) -> str:

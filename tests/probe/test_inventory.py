@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.snapshot import Cause, Fact, Framework, Libcuda, Missing, Nvml, Packages, Python, Variables
+from gpudoctor.probe.inventory import NODE
+from gpudoctor.snapshot import Cause, Fact, Framework, Host, Libcuda, Missing, Nvml, Packages, Python, Variables
 from tests.probe.places import EMPTY, SHORT, Options, look, plant
 from tests.probe.test_frameworks import BUILD, JAX, TORCH_2_8, V2_10
 from tests.seams import Cuda
@@ -187,3 +188,10 @@ def test_the_hot_path_imports_nothing_slow() -> None:
     )
     slow = {"rich", "typer", "packaging", "importlib.metadata", "pathlib", "dataclasses", "pynvml", "tensorflow", "json", "asyncio"}
     assert slow & set(done.stdout.split()) == set()
+
+
+def test_the_machine_alone_is_looked_at_without_an_interpreter() -> None:
+    seen, inventory = look(Options(python="/no/such/interpreter", node=True))
+    assert {str(getattr(seen, name)) for name in ("python", "packages", "frameworks", "libraries")} == {str(NODE)}
+    assert isinstance(seen.host, Host)
+    assert inventory.libcuda_interpreter == sys.executable

@@ -43,11 +43,11 @@ def machine(tmp_path: Path) -> Machine:
             packages.environment(target, (TF,))
         program = tmp_path / "bin" / "gpudoctor"
         program.parent.mkdir(exist_ok=True)
-        hidden = shlex.join(["--root", str(root), "--python", str(target), *(f"--require={one}" for one in require)])
+        hidden = shlex.join(["--root", str(root), *(f"--require={one}" for one in require)])
         program.write_text(f'#!/bin/sh\ncommand=$1; shift\nexec {sys.executable} -m gpudoctor "$command" {hidden} "$@"\n')
         program.chmod(0o755)
         clean = {name: value for name, value in os.environ.items() if name not in UNSET and not name.startswith("SLURM")}
-        base = clean | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+        base = clean | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "GPUDOCTOR_PYTHON": str(target)}
         return environ_with(*libraries, directory=tmp_path / "libraries", base=base)
 
     return provide
@@ -137,6 +137,9 @@ class TestSlurm:
         _, state, _ = node(machine(READY), GPUDOCTOR_CONFIG=str(config))
         assert state == "IDLE+DRAIN gpudoctor: BROKEN GD602 requirement-not-met: gpus==8 is required; 1 of 1 GPU is usable..."
 
+    def test_a_node_needs_no_framework_and_no_environment(self, node: Any, machine: Machine) -> None:
+        assert node(machine(READY) | {"GPUDOCTOR_PYTHON": "/no/such/environment"}) == (0, "IDLE", [])
+
     @pytest.mark.parametrize("program", ["/no/such/gpudoctor", "false"])
     def test_a_program_that_gives_no_answer_drains_nothing_by_itself(self, program: str, node: Any, machine: Machine) -> None:
         assert node(machine(READY), GPUDOCTOR=program) == (0, "IDLE", [])
@@ -217,6 +220,11 @@ class TestAnsible:
         assert code == 2, said
         assert "broken: " in said
         assert "nouveau" in said
+
+    def test_a_level_asks_about_the_environment_too(self, play: Any) -> None:
+        code, said = play(READY, gpudoctor_level="look", gpudoctor_require=["torch"])
+        assert code == 2, said
+        assert "torch is required" in said
 
     def test_a_requirement_that_is_not_met_fails(self, play: Any) -> None:
         code, said = play(READY, gpudoctor_require=["gpus==8"])

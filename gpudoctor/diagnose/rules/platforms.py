@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Stack
 from gpudoctor.derive import platform as platforms
@@ -121,7 +119,7 @@ def no_cuda_wheel_for_platform(
         return
     here = platforms.called(stack.platform)
     yield Problem(
-        message=f"{called(own)} is published for {here} without CUDA; with CUDA for {', '.join(map(platforms.called, others))}.",
+        message=f"The package index has {called(own)} for {here} without CUDA; with CUDA it has it for {', '.join(map(platforms.called, others))}.",
         only_for=framework.name,
         evidence=(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),
@@ -239,14 +237,14 @@ def _stub(one: Distribution, row: FrameworkRelease, python: Python | Missing) ->
 
 
 def _unpublished(one: Distribution, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
-    """A release that is not there, or not for this platform. Newer than the newest row, older than the oldest: unknown, no fault."""
+    """A release that is not there, or not for this platform. Newer than the newest row, older than the oldest: unknown, no fault.
+
+    Of the builds of a release ("+cu118") no list is complete, so a build that is not listed is no fault either.
+    """
     rows = stack.matrix.releases(one.name)
     public, _, local = one.version.partition("+")
     release = final_release(public)
-    if release is None or not rows[0].release <= release <= rows[-1].release:
-        return
-    if local:
-        yield from _no_such_build(one, stack, python)
+    if local or release is None or not rows[0].release <= release <= rows[-1].release:
         return
     others = stack.elsewhere(one) if stack.platform else {}
     if others:
@@ -262,21 +260,6 @@ def _unpublished(one: Distribution, stack: Stack, python: Python | Missing) -> I
         )
         evidence = (Evidence(f"releases of {one.name}", " ".join(near), known(rows[-1])),)
     yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, stack, python))
-
-
-def _no_such_build(one: Distribution, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
-    """A local version ("+cu118") that is not among the official builds, where those are known."""
-    public, _, local = one.version.partition("+")
-    row = stack.row(msgspec.structs.replace(one, version=public))
-    if row is None or not row.builds or local in row.builds or not local.startswith(("cu", "cpu")):
-        return
-    yield Problem(
-        message=f"{one.name} {public} has no official build {local} for {platforms.called(row.platform)}; it has {', '.join(row.builds)}.",
-        evidence=(Evidence(f"official builds of {one.name} {public}", " ".join(row.builds), known(row)),),
-        fixes=(
-            Fix(f"Choose one of these, or {one.name} without the suffix", install_package(python, f"{one.name}=={public}"), (DOWNLOAD,)),
-        ),
-    )
 
 
 def _newest_here(one: Distribution, stack: Stack, python: Python | Missing) -> tuple[Fix, ...]:

@@ -5,45 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpudoctor.addons import EXTENSIONS
 from gpudoctor.elf import symbols
 from gpudoctor.elf.file import Elf
 from gpudoctor.elf.system import Refused
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.patient import Around, missing
 
-PACKAGES = {
-    "torchvision": ("torchvision", "torch"),
-    "torchaudio": ("torchaudio", "torch"),
-    "torchtext": ("torchtext", "torch"),
-    "torchcodec": ("torchcodec", "torch"),
-    "torchao": ("torchao", "torch"),
-    "flash-attn": ("", "torch"),
-    "flash-attn-3": ("", "torch"),
-    "xformers": ("xformers", "torch"),
-    "bitsandbytes": ("bitsandbytes", "torch"),
-    "apex": ("", "torch"),
-    "causal-conv1d": ("", "torch"),
-    "mamba-ssm": ("", "torch"),
-    "deepspeed": ("deepspeed/ops", "torch"),
-    "transformer-engine-torch": ("", "torch"),
-    "vllm": ("vllm", "torch"),
-    "auto-gptq": ("", "torch"),
-    "autoawq-kernels": ("", "torch"),
-    "exllamav2": ("", "torch"),
-    "natten": ("natten", "torch"),
-    "sageattention": ("sageattention", "torch"),
-    "flashinfer-python": ("flashinfer", "torch"),
-    "torch-scatter": ("torch_scatter", "torch"),
-    "torch-sparse": ("torch_sparse", "torch"),
-    "torch-cluster": ("torch_cluster", "torch"),
-    "torch-spline-conv": ("torch_spline_conv", "torch"),
-    "pytorch3d": ("pytorch3d", "torch"),
-    "detectron2": ("detectron2", "torch"),
-    "mmcv": ("mmcv", "torch"),
-    "tensorflow-addons": ("tensorflow_addons/custom_ops", "tensorflow"),
-    "tensorflow-text": ("tensorflow_text/python/ops", "tensorflow"),
-}
-"""By distribution: the folder of its compiled files, and the framework that they are of; an empty one: they lie beside the packages."""
 BESIDE = {
     "flash-attn": ("flash_attn_",),
     "flash-attn-3": ("flash_attn_",),
@@ -86,8 +54,8 @@ def extensions(around: Around, cuda: dict[str, str], homes: dict[str, str]) -> I
                 continue
             name, _, version = entry[: -len(".dist-info")].rpartition("-")
             name = name.replace("_", "-").replace(".", "-").lower()
-            if name in PACKAGES:
-                folder, framework = PACKAGES[name]
+            if name in EXTENSIONS:
+                folder, framework = EXTENSIONS[name]
                 for path in _files(around, site, name, folder, cuda.get(framework, "")):
                     found = _extension(around, path, homes.get(framework, ""))
                     if found is not None:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from tests.machines.recipes import builds, cuda, first, generations, gpus, kernel, libraries, loads, lost, preflight, stacks, surroundings
+from tests.machines.recipes import (
+    builds,
+    cuda,
+    first,
+    generations,
+    gpus,
+    kernel,
+    libraries,
+    loads,
+    lost,
+    preflight,
+    stacks,
+    surroundings,
+    unjudged,
+)
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
 __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
@@ -20,5 +34,6 @@ _TABLES = (
     preflight.RECIPES,
     stacks.RECIPES,
     surroundings.RECIPES,
+    unjudged.RECIPES,
 )
 RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}

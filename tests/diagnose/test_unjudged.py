@@ -1,0 +1,100 @@
+"""Ready means judged, over every recorded machine: what is listed is never ready, and what nothing judges is listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages, Snapshot, decode
+from tests.builders import machine, smoke, tensorflow, torch
+
+RECORDED = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
+GOOD = {Verdict.READY, Verdict.DEGRADED}
+everywhere = pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+
+
+def recorded(file: Path) -> tuple[Snapshot, Policy]:
+    data: dict[str, Any] = json.loads(file.read_bytes())
+    return decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
+
+
+def what(diagnosis: Diagnosis) -> list[str]:
+    return [one.what for one in diagnosis.not_judged]
+
+
+@everywhere
+def test_a_machine_with_something_unjudged_is_never_ready(file: Path, matrix: Matrix) -> None:
+    snapshot, policy = recorded(file)
+    found = diagnose(snapshot, matrix, policy)
+    assert found.verdict not in GOOD or not found.not_judged
+
+
+@everywhere
+def test_an_unknown_build_in_place_of_a_framework_is_never_ready(file: Path, matrix: Matrix) -> None:
+    snapshot, policy = recorded(file)
+    if snapshot.origin != "live" or not isinstance(snapshot.frameworks, tuple) or policy.allow_cpu:
+        return
+    vendors = tuple(_of_a_vendor(one) for one in snapshot.frameworks)
+    changed = msgspec.structs.replace(snapshot, frameworks=vendors, smoke=NOT_ASKED, contexts=NOT_ASKED, libraries=NOT_ASKED)
+    found = diagnose(changed, matrix, msgspec.structs.replace(policy, level=Level.LOOK))
+    assert found.verdict not in GOOD
+
+
+@everywhere
+def test_a_package_that_nothing_looks_into_is_never_ready(file: Path, matrix: Matrix) -> None:
+    snapshot, policy = recorded(file)
+    if snapshot.origin != "live" or not isinstance(snapshot.packages, Packages):
+        return
+    more = (*snapshot.packages.distributions, Distribution("onnxruntime-gpu", "1.20.0", "/site"))
+    changed = msgspec.structs.replace(snapshot, packages=msgspec.structs.replace(snapshot.packages, distributions=more))
+    found = diagnose(changed, matrix, policy)
+    on_a_gpu = "onnxruntime-gpu 1.20.0" in what(found)
+    assert on_a_gpu == bool(found.ladder)
+    assert not on_a_gpu or found.verdict not in GOOD
+
+
+@everywhere
+def test_a_machine_without_a_framework_is_never_ready_unless_it_is_asked_about_alone(file: Path, matrix: Matrix) -> None:
+    snapshot, policy = recorded(file)
+    if snapshot.origin == "text" or policy.node:
+        return
+    empty = msgspec.structs.replace(snapshot, frameworks=(), smoke=NOT_ASKED)
+    for level in (None, Level.LOOK, Level.TOUCH, Level.TRAIN):
+        found = diagnose(empty, matrix, msgspec.structs.replace(policy, level=level, allow_cpu=False))
+        assert found.verdict not in GOOD
+
+
+def _of_a_vendor(framework: Framework) -> Framework:
+    """The same framework as a build of which nothing but the version is known."""
+    version = Fact("9.9.0a0+vendor", "its files")
+    return msgspec.structs.replace(
+        framework, version=version, cuda_build=True, built_with_cuda=NOT_ASKED, built_with_cudnn=NOT_ASKED, architectures=NOT_ASKED
+    )
+
+
+def test_a_build_that_trained_was_judged_by_what_it_did(matrix: Matrix) -> None:
+    vendors = tensorflow(version=Fact("2.18.0+nv24.12", "dist-info"), built_with_cuda=Fact("12.5", "build_info.py"))
+    assert what(diagnose(machine(frameworks=(vendors,)), matrix, Policy(level=Level.LOOK))) == ["tensorflow 2.18.0+nv24.12"]
+    assert diagnose(machine(frameworks=(vendors,), smoke=(smoke(),)), matrix, Policy()).verdict is Verdict.READY
+
+
+def test_a_gpu_of_unknown_kind_is_no_reason_to_call_a_known_build_unjudged(matrix: Matrix) -> None:
+    assert what(diagnose(machine(frameworks=(tensorflow(), torch())), matrix, Policy(level=Level.LOOK))) == []
+
+
+def test_an_add_on_whose_files_nobody_read_is_listed(matrix: Matrix) -> None:
+    site = (
+        Distribution("torch", "2.6.0", "/site"),
+        Distribution("xformers", "0.0.29", "/site"),
+        Distribution("transformers", "4.50", "/site"),
+    )
+    unread = machine(frameworks=(torch(),), packages=Packages(site), libraries=Missing(NOT_ASKED.cause, "the X-ray was not made"))
+    (one,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).not_judged
+    assert (one.what, one.reason) == ("xformers 0.0.29", "the X-ray was not made")

@@ -1,0 +1,32 @@
+"""Machines with something that no rule and no table can judge, and those on which only the machine is asked about."""
+
+from __future__ import annotations
+
+from tests.machines.packages import Package, torch
+from tests.machines.recipes.base import TF, Recipe, healthy
+
+RECIPES: dict[str, Recipe] = {
+    "torch-of-a-vendor": healthy(
+        about="a vendor's build of PyTorch that no table lists, whose libraries hold no readable GPU code",
+        packages=(torch("2.6.0a0+df5bbc09d1.nv24.12", "12.4"),),
+        verdict="unknown",
+    ),
+    "paddle-beside-tensorflow": healthy(
+        about="TensorFlow in order, and beside it another framework that no rule looks into",
+        packages=(TF, Package("paddlepaddle-gpu", "2.6.1")),
+        verdict="unknown",
+    ),
+    "node-alone": healthy(
+        8,
+        about="eight A100 of a node on which nobody has made a Python environment yet",
+        packages=(),
+        arguments=("--node",),
+        verdict="ready",
+    ),
+    "look-without-a-framework": healthy(
+        about="a look into an environment that holds no framework",
+        packages=(),
+        verdict="unknown",
+        notes=("framework-missing",),
+    ),
+}

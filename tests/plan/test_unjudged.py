@@ -1,0 +1,168 @@
+"""Ready means judged: whatever was stated is read by a rule or listed, and what is listed is never ready."""
+
+from __future__ import annotations
+
+import functools
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.derive import EffectiveCode, Facts
+from gpudoctor.diagnose import diagnose
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Diagnosis, Policy, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import ALL, FRAMEWORK_OF
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Wish
+from gpudoctor.plan.suppose import suppose
+from gpudoctor.snapshot import Distribution, Packages
+from tests.plan.samples import NOW, judged
+
+GOOD = {Verdict.READY, Verdict.DEGRADED}
+A100 = ("a100-sxm4-80gb",)
+
+
+@functools.cache
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+def releases() -> dict[str, list[str]]:
+    """The releases of every distribution of which some table has rows."""
+    found: dict[str, list[str]] = {}
+    for table in ALL:
+        if "distribution" in table.columns:
+            for row in shipped().rows(table):
+                found.setdefault(row.distribution, []).append(str(row.release))
+    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
+
+
+def ask(*requirements: str, **options: object) -> Diagnosis:
+    wish = Wish(requirements=requirements, gpus=A100, **options)  # type: ignore[arg-type]
+    return diagnose(suppose(wish, shipped(), NOW), shipped(), Policy(level=None))
+
+
+def listed(diagnosis: Diagnosis) -> list[str]:
+    return [one.what for one in diagnosis.not_judged]
+
+
+UNJUDGED = [
+    (("torchscriptor==1.0",), {}, "torchscriptor 1.0", "no table lists this package"),
+    (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
+    (("torch==2.5.1", "requests==2.32.0"), {}, "requests 2.32.0", "no table lists this package"),
+    (("torch==2.7.0+cu128",), {"os": "windows"}, "torch 2.7.0+cu128", "for which GPUs"),
+    (("torch==2.9.0+cu130",), {"arch": "aarch64"}, "torch 2.9.0+cu130", "for which GPUs"),
+    (("torch==2.8.0+cu777",), {}, "torch 2.8.0+cu777", "for which GPUs"),
+    (("torch==2.9.0+cu129",), {}, "torch 2.9.0+cu129", "for which GPUs"),
+    (("torch==2.9.0+rocm6.4",), {}, "torch 2.9.0+rocm6.4", "do not list the build"),
+    (("torch==2.5.1a0+abc",), {}, "torch 2.5.1a0+abc", "no final release"),
+    (("torch[fast]==2.5.1",), {}, "torch[fast]", "no table lists an extra fast of torch 2.5.1"),
+    (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "for which GPUs"),
+    (("torch==2.5.1", "torchaudio==2.11.0"), {}, "torchaudio 2.11.0", "no rule compares it"),
+    (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
+    (("numpy==1.26.4",), {}, "numpy 1.26.4", "no table lists this package"),
+]
+
+
+@pytest.mark.parametrize(("requirements", "options", "what", "reason"), UNJUDGED)
+def test_what_nothing_judges_is_listed_and_makes_the_answer_unknown(
+    requirements: tuple[str, ...], options: dict[str, object], what: str, reason: str
+) -> None:
+    found = ask(*requirements, **options)
+    assert (found.verdict, found.exit_code) == (Verdict.UNKNOWN, 3)
+    (one,) = [one for one in found.not_judged if one.what == what]
+    assert reason in one.reason
+    assert f"{what} was not checked: {one.reason}" in found.because
+
+
+JUDGED = [
+    (("torch==2.5.1", "numpy==1.26.4"), {}),
+    (("tensorflow[and-cuda]==2.18.0", "keras==3.5.0", "protobuf==5.28.3", "ml-dtypes==0.4.1"), {}),
+    (("torch==2.5.1", "torchvision==0.20.1", "torchaudio==2.5.1", "nvidia-cudnn-cu12==9.1.0.70"), {}),
+    (("jax[cuda12]==0.6.0", "jaxlib==0.6.0"), {}),
+    (("cupy-cuda12x==13.6.0",), {}),
+    (("torch==1.8.0+cu111",), {}),
+    (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), {"os": "windows"}),
+]
+
+
+@pytest.mark.parametrize(("requirements", "options"), JUDGED)
+def test_what_a_rule_compares_is_not_listed(requirements: tuple[str, ...], options: dict[str, object]) -> None:
+    found = ask(*requirements, **options)
+    assert listed(found) == []
+    assert found.verdict in GOOD
+
+
+def test_packages_without_a_framework_are_not_ready() -> None:
+    found = ask("jax-cuda12-plugin==0.6.0")
+    assert found.verdict is Verdict.UNKNOWN
+    assert "no framework is among the packages" in found.because
+
+
+@pytest.mark.parametrize(
+    ("build", "gpu", "cause"),
+    [
+        ("cupy-cuda13x==13.6.0", "Tesla V100-SXM2-16GB", "gpu-too-old-for-build"),
+        ("cupy-cuda13x==13.6.0", "GTX 1080", "gpu-too-old-for-build"),
+        ("cupy-cuda13x==13.6.0", "Tesla T4", ""),
+        ("cupy-cuda12x==13.6.0", "GTX 1080", ""),
+        ("onnxruntime-gpu==1.27.0", "GTX 1080", "gpu-too-old-for-build"),
+        ("torch==2.9.0+cu130", "Tesla P100-PCIE-16GB", "gpu-too-old-for-build"),
+        ("torch==2.9.0+cu129", "Tesla K80", "gpu-too-old-for-build"),
+    ],
+)
+def test_the_compiler_of_a_builds_cuda_bounds_what_it_can_hold_code_for(build: str, gpu: str, cause: str) -> None:
+    found = judged(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None)
+    errors = [one.name for one in found.root_causes if one.severity.value == "error"]
+    assert errors == ([cause] if cause else [])
+    assert found.verdict is Verdict.BROKEN if cause else found.verdict in GOOD
+
+
+@pytest.mark.parametrize("name", sorted(releases()))
+def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
+    for text in releases()[name]:
+        snapshot = suppose(Wish(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
+        found, facts = diagnose(snapshot, shipped(), Policy(level=None)), Facts(snapshot, shipped(), Policy(level=None))
+        assert found.verdict not in GOOD or not found.not_judged, text
+        if found.verdict in GOOD:
+            assert facts.frameworks, text
+            codes = [facts.effective_code(one) for one in facts.frameworks if one.distribution != "tensorflow-directml"]
+            assert all(isinstance(code, EffectiveCode) and code.sass for code in codes) or "directml" in name, text
+
+
+@pytest.mark.parametrize("name", sorted(releases()))
+def test_what_no_row_of_a_known_package_holds_is_never_ready(name: str) -> None:
+    newest = releases()[name][-1]
+    for wish in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):
+        found = ask(wish)
+        assert found.verdict not in GOOD, wish
+        assert found.not_judged or found.verdict is Verdict.BROKEN, wish
+
+
+NAMES = st.text(string.ascii_lowercase + string.digits + "-", min_size=1, max_size=24).filter(
+    lambda name: name[0] != "-" and name[-1] != "-" and "--" not in name
+)
+BESIDE = st.sampled_from([(), ("torch==2.5.1",), ("tensorflow[and-cuda]==2.18.0",), ("jax[cuda12]==0.6.0", "torch==2.5.1")])
+
+
+@given(name=NAMES, version=st.sampled_from(["", "==1.0", "==2.16.1", ">=3"]), beside=BESIDE)
+@settings(max_examples=60, deadline=None)
+def test_a_name_that_no_table_knows_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
+    known = {*releases(), *FRAMEWORK_OF, *(one.name for text in beside for one in _taken(text))}
+    if name in known:
+        return
+    try:
+        found = ask(f"{name}{version}", *beside)
+    except UsageError:
+        return
+    assert found.verdict not in GOOD
+    assert any(what.split()[0] == name for what in listed(found))
+
+
+def _taken(text: str) -> tuple[Distribution, ...]:
+    packages = suppose(Wish(requirements=(text,)), shipped(), NOW).packages
+    assert isinstance(packages, Packages)
+    return packages.distributions
