@@ -184,3 +184,9 @@ def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
     """Every GPU that any layer shows and that is this machine's (or this container's), by address."""
     join = _Join(snapshot, site)
     return tuple(join.gpu(key) for key in join)
+
+
+def divided(hardware: tuple[Gpu, ...]) -> bool:
+    """Whether CUDA shows a MIG instance: then it shows a process that one and no other GPU."""
+    shown = (gpu.nvml for gpu in hardware if isinstance(gpu.cuda_unmasked, CudaDevice))
+    return any(isinstance(nvml, NvmlGpu) and nvml.mig_enabled is True for nvml in shown)

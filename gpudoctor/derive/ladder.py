@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.gpus import Gpu, divided
 from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.lost import library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
@@ -104,13 +104,15 @@ def _gone(gpu: Gpu) -> str:
     return next((f"{one.what}: {one.value}" for one in (*off_the_bus(gpu), *unresponsive(gpu))), "")
 
 
-def _libcuda(gpu: Gpu, section: Libcuda | Missing) -> Step:
+def _libcuda(gpu: Gpu, section: Libcuda | Missing, *, mig: bool) -> Step:
     if not isinstance(gpu.cuda, Missing):
         if off_the_bus(gpu):
             return Step(Rung.LIBCUDA, RungState.NOT_SHOWN, "CUDA listed it, and it no longer answers")
         return Step(Rung.LIBCUDA, RungState.PROVEN, f"CUDA device {gpu.cuda.ordinal}")
     if not isinstance(gpu.cuda_unmasked, Missing):
         return Step(Rung.LIBCUDA, RungState.MASKED, "hidden by CUDA_VISIBLE_DEVICES")
+    if mig:
+        return Step(Rung.LIBCUDA, RungState.MASKED, "CUDA shows a process one MIG instance, of another GPU")
     if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
         return Step(Rung.LIBCUDA, RungState.FAILED, f"cuInit: {section.init.name} ({section.init.code})")
     return _unseen(Rung.LIBCUDA, gpu.cuda)
@@ -214,6 +216,7 @@ def _ran(gpu: Gpu, snapshot: Snapshot, touched: Step) -> tuple[Step, ...]:
 
 def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
     """The ladder of every GPU."""
+    mig = divided(gpus)
     return Ladder(
         tuple(
             LadderRow(
@@ -225,7 +228,7 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
                     _kernel_driver(gpu, site),
                     _node(gpu, site),
                     _nvml(gpu, snapshot.nvml, site),
-                    _libcuda(gpu, snapshot.libcuda),
+                    _libcuda(gpu, snapshot.libcuda, mig=mig),
                     *_ran(gpu, snapshot, _touched(gpu, snapshot.contexts)),
                 ),
             )

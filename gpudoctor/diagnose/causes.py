@@ -29,6 +29,18 @@ def _explains(cause: str, *effects: str, join: Join = Join.MACHINE) -> tuple[Exp
 
 _GONE = ("gpu-fell-off-bus", "gpu-not-responding")
 """A GPU that no longer answers takes CUDA on the others with it, mostly by error 999."""
+_UNLISTED = (
+    *_GONE,
+    "gsp-firmware-failure",
+    "power-cable-missing",
+    "inforom-corrupt",
+    "gpu-requires-reset",
+    "ecc-hardware-error",
+    "mig-no-instances",
+    "compute-prohibited",
+    "vgpu-unlicensed",
+)
+"""CUDA leaves out a GPU in such a state."""
 _SMOKE = ("smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
 _REFUSE_WORK = (
     "power-cable-missing",
@@ -110,6 +122,8 @@ _LOSE_GPUS = (
     "container-no-gpu-access",
     *_GONE,
     "gpu-count-mismatch",
+    "gpu-missing-from-cuda",
+    "libcuda-not-installed",
     "cuda-init-fails",
     "cuda-visible-devices-masked",
     *_REFUSE_WORK,
@@ -141,6 +155,12 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _GONE for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
     *(row for cause in _GONE for row in _explains(cause, "cuda-init-fails", "uvm-broken-after-suspend", "uvm-not-loaded", *_SMOKE)),
     *_explains("gpu-count-mismatch", "cuda-init-fails", *_SMOKE),
+    *_explains("gpu-missing-from-cuda", *_SMOKE),
+    *(row for cause in _UNLISTED for row in _explains(cause, "gpu-missing-from-cuda", join=Join.GPU)),
+    *_explains("device-permission-denied", "gpu-missing-from-cuda"),
+    *_explains("container-cgroup-device-lost", "gpu-missing-from-cuda"),
+    *_explains("fabric-manager-missing", "gpu-missing-from-cuda"),
+    *_explains("libcuda-not-installed", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),
     *_explains("power-cable-missing", "gpu-count-mismatch", join=Join.GPU),
@@ -210,7 +230,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("gsp-firmware-failure", "gpu-count-mismatch", *_GONE, "gpu-requires-reset", join=Join.GPU),
     *_explains("gsp-firmware-failure", "driver-hung", "cuda-init-fails", *_SMOKE),
     *(row for cause in _UNREACHED for row in _explains(cause, "cuda-init-fails", *_SMOKE)),
-    *_explains("device-nodes-missing", "uvm-not-loaded", "gpu-count-mismatch"),
+    *_explains("device-nodes-missing", "uvm-not-loaded"),
+    *_explains("device-nodes-missing", "gpu-count-mismatch", "gpu-missing-from-cuda", join=Join.GPU),
     *_explains("device-permission-denied", "uvm-not-loaded"),
     *_explains("cuda-visible-devices-masked", "uvm-not-loaded"),
     *_explains("fabric-manager-version-mismatch", "fabric-manager-missing"),

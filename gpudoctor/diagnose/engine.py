@@ -96,6 +96,7 @@ def _ignorance(ignorance: CouldNotTell, facts: Facts) -> OutcomeKind:
 
 def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: Facts) -> Finding:
     severity = problem.severity or rule.severity
+    subject = problem.subject or subject
     if rule.predicts and _refuted(rule, subject, facts):
         severity = Severity.NOTE
     place = f":{subject.key}" if subject.key else ""

@@ -78,7 +78,14 @@ def _gpus(count: int) -> str:
 
 
 def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
-    """The answer, given the findings and what was left unproven."""
+    """The answer, given the findings and what was left unproven.
+
+    What is asked of a machine is each GPU that a program of the examined environment is meant to use: all but those set aside for guests
+    and those that CUDA_VISIBLE_DEVICES hides. One of these that takes no work, for whatever reason (lost, not listed by NVML or CUDA, its
+    device file missing, prohibited, taken exclusively, MIG without an instance, no memory free) is an error: the machine
+    does not give what is asked of it. So the answer is the same whether it is one of eight or all eight. Whoever means to do
+    without that GPU hides it, and is asked no more of it. A GPU that takes work and is at risk or slow is a warning.
+    """
     worst = max((finding.severity for finding in findings), default=Severity.NOTE)
     if worst is Severity.ERROR:
         return Verdict.BROKEN

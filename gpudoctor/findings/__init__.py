@@ -139,6 +139,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """The one framework that this affects, by name. Such an error is a warning where another framework can train."""
     title: str = ""
     """Set where the rule's title says too little of this occurrence: a phrase without full stop."""
+    subject: Subject | None = None
+    """Set where a rule about the machine finds it of one GPU."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

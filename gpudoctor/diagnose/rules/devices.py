@@ -9,7 +9,19 @@ from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.kernel_facts import CUDA_UNUSABLE, answered, cuda_answered
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, KernelModules, Missing, Node, ProcGpu, Snapshot
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    Cause,
+    CudaDevice,
+    DeviceNodes,
+    KernelDriver,
+    KernelModules,
+    Missing,
+    Node,
+    NvmlGpu,
+    ProcGpu,
+    Snapshot,
+)
 
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 _NVML_MISMATCH, _NVML_NO_PERMISSION, _CUDA_UNKNOWN = 18, 4, 999
@@ -42,16 +54,16 @@ def device_nodes_missing(
     if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
         need(nodes, Rung.DEVICE_NODE)
     present = {node.path: node for node in nodes.nodes} if isinstance(nodes, DeviceNodes) else {}
-    own = [path for path in present if path.removeprefix("/dev/nvidia").isdecimal()]
-    if site.container and not own:
+    if site.container and not any(map(_own, present)):
         not_applicable("a container that was given no GPU has no device files either")
     nvml_failed = answered(snapshot.nvml) not in {None, 0, _NVML_MISMATCH, _NVML_NO_PERMISSION}
     cuda_failed = cuda_answered(snapshot) in CUDA_UNUSABLE
-    if not nvml_failed and not cuda_failed:
-        return
     lacking = [path for path in _wanted(kernel_driver, hardware, site) if path not in present and (path != UVM or cuda_failed)]
+    if CONTROL in present and not site.container:
+        yield from _of_one_gpu(hardware, present)
+        lacking = [path for path in lacking if not _own(path)]
     stale = [node for node in present.values() if _is_stale(node, kernel_driver)]
-    if not lacking and not stale:
+    if not (nvml_failed or cuda_failed) or not (lacking or stale):
         return
     what = [*(f"{path} is missing" for path in lacking), *(f"{node.path} belongs to another driver" for node in stale)]
     yield Problem(
@@ -63,6 +75,33 @@ def device_nodes_missing(
         ),
         fixes=(_RESTART,) if site.container else (_CREATE, _KEEP),
     )
+
+
+def _own(path: str) -> bool:
+    """Whether a device file is one GPU's own, /dev/nvidiaN."""
+    return path.removeprefix("/dev/nvidia").isdecimal()
+
+
+def _of_one_gpu(hardware: Hardware, present: dict[str, Node]) -> Iterator[Problem]:
+    """The GPUs that neither NVML nor CUDA opens and whose own file is missing, while the driver's control file is there."""
+    for gpu in hardware:
+        minor = gpu.proc.minor if isinstance(gpu.proc, ProcGpu) else NOT_ASKED
+        path = f"/dev/nvidia{minor}"
+        opened = isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str)
+        aside = gpu.set_aside or (isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True)
+        if not isinstance(minor, int) or path in present or opened or isinstance(gpu.cuda_unmasked, CudaDevice) or aside:
+            continue
+        create = Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,), "nvidia-smi -L")
+        yield Problem(
+            subject=gpu.subject,
+            title="Device file of the GPU is missing",
+            message=f"{gpu.label}: the driver has bound it as minor {minor}, but {path} is missing, so NVML and CUDA do not list it.",
+            evidence=(
+                Evidence("device files", ", ".join(sorted(filter(_own, present))) or "none", "/dev"),
+                Evidence("Device Minor", str(minor), f"/proc/driver/nvidia/gpus/{gpu.key}/information"),
+            ),
+            fixes=(create, _KEEP),
+        )
 
 
 def _wanted(kernel_driver: KernelDriver, hardware: Hardware, site: Site) -> Iterator[str]:

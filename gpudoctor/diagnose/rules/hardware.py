@@ -69,13 +69,15 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing, snapshot:
     )
 
 
-@rule("GD102", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
-def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
-    """A GPU of this machine cannot be opened through NVML.
+@rule("GD102", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU, predicts=False)
+def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site, ladder: Ladder) -> Iterator[Problem]:
+    """NVML does not open every GPU of this machine.
 
     ## Why it matters
-    The PCI bus, or the driver itself, shows a GPU that NVML does not open: it fell off the bus, its driver failed to start it, or
+    The PCI bus, CUDA, or the driver itself shows a GPU that NVML does not open: it fell off the bus, its driver failed to start it, or
     another driver holds it. Programs that expect all GPUs will fail or use fewer than they think. Its siblings are not affected.
+
+    A GPU that CUDA lists and NVML does not can be trained on, so that is a warning: nvidia-smi and every monitor overlook it.
 
     In a container the PCI bus is the host's; there only GPUs with a device node of their own are counted.
 
@@ -105,13 +107,18 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site) -> Iterator[Problem]:
         seen = f"NVML counts it and cannot open it: {gpu.nvml.address.reason}"
     else:
         seen = "NVML does not list it"
+    usable = ladder.proven(gpu.key, Rung.LIBCUDA)
     yield Problem(
-        message=f"{gpu.label}: {seen}; {opened} other {'GPU is' if opened == 1 else 'GPUs are'} open.",
+        message=f"{gpu.label}: {seen}; {opened} other {'GPU is' if opened == 1 else 'GPUs are'} open."
+        + (" CUDA lists it." if usable else ""),
+        severity=Severity.WARNING if usable else None,
         evidence=(
             Evidence("NVML", seen, "libnvidia-ml.so.1"),
             Evidence("kernel driver bound", _bound(gpu), f"/sys/bus/pci/devices/{gpu.key}/driver"),
         ),
-        fixes=(_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS)
+        fixes=(_kernel_says(gpu), _SAME_DRIVER, Fix("Reboot", "sudo reboot", (ROOT, REBOOT), "nvidia-smi -L"))
+        if usable
+        else (_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS)
         if not site.container
         else (Fix("Restart the container; if the GPU stays away, look for it on the host.", verify="nvidia-smi -L"),),
     )
@@ -196,6 +203,9 @@ def _power_cycle(title: str) -> Fix:
     return Fix(f"{title}.", needs=(ROOT, REBOOT), verify="nvidia-smi -L")
 
 
+_SAME_DRIVER = Fix(
+    "Find out whether NVML and CUDA are of one driver release", "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'", kind=FixKind.CHECK
+)
 _SUSPECTS = Fix("If it happens again: check power, riser and slot, then replace the card.", kind=FixKind.ELSE)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Hardware, Ladder, Site, Visibility
+from gpudoctor.derive import Gpu, Ladder, Site, Visibility
 from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.gpu_facts import GIB, MIB, for_data_centres, hidden, known, offered, unless_it_failed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import GpuProcess, Missing, Nvml, NvmlGpu
+from gpudoctor.snapshot import GpuProcess, Missing, Nvml
 
+NOTHING_FREE = GIB // 2
+"""Bytes of free device memory below which not even a framework's context and libraries fit."""
 NEEDED = 2 * GIB
 """What a small training needs of device memory: context, kernels and library workspaces take most of it, whatever the model."""
 _MPS_SERVER = "nvidia-cuda-mps-server"
@@ -21,19 +23,6 @@ def _names(processes: tuple[GpuProcess, ...]) -> str:
     return ", ".join(f"{one.name} (pid {one.pid})" if isinstance(one.name, str) else f"pid {one.pid}" for one in processes)
 
 
-def _takes_work(gpu: Gpu) -> bool:
-    """Whether a new program may use this GPU, as far as its compute mode and MIG are concerned."""
-    seen = gpu.nvml
-    if not isinstance(seen, NvmlGpu) or isinstance(gpu.cuda, Missing) or seen.compute_mode == "prohibited":
-        return False
-    return seen.compute_mode not in _EXCLUSIVE or seen.compute_processes == ()
-
-
-def _unless_others(gpu: Gpu, hardware: Hardware) -> Severity | None:
-    """A warning where another GPU takes work: programs can train, though not on this one."""
-    return Severity.WARNING if any(_takes_work(other) for other in hardware if other.key != gpu.key) else None
-
-
 def _default_mode(gpu: Gpu, site: Site) -> Fix:
     if site.container:
         return Fix("Have the host set the GPU's compute mode to DEFAULT.")
@@ -42,7 +31,7 @@ def _default_mode(gpu: Gpu, site: Site) -> Fix:
 
 
 @rule("GD705", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU)
-def exclusive_compute_mode(gpu: Gpu, hardware: Hardware, site: Site) -> Iterator[Problem]:
+def exclusive_compute_mode(gpu: Gpu, site: Site) -> Iterator[Problem]:
     """The GPU admits one process at a time.
 
     ## Why it matters
@@ -67,7 +56,7 @@ def exclusive_compute_mode(gpu: Gpu, hardware: Hardware, site: Site) -> Iterator
     taken = f"{_names(holders)} has it" if holders else "it is free"
     yield Problem(
         message=f"{gpu.label} is in the compute mode {seen.compute_mode}: one process at a time, and {taken}.",
-        severity=_unless_others(gpu, hardware) if holders and not shared else Severity.NOTE,
+        severity=None if holders and not shared else Severity.NOTE,
         evidence=(
             Evidence("compute mode", str(seen.compute_mode), "nvmlDeviceGetComputeMode"),
             *((Evidence("compute processes", _names(holders), "NVML"),) if holders else ()),
@@ -77,7 +66,7 @@ def exclusive_compute_mode(gpu: Gpu, hardware: Hardware, site: Site) -> Iterator
 
 
 @rule("GD706", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU)
-def compute_prohibited(gpu: Gpu, hardware: Hardware, site: Site) -> Iterator[Problem]:
+def compute_prohibited(gpu: Gpu, site: Site) -> Iterator[Problem]:
     """The GPU's compute mode forbids every CUDA program.
 
     ## Why it matters
@@ -96,7 +85,6 @@ def compute_prohibited(gpu: Gpu, hardware: Hardware, site: Site) -> Iterator[Pro
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     yield Problem(
         message=f"{gpu.label} is in the compute mode prohibited: no CUDA program may use it.",
-        severity=_unless_others(gpu, hardware),
         evidence=(Evidence("compute mode", "prohibited", "nvmlDeviceGetComputeMode"),),
         fixes=(_default_mode(gpu, site),),
     )
@@ -189,6 +177,8 @@ def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder) -> Iterator[Probl
     seen = known(gpu)
     if seen.mig_enabled is True:
         not_applicable("MIG: its instances have memory of their own")
+    if hidden(gpu):
+        not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     free, used, total = (offered(value) for value in (seen.memory_free, seen.memory_used, seen.memory_total))
     if free >= NEEDED:
         return
@@ -200,7 +190,7 @@ def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder) -> Iterator[Probl
     holders = f"held by {_names(compute)}" if compute else "held by processes that are not visible here"
     yield Problem(
         message=f"{gpu.label}: {free // MIB} MiB of {total // MIB} are free; {used // MIB} MiB are used, {holders}.",
-        severity=unless_it_failed(ladder, gpu),
+        severity=None if free < NOTHING_FREE else unless_it_failed(ladder, gpu),
         confidence=Confidence.CERTAIN if compute else Confidence.LIKELY,
         evidence=(
             Evidence("memory free, used", f"{free // MIB} MiB, {used // MIB} MiB", "nvmlDeviceGetMemoryInfo"),

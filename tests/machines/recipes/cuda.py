@@ -143,7 +143,8 @@ RECIPES: dict[str, Recipe] = {
     "libcuda-not-installed": healthy(
         about="a driver without its libcuda: only NVML's package is installed",
         libraries=(Nvml(gpus=1),),
-        verdict="unknown",
+        verdict="broken",
+        roots=("libcuda-not-installed",),
     ),
     "libcuda-for-32-bit-only": healthy(
         about="only the 32-bit libcuda is installed, and the loader finds it",

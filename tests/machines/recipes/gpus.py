@@ -134,7 +134,7 @@ STATE: dict[str, Recipe] = {
     ),
     "exclusive-and-taken-of-two": ill(
         of(NvmlGpu(compute_mode=3, compute_processes=((4711, GIB),)), NvmlGpu(), about="the same, with a second GPU beside it"),
-        "exclusive-compute-mode",
+        "exclusive-compute-mode", verdict="broken",
     ),
     "exclusive-and-free": noted(one("exclusive-process, and nobody there", compute_mode=3), "exclusive-compute-mode"),
     "exclusive-for-mps": noted(
@@ -146,7 +146,7 @@ STATE: dict[str, Recipe] = {
     ),
     "prohibited": ill(one("the only GPU is in the mode prohibited", compute_mode=2), "compute-prohibited", verdict="broken"),
     "prohibited-for-the-display": ill(
-        of(NvmlGpu(compute_mode=2), NvmlGpu(), about="one of two GPUs is in the mode prohibited"), "compute-prohibited"
+        of(NvmlGpu(compute_mode=2), NvmlGpu(), about="one of two GPUs is in the mode prohibited"), "compute-prohibited", verdict="broken"
     ),
     "mig-two-instances": noted(
         one("MIG with two instances", mig=(1, 1), mig_instances=[Mig(uuid="MIG-a"), Mig(uuid="MIG-b", gpu_instance=8)]), "mig-one-instance-per-process"
@@ -158,13 +158,15 @@ STATE: dict[str, Recipe] = {
     ),
     "memory-held": ill(
         of(NvmlGpu(**HELD), about="another process holds nearly all of the GPU's memory", nvml={"processes": PYTHON}),
-        "gpu-memory-held-by-other-process",
+        "gpu-memory-held-by-other-process", verdict="broken",
     ),
     "memory-held-and-left-alone": replace(
-        ill(of(NvmlGpu(**HELD), about="the same, where a training is asked for"), "gpu-memory-held-by-other-process", verdict="unknown"),
+        ill(of(NvmlGpu(**HELD), about="the same, where a training is asked for"), "gpu-memory-held-by-other-process", verdict="broken"),
         arguments=("--level", "train"),
     ),
-    "memory-held-by-nobody-visible": ill(one("the memory is full and no process is to be seen", memory_used=79 * GIB), "gpu-memory-held-by-other-process"),
+    "memory-held-by-nobody-visible": ill(
+        one("the memory is full and no process is to be seen", memory_used=79 * GIB), "gpu-memory-held-by-other-process", verdict="broken"
+    ),
     "memory-shared-with-room": one("another process computes and leaves room", memory_used=30 * GIB, compute_processes=((4711, 30 * GIB),)),
     "persistence-off": noted(one("an A100 without persistence mode", persistence=0), "persistence-mode-off"),
     "persistence-off-on-a-desktop": of(RTX_3090, about="a GeForce without persistence mode, as they come"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.machines.recipes.base import Recipe, cards, healthy
+from tests.machines.recipes.base import Recipe, all_but, cards, healthy
 from tests.machines.recipes.gpus import ill, of
-from tests.seams import Cuda, Nvml, NvmlGpu, Tree
+from tests.seams import Cuda, Mig, Nvml, NvmlGpu, Tree
 
 FELL, SILENT = "gpu-fell-off-bus", "gpu-not-responding"
 
@@ -44,4 +44,45 @@ LOST: dict[str, Recipe] = {
     ),
 }  # fmt: skip
 
-RECIPES: dict[str, Recipe] = {**LOST}
+WITHOUT_THIRD = (
+    "nvidia0",
+    "nvidia1",
+    "nvidia2",
+    *(f"nvidia{minor}" for minor in range(4, 8)),
+    "nvidiactl",
+    "nvidia-uvm",
+    "nvidia-uvm-tools",
+)
+COUNTED = "gpu-count-mismatch"
+
+UNREACHED: dict[str, Recipe] = {
+    "eight-one-without-its-device-file": ill(
+        healthy(
+            8, about="eight A100; /dev/nvidia3 is missing, so NVML and CUDA list seven", tree=Tree(pci=cards(8), kernel_driver="550.163.01", nodes=WITHOUT_THIRD),
+            libraries=(Nvml(gpus=all_but(3)), Cuda(gpus=all_but(3))),
+        ),
+        "device-nodes-missing", verdict="broken", folded=(COUNTED,),
+    ),
+    "eight-cuda-lists-seven": ill(
+        healthy(8, about="eight A100 in NVML, seven in CUDA", libraries=(Nvml(gpus=8), Cuda(gpus=all_but(5)))), "gpu-missing-from-cuda", verdict="broken"
+    ),
+    "eight-nvml-lists-seven": ill(
+        healthy(8, about="eight A100 in CUDA, seven in NVML", libraries=(Nvml(gpus=all_but(5)), Cuda(gpus=8))), COUNTED, verdict="unknown"
+    ),
+    "two-divided-cuda-shows-one-instance": replace(
+        of(
+            NvmlGpu(mig=(1, 1), mig_instances=[Mig(uuid="MIG-a")]), NvmlGpu(mig=(1, 1), mig_instances=[Mig(uuid="MIG-b")]),
+            about="two A100 with a MIG instance each; CUDA shows the first one's alone", cuda={"gpus": 1},
+        ),
+        notes=("mig-one-instance-per-process",),
+    ),
+    "ubuntu-without-libcuda": ill(
+        healthy(
+            about="Ubuntu with the kernel driver and neither NVML nor libcuda", libraries=(),
+            tree=Tree(pci=cards(1), kernel_driver="550.163.01", os_release='ID=ubuntu\nID_LIKE=debian\nVERSION_ID="24.04"\n'),
+        ),
+        "libcuda-not-installed", verdict="broken",
+    ),
+}  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {**LOST, **UNREACHED}
