@@ -154,7 +154,7 @@ class Pipeline:
             return msgspec.structs.replace(snapshot, contexts=missing)
         with self._timed("kernels"):
             ran = touch(facts, inventory.libcuda_interpreter, supervisor, os.environ, self._progress, force=self._options.force)
-        return inventory.redactor.struct(msgspec.structs.replace(snapshot, contexts=ran))
+        return msgspec.structs.replace(snapshot, contexts=ran)
 
     def _train(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
@@ -171,9 +171,9 @@ class Pipeline:
             watch.begin()
             try:
                 heard = watch.through(self._progress)
-                smoke.train(planned, supervisor, os.environ, heard, clean=inventory.redactor.text, done=self._trained.append)
+                smoke.train(planned, supervisor, os.environ, heard, done=self._trained.append)
             finally:
-                self._loads = inventory.redactor.struct(watch.finish())
+                self._loads = watch.finish()
         return msgspec.structs.replace(snapshot, smoke=tuple(self._trained), loads=self._loads)
 
     def _facts(self, snapshot: Snapshot) -> Facts:

@@ -20,11 +20,7 @@ def carry_out(settings: Settings, command: str = "check") -> int:
     signal.signal(signal.SIGTERM, _stop)
     with live.watch(quiet=settings.quiet, report_is_text=settings.format == "text") as progress:
         examination = check.run(settings.options, progress)
-    from gpudoctor.report.build import build  # noqa: PLC0415 -- loaded when the children have ended
-
-    report = build(examination, command)
-    deliver(report, settings)
-    return report.exit_code
+    return deliver(examination, command, settings)
 
 
 def _stop(number: int, _frame: object) -> None:

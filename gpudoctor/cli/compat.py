@@ -11,9 +11,6 @@ from gpudoctor.plan.model import Wish
 def carry_out(wish: Wish, policy: Policy, compat: str | None, form: Delivery) -> int:
     """The exit code. Raises GpudoctorError where the combination cannot be understood or the report not be written."""
     from gpudoctor.plan import examine  # noqa: PLC0415 -- the options are right before the rules are loaded
-    from gpudoctor.report.build import build  # noqa: PLC0415 -- likewise
 
     output.check(form.output)
-    report = build(examine(wish, policy, compat), "compat")
-    deliver(report, form)
-    return report.exit_code
+    return deliver(examine(wish, policy, compat), "compat", form)

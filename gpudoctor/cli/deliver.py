@@ -13,6 +13,9 @@ from gpudoctor.cli import output
 from gpudoctor.errors import OutputError
 
 if TYPE_CHECKING:
+    from gpudoctor.check import Examination
+    from gpudoctor.plan.model import Examination as Supposition
+    from gpudoctor.redact import Redactor
     from gpudoctor.report.model import Report
     from gpudoctor.report.page import Look
 
@@ -27,10 +30,36 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """A file; None is standard output."""
     quiet: bool
     no_color: bool
+    identify: bool = False
+    """Keep the names of host and user, home folders and addresses where the report leaves the machine."""
+    root: str = "/"
+    """The tree that was examined."""
 
 
-def deliver(report: Report, settings: Delivery) -> None:
-    """Write the report; where a file takes it, the verdict goes to standard error."""
+def deliver(examination: Examination | Supposition, command: str, settings: Delivery) -> int:
+    """Write the report of `examination` and return its exit code; where a file takes it, the verdict goes to standard error."""
+    from gpudoctor.report.build import build  # noqa: PLC0415 -- loaded when the children have ended
+
+    stays = settings.format == "text" and settings.output is None and on_terminal()
+    report = build(redactor(settings.root, stays=stays or settings.identify).struct(examination), command)
+    _write(report, settings)
+    return report.exit_code
+
+
+def redactor(root: str, *, stays: bool) -> Redactor:
+    """What to take out of what is written: secrets always, names unless it `stays` on the user's own screen."""
+    from gpudoctor.probe.owner import owner  # noqa: PLC0415 -- loaded when the children have ended
+    from gpudoctor.redact import Redactor  # noqa: PLC0415 -- likewise
+
+    return Redactor(None if stays else owner(root, os.environ))
+
+
+def on_terminal() -> bool:
+    """Whether standard output is the user's own screen."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def _write(report: Report, settings: Delivery) -> None:
     if settings.output is None:
         output.write(_rendered(report, settings))
         return

@@ -39,10 +39,11 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
     output.say(f"gpudoctor: {sentence}")
     if as_json:
-        from gpudoctor.report import document  # noqa: PLC0415 -- only needed here
+        from gpudoctor.cli.deliver import redactor  # noqa: PLC0415 -- only needed here
+        from gpudoctor.report import document  # noqa: PLC0415 -- likewise
 
         try:
-            output.write(document.error(kind, sentence, exit_code))
+            output.write(document.error(kind, redactor("/", stays=False).text(sentence), exit_code))
         except OutputError:
             return exit_code  # it was just said, or there is nowhere to say it
     return exit_code

@@ -87,7 +87,9 @@ Output = Annotated[
         "standard error; - is standard output.",
     ),
 ]
-Identify = Annotated[bool, typer.Option("--identify", help="Name the host and the user in the report, which is not done by default.")]
+Identify = Annotated[
+    bool, typer.Option("--identify", help="Keep host and user names, home folders and addresses in the report. Secrets are always removed.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error while the check runs, nor after it with -o.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour; NO_COLOR, TERM=dumb and a pipe do the same.")]
 Config = Annotated[

@@ -75,7 +75,15 @@ def settle(given: Asked, config: str | None) -> Settings:
         root=asked.root or "/",
     )
     output = None if asked.output == "-" else asked.output
-    return Settings(options=options, format=asked.format or "text", output=output, quiet=asked.quiet, no_color=asked.no_color)
+    return Settings(
+        options=options,
+        format=asked.format or "text",
+        output=output,
+        quiet=asked.quiet,
+        no_color=asked.no_color,
+        identify=asked.identify,
+        root=options.root,
+    )
 
 
 def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None) -> Policy:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.cli import output
-from gpudoctor.cli.deliver import look
+from gpudoctor.cli.deliver import look, on_terminal, redactor
 from gpudoctor.errors import UsageError
 from gpudoctor.process import Supervisor
 
@@ -26,16 +26,13 @@ class Asked(msgspec.Struct, frozen=True):
 
 def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root: str = "/") -> int:
     """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
-    from gpudoctor.probe.host import username  # noqa: PLC0415 -- loaded when it runs
-    from gpudoctor.probe.redact import Redactor  # noqa: PLC0415 -- likewise
-    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- likewise
+    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- loaded when it runs
 
     places = tuple(_file(path) for path in files)
     with Supervisor(deadline=_deadline()) as supervisor:
         asked = Asked(python, root)
         seen: Any = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
-    name = username(root, os.environ)
-    seen = Redactor(os.environ.get("HOME", ""), name if isinstance(name, str) else "").struct(seen)
+    seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:
         from gpudoctor.report import document  # noqa: PLC0415 -- one of two
 

@@ -11,7 +11,6 @@ from typing import Protocol
 import msgspec
 
 from gpudoctor.probe.nodes import device_nodes
-from gpudoctor.probe.redact import Redactor
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Distribution, Framework, Libcuda, Missing, Python, Snapshot, readable
@@ -59,7 +58,7 @@ class Inventory:
 
     `target` is known after `begin` and `interpreter` after `finish`: the path by which to start the target's own interpreter,
     or None where it is no working one; `libcuda_interpreter` is the one that could ask libcuda, which may be our own.
-    All are as the file system has them; in the snapshot paths are redacted.
+    All are as the file system has them.
     """
 
     def __init__(
@@ -74,7 +73,6 @@ class Inventory:
         self._remarks: list[str] = []
         self._spoke: set[str] = set()
         self.target = Target("", "")
-        self.redactor = Redactor()
         self.interpreter: str | None = None
         self.libcuda_interpreter = sys.executable
 
@@ -115,13 +113,10 @@ class Inventory:
         """Read what this process can read itself, wait for the children, and put it all together."""
         from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
-        from gpudoctor.probe.host import username  # noqa: PLC0415
         from gpudoctor.probe.kernel_side import afterwards  # noqa: PLC0415
         from gpudoctor.probe.libraries import NOTHING, libraries, subjects  # noqa: PLC0415
         from gpudoctor.probe.packages import packages  # noqa: PLC0415
 
-        name = username(self._options.root, self._environ)
-        self.redactor = Redactor(self._environ.get("HOME", ""), name if isinstance(name, str) else "", identify=self._options.identify)
         python, path = (NODE, ()) if self._options.node else answers.python(self._wait("python"), self.target)
         sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
         xrayed: tuple[Framework, ...] = ()
@@ -148,7 +143,7 @@ class Inventory:
             libcuda_unmasked=unmasked,
             remarks=tuple(self._remarks),
         )
-        return self.redactor.struct(afterwards(whole, self._options.root, self._supervisor))
+        return afterwards(whole, self._options.root, self._supervisor)
 
     def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...]) -> None:
         from gpudoctor.probe.libraries import arguments  # noqa: PLC0415 -- only where there is a framework to look at
@@ -175,7 +170,7 @@ class Inventory:
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             host=host(root, environ, identify=self._options.identify),
             container=container(root, environ),
-            variables=variables(environ, self.redactor),
+            variables=variables(environ),
             pci=pci(root),
             kernel_driver=kernel_driver(root),
             device_nodes=self._nodes,

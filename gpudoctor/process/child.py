@@ -139,6 +139,15 @@ def _confinement() -> Callable[[], None]:
     return confine
 
 
+def end_of(text: str, limit: int) -> str:
+    """The last `limit` characters of a text, without the word that a cut went through: what is left of a token no longer looks like one."""
+    if len(text) <= limit:
+        return text
+    kept = text[-limit:]
+    cut = next((place for place, letter in enumerate(kept) if letter.isspace()), limit)
+    return kept[cut + 1 :]
+
+
 class Tail:
     """The last bytes of a stream of any length."""
 
@@ -148,11 +157,12 @@ class Tail:
 
     def add(self, data: bytes) -> None:
         """Take more of the stream."""
-        self._kept = (self._kept + data)[-self._limit :]
+        self._kept = (self._kept + data)[-self._limit - 1 :]
 
     def text(self) -> str:
         """What is kept, undecodable bytes escaped."""
-        return self._kept.decode("utf-8", "backslashreplace")
+        whole = self._kept.decode("utf-8", "backslashreplace")
+        return end_of(whole, self._limit) if len(self._kept) > self._limit else whole
 
 
 class Lines:

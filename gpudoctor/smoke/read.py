@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
 from typing import TypeVar
 
 import msgspec
 
-from gpudoctor.process import End, Outcome
+from gpudoctor.process import End, Outcome, end_of
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.snapshot import (
     NOT_ASKED,
@@ -93,10 +92,10 @@ class _Line(msgspec.Struct):
     weight_tolerance: float = 0.0
 
 
-def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
+def read(plan: Plan, outcome: Outcome) -> Smoke:
     """What a training child reported, and how it ended."""
     lines = _lines(outcome)
-    stages = _stages(lines, outcome, clean)
+    stages = _stages(lines, outcome)
     return Smoke(
         framework=plan.framework,
         version=next((line.version for line in lines if line.version), NOT_ASKED),
@@ -112,33 +111,33 @@ def read(plan: Plan, outcome: Outcome, clean: Callable[[str], str]) -> Smoke:
         memory=_all(plan, lines, "memory", MemoryRate),
         products=_all(plan, lines, "product", Product),
         compiled=_all(plan, lines, "compiled", CompiledStep),
-        mapped=next((tuple(clean(file) for file in line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
+        mapped=next((tuple(line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
         skipped=plan.skipped,
-        output=_output(stages, outcome, clean),
+        output=_output(stages, outcome),
         memory_kills=_memory_kills(outcome),
     )
 
 
-def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, clean: Callable[[str], str], *, p2p: bool) -> AllReduce:
+def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, *, p2p: bool) -> AllReduce:
     """What a child reported that summed over `devices`, and how it ended."""
     lines = _lines(outcome)
-    stages = _stages(lines, outcome, clean)
+    stages = _stages(lines, outcome)
     sums = (
         Sum(line.size, line.repetitions, line.seconds, line.bus_bytes_per_second, _number(line.error), tuple(line.wrong))
         for line in lines
         if line.event == "sum"
     )
-    return AllReduce(devices, p2p, stages, tuple(sums), _output(stages, outcome, clean))
+    return AllReduce(devices, p2p, stages, tuple(sums), _output(stages, outcome))
 
 
 def _lines(outcome: Outcome) -> list[_Line]:
     return [line for line in map(_line, outcome.lines) if line is not None]
 
 
-def _output(stages: tuple[Stage, ...], outcome: Outcome, clean: Callable[[str], str]) -> str | Missing:
+def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
     """The end of what the child wrote, where it did not end well."""
     ended_well = all(stage.state is StageState.DONE for stage in stages)
-    return NOT_ASKED if ended_well else clean(outcome.stderr + outcome.stdout)[-OUTPUT_LIMIT:]
+    return NOT_ASKED if ended_well else end_of(outcome.stderr + outcome.stdout, OUTPUT_LIMIT)
 
 
 def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
@@ -157,7 +156,7 @@ def _line(raw: bytes) -> _Line | None:
         return None
 
 
-def _stages(lines: list[_Line], outcome: Outcome, clean: Callable[[str], str]) -> tuple[Stage, ...]:
+def _stages(lines: list[_Line], outcome: Outcome) -> tuple[Stage, ...]:
     stages = []
     open_stages = []
     for line in lines:
@@ -165,12 +164,12 @@ def _stages(lines: list[_Line], outcome: Outcome, clean: Callable[[str], str]) -
             open_stages.append(_called(line))
         elif line.event in {"end", "failed"}:
             open_stages = [name for name in open_stages if name != _called(line)]
-            stages.append(_closed(line, clean))
+            stages.append(_closed(line))
     over = any(line.event in {"done", "failed"} for line in lines)
     if not open_stages and not over:
         open_stages = ["between stages" if stages else "start"]
     state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
-    stages.extend(Stage(name=name, state=state, error=clean(_with_last_words(reason, outcome))) for name in open_stages)
+    stages.extend(Stage(name=name, state=state, error=_with_last_words(reason, outcome)) for name in open_stages)
     return tuple(stages)
 
 
@@ -178,11 +177,11 @@ def _called(line: _Line) -> str:
     return f"{line.stage} on {line.device}" if line.device else line.stage
 
 
-def _closed(line: _Line, clean: Callable[[str], str]) -> Stage:
+def _closed(line: _Line) -> Stage:
     seconds: float | Missing = line.seconds if isinstance(line.seconds, float | int) else NOT_ASKED
     if line.event == "end":
         return Stage(name=_called(line), state=StageState.DONE, seconds=seconds)
-    return Stage(name=_called(line), state=StageState.FAILED, seconds=seconds, error=clean(str(line.error)))
+    return Stage(name=_called(line), state=StageState.FAILED, seconds=seconds, error=str(line.error))
 
 
 def _interrupted(outcome: Outcome) -> StageState:

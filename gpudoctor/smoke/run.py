@@ -39,15 +39,14 @@ def train(
     environment: Mapping[str, str],
     progress: Progress,
     *,
-    clean: Callable[[str], str],
     done: Callable[[Smoke], None],
 ) -> None:
-    """Give `done` the outcome of each plan, in order. `clean` removes what must not be kept from text that a framework wrote.
+    """Give `done` the outcome of each plan, in order.
 
     Where an interrupt ends it, `done` is given what the training under way showed until then.
     """
     for plan in plans:
-        run = _Run(plan, supervisor, progress, clean)
+        run = _Run(plan, supervisor, progress)
         try:
             if plan.devices or plan.on_cpu:
                 with _temporary() as place:
@@ -76,13 +75,13 @@ def _temporary() -> Iterator[dict[str, str]]:
 class _Run:
     """The children of one plan, and what they showed until now."""
 
-    def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress, clean: Callable[[str], str]) -> None:
+    def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress) -> None:
         self.smoke = Smoke(framework=plan.framework, skipped=plan.skipped)
-        self._plan, self._supervisor, self._progress, self._clean = plan, supervisor, progress, clean
+        self._plan, self._supervisor, self._progress = plan, supervisor, progress
 
     def train(self, environment: Mapping[str, str]) -> None:
         def keep(outcome: Outcome) -> None:
-            self.smoke = read(self._plan, outcome, self._clean)
+            self.smoke = read(self._plan, outcome)
 
         self._child(_spec(self._plan, environment), keep)
 
@@ -101,7 +100,7 @@ class _Run:
         p2p = free(environment)
 
         def keep(outcome: Outcome) -> None:
-            run = read_all_reduce(devices, outcome, self._clean, p2p=p2p)
+            run = read_all_reduce(devices, outcome, p2p=p2p)
             self.smoke = msgspec.structs.replace(self.smoke, all_reduces=(*before, run))
 
         self._child(_sum_spec(self._plan, devices, environment), keep, shorter=ALL_REDUCE)

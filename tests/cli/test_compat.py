@@ -90,7 +90,7 @@ REFUSED = [
     ((), "REQ"),
     (("torch=2",), "no requirement"),
     (("torch==2.5.1", "torch==2.4.0"), "cannot both be"),
-    (("torch @ https://example.org/torch.whl",), "names a file or an address"),
+    (("torch @ https://download.pytorch.org/torch.whl",), "names a file or an address"),
     (("torch>=99",), "No release of torch"),
     (("pytorch==2.5.1",), "did you mean torch?"),
     (("tensroflow",), "did you mean tensorflow?"),

@@ -18,7 +18,7 @@ PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: 
 
 def smoke(*events: dict[str, Any]) -> Smoke:
     lines = [json.dumps(event).encode() for event in (*events, {"event": "done"})]
-    return read(PLAN, Outcome(name="smoke torch", end=End.EXITED, lines=tuple(lines)), str)
+    return read(PLAN, Outcome(name="smoke torch", end=End.EXITED, lines=tuple(lines)))
 
 
 def test_figures_are_of_the_gpu_by_its_address() -> None:
@@ -63,4 +63,4 @@ def test_an_older_child_trains_one_network() -> None:
 )
 def test_memory_that_somebody_else_lacked_meanwhile_is_not_told(end: End, code: int, where: str, told: bool) -> None:
     outcome = Outcome(name="smoke torch", end=end, code=code, memory_kills=MemoryKills(1, where))
-    assert isinstance(read(PLAN, outcome, str).memory_kills, Missing) is not told
+    assert isinstance(read(PLAN, outcome).memory_kills, Missing) is not told

@@ -54,7 +54,7 @@ def summed(place: Path, patch: str = "", trained: tuple[str, ...] = ("GPU:0", "G
 def carried_out(plan: Plan, environment: dict[str, str]) -> Smoke:
     done: list[Smoke] = []
     with Supervisor() as supervisor:
-        train((plan,), supervisor, environment, lambda _event: None, clean=str, done=done.append)
+        train((plan,), supervisor, environment, lambda _event: None, done=done.append)
     return done[0]
 
 

@@ -1,0 +1,44 @@
+"""Whom a report about this machine would name: the user, the others, the machine itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gpudoctor.probe import files
+from gpudoctor.redact import Owner
+
+FIRST_PERSON, NOBODY = 1000, 65534
+"""Numbers below and from here on are of services: https://www.debian.org/doc/debian-policy/ch-opersys.html#uid-and-gid-classes"""
+
+
+def owner(root: str, environ: Mapping[str, str]) -> Owner:
+    """By the environment, /etc/passwd and the kernel's host name; of a tree `root` that is not this machine, of both."""
+    rows = [row for tree in dict.fromkeys((root, "/")) for row in _accounts(tree)]
+    own = [row for row in rows if row[2] == str(os.geteuid())]
+    named = [environ.get(name, "") for name in ("USER", "LOGNAME", "SUDO_USER")]
+    users = [row[0] for row in own] + named
+    home = [environ.get("HOME", ""), *(row[5] for row in own)]
+    people = [row[0] for row in rows if row[2].isdecimal() and FIRST_PERSON <= int(row[2][:9]) < NOBODY]
+    return Owner(
+        homes=tuple(dict.fromkeys(os.path.normpath(path) for one in home if one for path in (one, os.path.realpath(one)))),
+        user=next((name for name in users if name not in {"", "root"}), ""),
+        users=tuple(dict.fromkeys([*users, *people])),
+        hosts=_hosts(root),
+    )
+
+
+def _accounts(root: str) -> list[list[str]]:
+    """The rows of /etc/passwd; passwd(5) gives them seven fields."""
+    text = files.read(files.under(root, "/etc/passwd"), 1 << 20)
+    rows = [line.split(":") for line in text.splitlines()] if isinstance(text, str) else []
+    return [row for row in rows if len(row) > 6]
+
+
+def _hosts(root: str) -> tuple[str, ...]:
+    names = [os.uname().nodename]
+    for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
+        text = files.read(files.under(root, path), 4096)
+        names.append(text.strip() if isinstance(text, str) else "")
+    whole = [name for name in names if name and not name.isspace() and name != "(none)"]
+    return tuple(dict.fromkeys([*whole, *(name.partition(".")[0] for name in whole)]))

@@ -1,0 +1,125 @@
+"""Takes out of a report, where it leaves the machine, what the user would not put on a public ticket.
+
+That is: secrets, home folders, user names, host names, network addresses and e-mail. A path is changed in the same way wherever it
+stands, so two facts about one folder still agree. Pure; every pattern is linear and sees at most LONGEST characters.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from gpudoctor.redact import names
+from gpudoctor.redact.shapes import SHAPES
+
+REMOVED = "***"
+LONGEST = 1 << 16
+"""Characters of one text that are looked through; what lies beyond is cut off."""
+
+_PLAIN = frozenset((int, float, bool))
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_HOMES = r"([/\\](?:home|Users))([/\\])(?!~)[^/\\\s:;,'\"]+"
+_PATH = r"/[^\s:;,'\"]+"
+_TOO_GENERAL = ("", "/", "/home", "/usr", "/opt", "/var", "/tmp", "/mnt", "/data", "/nonexistent")  # noqa: S108 -- names, not files
+_ANYBODY_WORDS = (
+    "root user admin ubuntu debian centos fedora rhel ec2-user azureuser vagrant docker jovyan jupyter nobody daemon bin lib lib64"
+    " share local opt src home data test app work workspace localhost host server node machine container linux kernel driver wsl box"
+    " pci nvml gpu cuda cudnn nvidia python python3 conda venv env torch pytorch tensorflow jax keras ray slurm"
+)
+_ANYBODY = frozenset(_ANYBODY_WORDS.split())
+"""Names of users and hosts that name nobody, and stand for other things in a report."""
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Whom a report would name."""
+
+    homes: tuple[str, ...] = ()
+    """Of the examining user, with links resolved and without."""
+    user: str = ""
+    """The examining user: not named anywhere."""
+    users: tuple[str, ...] = ()
+    """Other people of the machine: not named in paths."""
+    hosts: tuple[str, ...] = ()
+    """What the machine is called, with and without its domain."""
+
+
+class Redactor:
+    """What to take out. Without an owner, as on a terminal or with --identify, that is secrets only."""
+
+    def __init__(self, owner: Owner | None = None) -> None:
+        """`owner` is whom the report would name."""
+        self.owner = owner
+        self._seen: dict[str, str] = {}
+        if owner is None:
+            return
+        homes = sorted((path for path in owner.homes if path not in _TOO_GENERAL and path.startswith("/")), key=len, reverse=True)
+        self._homes = _any_of(homes, r"(?:(?<![\w.~-])|(?<=-[LI]))", r"(?![\w.-])")
+        user = [owner.user] if owner.user and owner.user.lower() not in _ANYBODY else []
+        self._users = {name for name in (*user, *owner.users) if name and name.lower() not in _ANYBODY}
+        self._user = _any_of(user, r"(?<![\w.~-])", r"(?![\w-]|\.\w)")
+        called = sorted((name for name in owner.hosts if len(name) > 1 and name.lower() not in _ANYBODY), key=len, reverse=True)
+        self._hosts = _any_of(called, r"(?<![\w-])", r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){0,8}(?![\w-])", re.IGNORECASE)
+
+    def text(self, text: str) -> str:
+        """`text` without what identifies the owner or opens a door."""
+        done = self._seen.get(text)
+        if done is None:
+            done = self._seen[text] = self._redact(text)
+        return done
+
+    def _redact(self, text: str) -> str:
+        beyond = len(text) - LONGEST
+        if beyond > 0:  # what a cut leaves of a word might be half a secret
+            text = text[:LONGEST].rpartition(" ")[0]
+        for shape in SHAPES:
+            if any(hint in text for hint in shape.hints):
+                text = re.sub(shape.pattern, shape.kept, text)
+        if self.owner is not None:
+            text = self._anonymous(text)
+        return f"{text} ... ({beyond} characters more)" if beyond > 0 else text
+
+    def _anonymous(self, text: str) -> str:
+        text = names.mail(text)
+        if "/" in text or "\\" in text:
+            text = re.sub(_HOMES, r"\1\2~", self._homes.sub("~", text) if self._homes else text)
+            if any(name in text for name in self._users):
+                text = re.sub(_PATH, self._path, text)
+        text = self._hosts.sub(names.HOST, text) if self._hosts else text
+        text = names.addresses(names.hosts(text))
+        return self._user.sub(names.USER, text) if self._user else text
+
+    def _path(self, match: re.Match[str]) -> str:
+        """A path in which a folder bears a user's name, as on shared storage."""
+        return "/".join("~" if part in self._users else part for part in match.group().split("/"))
+
+    def struct(self, struct: T) -> T:
+        """The same struct with every text in it redacted."""
+        fields = struct.__struct_fields__
+        return type(struct)(**{field: self._walk(getattr(struct, field)) for field in fields})
+
+    def _walk(self, value: Any) -> Any:
+        if type(value) is str:
+            return self.text(value)
+        if value is None or type(value) in _PLAIN:
+            return value
+        if isinstance(value, msgspec.Struct):
+            return self.struct(value)
+        return self._word(value) if isinstance(value, enum.Enum) else self._several(value)
+
+    def _several(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self._walk(key): self._walk(item) for key, item in value.items()}
+        return tuple(self._walk(item) for item in value)
+
+    def _word(self, value: enum.Enum) -> enum.Enum:
+        """A word of an enumeration is ours, unless a newer writer made it up."""
+        return value if value.name in type(value).__members__ else type(value)(self.text(value.value))
+
+
+def _any_of(words: list[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
+    return re.compile(f"{before}(?:{'|'.join(map(re.escape, words))}){after}", flags) if words else None

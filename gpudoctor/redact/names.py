@@ -1,0 +1,114 @@
+"""The shapes of what names a machine or a person: addresses, host names, e-mail. Every pattern is linear in its text."""
+
+from __future__ import annotations
+
+import re
+
+ADDRESS, EMAIL, HOST, USER = "<address>", "<e-mail>", "<host>", "<user>"
+
+_PUBLIC_WORDS = (
+    "nvidia.com github.com githubusercontent.com pytorch.org tensorflow.org python.org pypi.org pythonhosted.org google.com"
+    " googleapis.com docker.com docker.io nvcr.io quay.io kernel.org debian.org ubuntu.com redhat.com fedoraproject.org anaconda.org"
+    " anaconda.com conda.io huggingface.co microsoft.com intel.com amd.com keras.io readthedocs.io rfc-editor.org kubernetes.io k8s.io"
+    " stackoverflow.com jax.dev openxla.org freedesktop.org slurm.schedmd.com schedmd.com ietf.org gnu.org abseil.io"
+)
+PUBLIC = frozenset(_PUBLIC_WORDS.split())
+"""Domains of documentation, package indexes and error messages: they name nobody's machine."""
+_DOMAINS_WORDS = (
+    "com net org edu gov mil io ai dev cloud tech systems network internal local localdomain lan corp intra intranet home arpa de uk"
+    " fr nl be ch at it es pt se no dk fi cz hu gr ru ua tr il jp cn kr tw hk sg au nz br mx ar ca us eu za"
+)
+_DOMAINS = frozenset(_DOMAINS_WORDS.split())
+"""The last parts of host names; without those that are endings of files or of names in code (so, py, cc, rs, md, sh, in, is, int)."""
+_NO_MAIL_WORDS = "service slice scope socket target timer mount device path swap"
+_NO_MAIL = frozenset(_NO_MAIL_WORDS.split())
+"""Endings of systemd's units, user@1000.service."""
+_ANYBODY = ("127.", "0.0.0.0", "255.")  # noqa: S104 -- read, not bound to
+
+_QUAD = r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"
+_VERSION_BEFORE = r"(?i)(?:[=<>~!]\s?|\b(?:version|release|wants|needs|requires|is|than|by|\w*cu\w+|nv\w+|nccl)\s)$"
+_ADDRESS_BEFORE = (
+    r"(?i)(?:@|\[|//|[a-z]\d{1,3}:|\b(?:ip|inet|addr|address|host|peer|server|tcp|udp|connect(?:ed|ing)? to|bind(?:ing)? to|listen(?:ing)? on)"
+    r"[ :=]\s?(?:is )?)$"
+)
+_ADDRESS_AFTER = r":\d{1,5}(?!\d)|/\d{1,2}(?!\d)|<\d>"
+_LONG = r"(?i)(?<![\w:.])(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}(?![\w:]|\.\d)"
+_SHORT = r"(?i)(?<![\w:.])(?:[23][0-9a-f]{3}|f[cdef][0-9a-f]{2}):(?:[0-9a-f]{1,4}:){0,5}(?::[0-9a-f]{1,4}){0,6}(?![\w:]|\.\d)"
+_HARDWARE = r"(?i)(?<![\w:])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:]|\.\d)"
+_MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})"
+_NAME = r"([A-Za-z0-9][\w.-]{0,252})"
+_AUTHORITY = rf"(?<=://)(\*\*\*@)?{_NAME}"
+_DOTTED = r"(?<![\w./@-])[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){2,8}(?![\w-]|\.\w)"
+_CONTEXTS = (
+    # NCCL_DEBUG=INFO begins its lines with host:process:thread: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
+    (" NCCL ", rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?NCCL )"),
+    # syslog: https://www.rfc-editor.org/rfc/rfc3164#section-4.1.2
+    (": ", rf"(?m)^((?:[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]{{8,24}}) ){_NAME}(?= [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?: )"),
+    # c10d: "connect to [node17]:29500"; Gloo, gRPC and Slurm: node17:29500
+    ("]:", rf"(\[){_NAME}(?=\]:\d{{2,5}}\b)"),
+    (":", r"(?<![\w./:@-])()((?=[A-Za-z-]{0,62}\d)[A-Za-z][A-Za-z0-9-]{2,62})(?=:[1-9]\d{3,4}(?![\w:.]))"),
+    ("o", r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?[=:] ?[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"),
+    # mounts of NFS, SSH and SMB: server:/export, user@server:/path, \\server\share
+    (":/", rf"(?<![\w./:@-])(){_NAME}(?=:/(?:exports?|vol|srv|home|nfs|data|mnt|scratch|share)\b)"),
+    ("@", rf"(?<![\w.+-])([\w.+-]{{1,64}}@){_NAME}(?=:[/~\w])"),
+    ("\\\\", rf"(?<![\\\w:])(\\\\){_NAME}(?=\\)"),
+)  # fmt: skip
+"""What stands in a text that names a host so, and the pattern: what comes before the name, and the name."""
+
+
+def addresses(text: str) -> str:
+    """`text` without network addresses; four numbers that stand where a version stands are one."""
+    if "::" in text or text.count(":") > _COLONS:
+        text = re.sub(_HARDWARE, ADDRESS, re.sub(_SHORT, _short, re.sub(_LONG, ADDRESS, text)))
+    return re.sub(_QUAD, _quad, text) if text.count(".") >= _DOTS else text
+
+
+_COLONS, _DOTS = 4, 3
+"""A hardware address has five colons, an address of version 4 three dots."""
+
+
+def _short(match: re.Match[str]) -> str:
+    return ADDRESS if "::" in match.group() else match.group()
+
+
+def _quad(match: re.Match[str]) -> str:
+    """Nothing of a component of CUDA begins with 14 or more, and only libraries of CUDA 11 and 12 with 10, as most private networks do."""
+    found, whole = match.group(), match.string
+    first, *rest = (int(part) for part in found.split("."))
+    if max(first, *rest) > 255 or found.startswith(_ANYBODY):
+        return found
+    before, after = whole[max(0, match.start() - 24) : match.start()], whole[match.end() : match.end() + 8]
+    if first > 13 or re.match(_ADDRESS_AFTER, after) or re.search(_ADDRESS_BEFORE, before):
+        return ADDRESS
+    version = first != 10 or found == whole or re.search(_VERSION_BEFORE, before)
+    return found if version else ADDRESS
+
+
+def mail(text: str) -> str:
+    """`text` without addresses of e-mail."""
+    return re.sub(_MAIL, lambda match: match.group() if _ending(match[1]) in _NO_MAIL else EMAIL, text) if "@" in text else text
+
+
+def hosts(text: str) -> str:
+    """`text` without host names, as far as they show by their form or by what stands around them."""
+    if "://" in text:
+        text = re.sub(_AUTHORITY, lambda match: (match[1] or "") + _host(match[2]), text)
+    if text.count(".") > 1:
+        text = re.sub(_DOTTED, lambda match: _host(match.group()) if _ending(match.group()) in _DOMAINS else match.group(), text)
+    for hint, context in _CONTEXTS:
+        if hint in text:
+            text = re.sub(context, lambda match: match[1] + _host(match[2]), text)
+    return text
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2].lower()
+
+
+def _host(name: str) -> str:
+    """`name`, where it is of the public or of any machine, or else that a host was named here."""
+    lower = name.lower().rstrip(".")
+    parts = lower.split(".")
+    if lower == "localhost" or any(".".join(parts[number:]) in PUBLIC for number in range(len(parts))):
+        return name
+    return name if re.fullmatch(r"[\d.]+", name) else HOST

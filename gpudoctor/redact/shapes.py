@@ -1,0 +1,91 @@
+"""The shapes of secrets: tokens that begin alike, and what stands behind a telling word. Every pattern is linear in its text.
+
+detect-secrets knows the same shapes, but importing it takes 170 ms and brings requests and PyYAML; the whole check takes less.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Shape(NamedTuple):
+    """What a secret looks like. One of `hints` stands in every text that `pattern` matches; `kept` replaces a match."""
+
+    hints: tuple[str, ...]
+    pattern: str
+    source: str
+    kept: str = "***"
+
+
+def _token(prefix: str, rest: str, source: str, *hints: str) -> Shape:
+    """A token that stands by itself, recognised by how it begins."""
+    return Shape(hints or (prefix,), rf"(?<![A-Za-z0-9]){prefix}{rest}", source)
+
+
+_GITHUB = "https://docs.github.com/en/authentication/keeping-your-account-and-data-secure/about-authentication-to-github"
+_GITLAB = "https://docs.gitlab.com/security/tokens/#token-prefixes"
+_AWS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids"
+_GITLEAKS = "https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml"
+
+_NAMED = (
+    r"((?:pass(?:word|wd|phrase)|secret|token|credentials?|api[_-]?key|access[_-]?key(?:[_-]?id)?|account[_-]?key|shared[_-]?access[_-]?key"
+    r"|private[_-]?key|authorization)[\"']?[ \t]{0,8}[=:][ \t]{0,8}[\"']?)"
+)
+"""A name that announces a secret, up to the value: token=, "api_key": "..."."""
+_VALUE = r"""(?:(?<=")[^"\n]{1,4096}(?=")|(?<=')[^'\n]{1,4096}(?=')|(?:(?:bearer|basic)[ \t]{1,8})?[^\s"',;&]+)"""
+
+SHAPES = (
+    Shape(
+        ("PRIVATE KEY",),
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----)[\s\S])*(?:-----END [A-Z0-9 ]{0,60}-----)?",
+        "https://www.rfc-editor.org/rfc/rfc7468",
+    ),
+    Shape(("://",), r"(?<=://)[^/\s]+@", "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1", "***@"),
+    Shape(("=", ":"), "(?i)" + _NAMED + _VALUE, "https://github.com/Yelp/detect-secrets, plugin keyword", r"\1***"),
+    Shape(
+        ("--",),
+        r"(?i)(--(?:password|passwd|secret|token|api-?key|auth-token)[ \t]{1,8})[^\s-]\S*",
+        "https://github.com/Yelp/detect-secrets, plugin keyword",
+        r"\1***",
+    ),
+    Shape(
+        ("earer ", "EARER "),
+        r"(?i)\b(bearer )[\w.~+/=-]{12,}",
+        "https://www.rfc-editor.org/rfc/rfc6750#section-2.1",
+        r"\1***",
+    ),
+    Shape(("eyJ",), r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?", "https://www.rfc-editor.org/rfc/rfc7519#section-3"),
+    Shape(
+        ("sig=",),
+        r"(\bsig=)[\w%+/=-]{8,}",
+        "https://learn.microsoft.com/en-us/rest/api/storageservices/create-service-sas",
+        r"\1***",
+    ),
+    _token("gh[pousr]_", "[A-Za-z0-9]{16,}", _GITHUB, "gh"),
+    _token("github_pat_", r"\w{16,}", _GITHUB),
+    _token(r"gl[a-z]{2,6}-", r"[\w-]{16,}", _GITLAB, "gl"),
+    _token("hf_", "[A-Za-z0-9]{16,}", "https://huggingface.co/docs/hub/security-tokens"),
+    _token("api_org_", "[A-Za-z0-9]{16,}", _GITLEAKS),
+    _token("sk-", r"[\w-]{16,}", "https://platform.openai.com/docs/api-reference/authentication"),
+    _token("[rsp]k_(?:live|test)_", "[A-Za-z0-9]{10,}", "https://docs.stripe.com/keys", "k_"),
+    _token("nvapi-", r"[\w-]{16,}", "https://docs.nvidia.com/ngc/latest/ngc-user-guide.html"),
+    _token("AIza", r"[\w-]{30,}", "https://cloud.google.com/docs/authentication/api-keys"),
+    _token("ya29.", r"[\w-]{16,}", _GITLEAKS),
+    _token("GOCSPX-", r"[\w-]{16,}", _GITLEAKS),
+    _token("dckr_[op]at_", r"[\w-]{16,}", "https://docs.docker.com/security/access-tokens/", "dckr_"),
+    _token("glsa_", r"\w{16,}", "https://grafana.com/docs/grafana/latest/administration/service-accounts/"),
+    _token("glc_", r"[A-Za-z0-9+/=]{16,}", _GITLEAKS),
+    _token("npm_", "[A-Za-z0-9]{20,}", "https://docs.npmjs.com/about-access-tokens"),
+    _token("pypi-", r"[\w-]{16,}", "https://pypi.org/help/#apitoken"),
+    _token(r"SG\.", r"[\w-]{16,}\.[\w-]{16,}", "https://www.twilio.com/docs/sendgrid/ui/account-and-settings/api-keys", "SG."),
+    _token("SK", "[0-9a-f]{32}(?![0-9A-Za-z])", "https://www.twilio.com/docs/iam/api-keys"),
+    _token("xox[a-z]-", r"[\w-]{10,}", "https://docs.slack.dev/authentication/tokens", "xox"),
+    _token("xapp-", r"[\w-]{10,}", "https://docs.slack.dev/authentication/tokens"),
+    _token("wandb_v1_", r"\w{16,}", "https://docs.wandb.ai/support/find_api_key"),
+    _token("A(?:KIA|SIA|BIA|CCA)", "[A-Z0-9]{16}(?![A-Z0-9])", _AWS, "AKIA", "ASIA", "ABIA", "ACCA"),
+    Shape(
+        ("",),
+        r"(?<![\w.+/=@%-])(?!/)(?=[a-z0-9+/]{0,99}[A-Z])(?=[A-Z0-9+/]{0,99}[a-z])(?=[A-Za-z+/]{0,99}[0-9])[A-Za-z0-9+/]{40,}={0,2}(?![\w.+/@%-])",
+        "a key in base64, as AWS's secret access keys of 40 letters and Azure's of 88: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+    ),
+)

@@ -1,0 +1,54 @@
+"""What leaves the machine names nobody, and what stays on the user's own screen can be pasted as it stands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import LOOK, document, environment, in_terminal, run
+
+TOKEN = "hf_" + "A1b2C3d4E5f6G7h8I9j0"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home folder that stands on sys.path and in messages."""
+    place = tmp_path / "home-of-alice"
+    (place / "site").mkdir(parents=True)
+    return place
+
+
+def test_a_report_that_leaves_names_neither_home_nor_token(home: Path) -> None:
+    env = environment(HOME=str(home), PYTHONPATH=f"{home}/site", LD_LIBRARY_PATH=f"{home}/{TOKEN}")
+    for form in ("json", "junit", "oneline", "text"):
+        written = run(*LOOK, "--format", form, env=env).stdout.decode()
+        assert "home-of-alice" not in written
+        assert TOKEN not in written
+    report = document("report", run(*LOOK, "--format", "json", env=env).stdout)
+    assert "~/site" in report["snapshot"]["python"]["path"]
+    assert report["snapshot"]["variables"]["values"]["LD_LIBRARY_PATH"] == "~/***"
+
+
+def test_a_terminal_shows_paths_as_they_are_and_no_token(home: Path) -> None:
+    nowhere = str(home / "no-python")
+    _, told = in_terminal("check", "--no-smoke", "--python", nowhere, stream="stderr", HOME=str(home))
+    assert nowhere in told
+    _, told = in_terminal("xray", "--python", sys.executable, "/bin/sh", stream="stdout", HOME="/bin")
+    assert "/bin/sh" in told
+
+
+def test_identify_keeps_home_and_host_and_no_token(home: Path) -> None:
+    env = environment(HOME=str(home), PYTHONPATH=f"{home}/site", LD_LIBRARY_PATH=f"{home}/{TOKEN}")
+    report = json.loads(run(*LOOK, "--format", "json", "--identify", env=env).stdout)
+    assert f"{home}/site" in report["snapshot"]["python"]["path"]
+    assert report["snapshot"]["host"]["hostname"]
+    assert TOKEN not in json.dumps(report)
+
+
+def test_an_error_document_names_no_home(home: Path) -> None:
+    ended = run("check", "--python", f"{home}/no-python", "--format", "json", env=environment(HOME=str(home)))
+    assert document("error", ended.stdout)["error"]["message"].startswith("--python ~/no-python: ")
+    assert f"--python {home}/no-python: " in ended.stderr.decode()

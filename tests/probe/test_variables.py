@@ -1,0 +1,56 @@
+"""Which environment variables are taken, and what of their values."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.probe.variables import ONLY_SET, SET, WHOLE, variables
+
+MACHINES = Path(__file__).parents[1] / "machines"
+
+
+def test_variables_are_taken_by_name() -> None:
+    environ = {
+        "CUDA_VISIBLE_DEVICES": "",
+        "CUDA_SECRET_PLAN": "x",
+        "LD_LIBRARY_PATH": "/home/alice/cuda/lib64:",
+        "TF_VAR_db": "x",
+        "TF_XLA_FLAGS": "--tf_xla_auto_jit=2",
+        "NCCL_IB_PKEY": "0x7fff",
+        "NCCL_OF_A_PLUGIN": "x",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "PATH": "/bin",
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOB_USER": "alice",
+    }
+    assert variables(environ).values == {
+        "CUDA_VISIBLE_DEVICES": "",
+        "LD_LIBRARY_PATH": "/home/alice/cuda/lib64:",
+        "NCCL_IB_PKEY": "0x7fff",
+        "SLURM_JOB_ID": "7",
+        "TF_XLA_FLAGS": "--tf_xla_auto_jit=2",
+    }
+
+
+@pytest.mark.parametrize("name", ["TF_CONFIG", "JAX_COORDINATOR_ADDRESS", "NCCL_COMM_ID", "NVIDIA_API_KEY", "KUBERNETES_SERVICE_HOST"])
+def test_of_what_names_machines_or_opens_doors_only_the_presence_is_kept(name: str) -> None:
+    assert variables({name: "node17:29500"}).values == {name: SET}
+    assert variables({name: ""}).values == {name: ""}
+
+
+def test_each_name_is_on_one_list_and_is_a_name() -> None:
+    assert not WHOLE & ONLY_SET
+    assert all(name.isidentifier() and name.isupper() for name in WHOLE | ONLY_SET)
+
+
+def test_every_variable_of_a_recorded_machine_is_on_a_list() -> None:
+    seen = {name for file in MACHINES.glob("*.json") for name in json.loads(file.read_bytes())["snapshot"]["variables"].get("values", {})}
+    assert seen <= WHOLE | ONLY_SET
+
+
+def test_undecodable_values_are_spelt_out() -> None:
+    assert variables({"CUDA_PATH": os.fsdecode(b"/\xff")}).values == {"CUDA_PATH": "/\\xff"}

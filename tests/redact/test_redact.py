@@ -1,0 +1,162 @@
+"""What must not stand on a public ticket, and what must."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.redact import LONGEST, REMOVED, Owner, Redactor
+from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot, decode
+
+ALICE = Redactor(Owner(homes=("/home/alice",), user="alice", users=("alice",), hosts=("node17.example.org", "node17")))
+TOKEN = "A1b2C3d4E5f6G7h8I9j0"
+MACHINES = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
+
+GONE = {
+    "/home/alice/venv/bin/python": "~/venv/bin/python",
+    "/home/alice": "~",
+    "/usr/lib:/home/alice/lib:/opt": "/usr/lib:~/lib:/opt",
+    "-L/home/alice/lib": "-L~/lib",
+    "file:///home/alice/x.whl": "file://~/x.whl",
+    "/home/bob/lib": "/home/~/lib",
+    "/backup/home/bob/lib": "/backup/home/~/lib",
+    "/Users/Bob/lib": "/Users/~/lib",
+    "/mnt/c/Users/Bob/cuda": "/mnt/c/Users/~/cuda",
+    r"C:\Users\Bob\cuda": r"C:\Users\~\cuda",
+    "/scratch/alice/env/lib": "/scratch/~/env/lib",
+    "https://bob:pw@index.example/simple": f"https://{REMOVED}@<host>/simple",
+    f"hf_{TOKEN}": REMOVED,
+    f"use ghp_{TOKEN} now": f"use {REMOVED} now",
+    "AKIAABCDEFGHIJKLMNOP": REMOVED,
+    "password=hunter2": f"password={REMOVED}",
+    "{'api_key': 'abc'}": f"{{'api_key': '{REMOVED}'}}",
+    "Authorization: Bearer abc.def": f"Authorization: {REMOVED}",
+    "/opt/alice/lib": "/opt/~/lib",
+    "Permission denied for alice.": "Permission denied for <user>.",
+    "alice@example.org": "<e-mail>",
+    "on Node17: out of memory": "on <host>: out of memory",
+    "node17.example.org": "<host>",
+    "https://pypi.corp.example/simple": "https://<host>/simple",
+    "pip install --index-url https://a:b@mirror.lan/x": f"pip install --index-url https://{REMOVED}@<host>/x",
+    "10.0.0.7": "10.0.0.7",
+    "address 10.0.0.7 refused": "address <address> refused",
+    "bind to 8.8.8.8:53": "bind to <address>:53",
+    "rank4-n12:29500": "<host>:29500",
+    "::ffff:0:0 and 2001:db8::17": "::ffff:0:0 and <address>",
+    "nfs1:/export/data": "<host>:/export/data",
+    "\\\\fileserver\\share": "\\\\<host>\\share",
+    "eyJhbGciOi1.eyJzdWIiOi1.c2ln": REMOVED,
+}
+KEPT = (
+    "/usr/local/cuda-12.4/lib64",
+    "/home",
+    "alices",
+    "node170",
+    "nvidia-cudnn-cu12==9.3.0.75",
+    "cuDNN 9.3.0.75 is older than 9.8.0.87",
+    "nvidia-curand-cu12 10.3.9.90",
+    "NVRM: Xid (PCI:2f3a:00:00): 79",
+    "GD212:0000:07:00.0",
+    "127.0.0.1:8080",
+    "10:11:12",
+    "https://docs.nvidia.com/deploy/cuda-compatibility/",
+    "user@1000.service",
+    "libcudnn.so.9.3.0",
+    "torch.cuda.is_available",
+    "c10::cuda",
+    "memcpy@GLIBC_2.14",
+    "2.12.0.dev20260101+cu128",
+    "/usr/lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12",
+    "/homes/x",
+    "/root/x",
+    "nvmlDeviceGetName answered 15 (GPU is lost)",
+    "max_tokens: 512",
+    "GPU-a1000000-1c2d-3e4f-5a6b-700000000000",
+    "0000:3b:00.0",
+    "sm_60",
+    "--xla_gpu_cuda_data_dir=/usr/local/cuda",
+    "/home/alicent",
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), GONE.items())
+def test_what_goes(text: str, expected: str) -> None:
+    assert ALICE.text(text) == expected
+
+
+@pytest.mark.parametrize("text", [text for text in KEPT if text != "/home/alicent"])
+def test_what_stays(text: str) -> None:
+    assert ALICE.text(text) == text
+
+
+def test_another_users_longer_name_is_not_taken_for_ours() -> None:
+    assert ALICE.text("/home/alicent/x") == "/home/~/x"
+
+
+@pytest.mark.parametrize("home", ["", "/", "/home", "/usr", "relative"])
+def test_a_home_that_is_no_home_is_left_alone(home: str) -> None:
+    assert Redactor(Owner(homes=(home,))).text("/usr/lib/python3:/home:relative/x") == "/usr/lib/python3:/home:relative/x"
+
+
+def test_root_at_home() -> None:
+    assert Redactor(Owner(homes=("/root",), user="root", users=("root",))).text("/root/.venv:/mnt/root/x") == "~/.venv:/mnt/root/x"
+
+
+@pytest.mark.parametrize("name", ["python", "cuda", "test", "ubuntu"])
+def test_a_name_that_names_nobody_is_kept(name: str) -> None:
+    redactor = Redactor(Owner(user=name, users=(name,), hosts=(name,)))
+    assert redactor.text(f"/usr/lib/{name}/x and {name}") == f"/usr/lib/{name}/x and {name}"
+
+
+def test_without_an_owner_only_secrets_go() -> None:
+    assert Redactor().text(f"/home/alice/x on node17, 10.0.0.7:80, hf_{TOKEN}") == f"/home/alice/x on node17, 10.0.0.7:80, {REMOVED}"
+
+
+def test_a_folder_is_named_alike_throughout_a_snapshot() -> None:
+    python = Python(executable="/home/alice/v/bin/python", why="", prefix="/home/alice/v", path=("/home/alice/v/lib",))
+    redacted = ALICE.struct(Snapshot(created="", python=python, remarks=("in /home/alice/v",)))
+    assert not isinstance(redacted.python, Missing)
+    assert (redacted.python.executable, redacted.python.prefix, redacted.python.path) == ("~/v/bin/python", "~/v", ("~/v/lib",))
+    assert redacted.remarks == ("in ~/v",)
+
+
+def test_a_newer_writers_word_is_a_text_too() -> None:
+    class Word(OpenEnum):
+        OURS = "alice"
+
+    class Holder(msgspec.Struct):
+        words: tuple[Word, ...]
+
+    assert [str(word) for word in ALICE.struct(Holder((Word("alice"), Word(f"hf_{TOKEN}")))).words] == ["alice", REMOVED]
+
+
+def test_a_text_without_end_is_cut_and_the_cut_word_goes() -> None:
+    secret = f"ghp_{TOKEN}{TOKEN}"
+    for shift in range(0, 60, 7):
+        text = ALICE.text("x" * (LONGEST - shift - 1) + f" {secret} " + "y" * 200_000)
+        assert "ghp" not in text
+        assert text.endswith("characters more)")
+        assert len(text) < LONGEST + 50
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_redacted_once_and_for_all(text: str) -> None:
+    once = ALICE.text(text)
+    assert Redactor(ALICE.owner).text(once) == once
+
+
+@pytest.mark.parametrize("file", MACHINES, ids=lambda file: file.stem)
+def test_nothing_of_a_recorded_machine_is_taken_for_a_name(file: Path) -> None:
+    machine = json.loads(file.read_bytes())
+    snapshot = decode(json.dumps(machine["snapshot"]).encode())
+    diagnosis = diagnose(snapshot, open_matrix(), msgspec.convert(machine["policy"], Policy))
+    assert ALICE.struct(snapshot) == snapshot
+    assert ALICE.struct(diagnosis) == diagnosis
