@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,6 +11,9 @@ from gpudoctor.cli import output
 from gpudoctor.cli.deliver import look, on_terminal, redactor
 from gpudoctor.errors import UsageError
 from gpudoctor.process import Supervisor
+
+if TYPE_CHECKING:
+    from gpudoctor.snapshot.xray import Environment
 
 PATIENCE = 60.0
 """Seconds for all of it."""
@@ -32,18 +35,33 @@ def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root
     with Supervisor(deadline=_deadline()) as supervisor:
         asked = Asked(python, root)
         seen: Any = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
+    code = 0 if places else unseen(seen)
     seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:
         from gpudoctor.report import document  # noqa: PLC0415 -- one of two
 
         output.write(document.xray(seen))
-        return 0
+        return code
     from gpudoctor.report import libraries  # noqa: PLC0415 -- loads rich
 
     shown = look(no_color=False)
     text = libraries.files(seen, shown) if places else libraries.environment(seen, shown)
     output.write(text.encode("ascii" if shown.plain else "utf-8", "backslashreplace"))
-    return 0
+    return code
+
+
+def unseen(seen: Environment) -> int:
+    """The exit code: 4 where our own code crashed, 3 where a framework's libraries could not be examined, else 0."""
+    from gpudoctor.snapshot import Cause, Missing  # noqa: PLC0415 -- loaded by now
+
+    libraries = seen.libraries
+    if isinstance(libraries, Missing):
+        gaps = [libraries]
+    else:
+        gaps = [gap for one in libraries.frameworks for gap in (one.uses, one.code) if isinstance(gap, Missing)]
+        gaps.append(libraries.incomplete)
+    causes = {gap.cause for gap in gaps}
+    return 4 if Cause.CRASHED in causes else 3 if causes - {Cause.ABSENT} else 0
 
 
 def _deadline() -> float:

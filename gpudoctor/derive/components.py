@@ -162,8 +162,8 @@ def _main(path: str) -> bool:
 
 
 def with_code(found: Component, cuda: EffectiveCuda, matrix: Matrix) -> Component:
-    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix."""
-    if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing):
+    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix; "9" alone names no release."""
+    if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
         return found
     row = matrix.cudnn(found.loaded, cuda.version.major)
     if row is None or row.sass is None:

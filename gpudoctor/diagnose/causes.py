@@ -90,7 +90,14 @@ _UNREACHED = (
     "fabric-manager-version-mismatch",
 )
 """The driver is at work, and CUDA does not reach it."""
-_UNUSABLE = ("numpy2-abi-mismatch", "protobuf-mismatch", "keras3-mismatch", "jax-plugin-version-mismatch", "two-copies-of-framework")
+_UNUSABLE = (
+    "numpy2-abi-mismatch",
+    "protobuf-mismatch",
+    "keras3-mismatch",
+    "jax-plugin-version-mismatch",
+    "two-copies-of-framework",
+    "framework-files-damaged",
+)
 """With each of these the framework's import fails, or leaves its CUDA half out."""
 _MIXED = ("mixed-conda-pip", "two-copies-of-framework")
 """What an environment became by two hands, of which unmet requirements are a consequence."""
@@ -103,7 +110,13 @@ _BUILD = (
     "cudnn-drops-gpu",
 )
 """What a framework brings, or takes, does not fit the GPU."""
-_NOT_LOADED = ("cuda-library-missing", "cudnn-missing", "cuda-libs-not-on-loader-path", "pip-nvidia-libs-not-on-path")
+_NOT_LOADED = (
+    "cuda-library-missing",
+    "cudnn-missing",
+    "cuda-libs-not-on-loader-path",
+    "pip-nvidia-libs-not-on-path",
+    "cuda-library-damaged",
+)
 """The framework does not get a library that it needs."""
 _SHADOWED = ("cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu")
 """What follows from another copy of cuDNN than the one that was installed for the framework."""
@@ -206,6 +219,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("ld-library-path-shadowing", "cuda-version-mismatch", "cuda-mixed-versions"),
     *_explains("cudnn-shadowed-by-system", *_SHADOWED, *_SMOKE, join=Join.FRAMEWORK),
     *(row for cause in _NOT_LOADED for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
+    *_explains("cuda-library-damaged", "cuda-library-missing", "cudnn-missing", join=Join.FRAMEWORK),
+    *_explains("framework-files-damaged", *_NOT_LOADED, join=Join.FRAMEWORK),
     *_explains("cuda-library-missing", "cudnn-missing", "libdevice-not-found", "ptxas-not-found", join=Join.FRAMEWORK),
     *_explains("cuda-version-mismatch", *_NOT_LOADED),
     *_explains("cudnn-wrong-major", "cudnn-missing", join=Join.FRAMEWORK),

@@ -6,7 +6,7 @@ import shlex
 
 from gpudoctor.derive import Site
 from gpudoctor.findings import Fix
-from gpudoctor.snapshot import Missing, Python
+from gpudoctor.snapshot import Distribution, Missing, Python
 
 ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
 VERIFY_DRIVER = "nvidia-smi"
@@ -39,6 +39,19 @@ def install_package(python: Python | Missing, *requirements: str, replace: str =
     """The command that installs `requirements` into the examined environment, after removing `replace` where that is named."""
     install = f"{_pip(python)} install {shlex.join(requirements)}"
     return f"{remove_packages(python, replace)} && {install}" if replace else install
+
+
+def again(python: Python | Missing, *installed: Distribution) -> str:
+    """The command that installs distributions again as they are, in their folder, and nothing that they require."""
+    folder = next((one.where for one in installed if _outside(one.where, python)), "")
+    target = ("--target", folder, "--upgrade") if folder else ()
+    return install_package(python, "--force-reinstall", "--no-deps", *target, *(f"{one.name}=={one.version}" for one in installed))
+
+
+def _outside(folder: str, python: Python | Missing) -> bool:
+    """Whether `pip install --target` made a folder of packages: no interpreter looks there by itself."""
+    own = not isinstance(python, Python) or not isinstance(python.prefix, str) or folder.startswith(f"{python.prefix}/")
+    return bool(folder) and not own and not folder.endswith(("/site-packages", "/dist-packages"))
 
 
 def remove_packages(python: Python | Missing, *names: str) -> str:

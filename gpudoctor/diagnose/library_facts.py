@@ -12,7 +12,7 @@ from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, Component, unlike
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Asking, Cause, Fact, Framework, Libraries, LibraryFile, LibraryUse, Missing, Place
+from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, Fact, Framework, Libraries, LibraryFile, LibraryUse, Missing, Place
 from gpudoctor.versions import Version
 
 DRIVER = "cuda"
@@ -23,6 +23,7 @@ PATH = "LD_LIBRARY_PATH"
 _MOST = 4
 _WHEEL_OF = {"cublaslt": "cublas"}
 """Whose wheel brings a library that has none of its own."""
+_WHEELS = {**WHEELS, "cupti": "nvidia-cuda-cupti"}
 
 
 def for_a_gpu(hardware: Hardware) -> None:
@@ -62,6 +63,23 @@ def unfound(found: Iterable[LibraryUse]) -> tuple[LibraryUse, ...]:
     """Those that a framework does not work without, and that the loader would find nowhere."""
     libraries = (use for use in found if use.vital and use.asking in {Asking.LINKED, Asking.OPENED})
     return tuple(use for use in libraries if isinstance(use.file, Missing) and use.file.cause is Cause.ABSENT)
+
+
+def damaged(found: Iterable[LibraryUse]) -> tuple[tuple[LibraryUse, Damage], ...]:
+    """Those that a framework does not work without, and whose file is there and cannot be loaded."""
+    return tuple((use, use.damaged[0]) for use in found if use.vital and isinstance(use.file, Missing) and use.damaged)
+
+
+def installed_wheels(found: Iterable[LibraryUse], framework: Framework, facts: Facts) -> tuple[tuple[LibraryUse, Distribution], ...]:
+    """Those whose package is installed by its metadata, so that an installer would find nothing to do, each with the package."""
+    cuda = facts.effective_cuda(framework)
+    stack = facts.stack
+    if isinstance(cuda, Missing) or isinstance(stack, Missing) or stack.supposed:
+        return ()
+    pairs = ((use, _WHEEL_OF.get(use.component, use.component)) for use in found)
+    named = ((use, _WHEELS.get(part, f"nvidia-{part}")) for use, part in pairs)
+    both = ((use, stack.distributions.get(f"{name}-cu{cuda.version.major}") or stack.distributions.get(name)) for use, name in named)
+    return tuple((use, one) for use, one in both if one is not None)
 
 
 def same_name(use: LibraryUse) -> tuple[Place, ...]:

@@ -15,6 +15,7 @@ from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
 from gpudoctor.derive.platform import word
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import FRAMEWORK_OF
@@ -28,7 +29,7 @@ def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
     """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
     supposed = facts.snapshot.origin == SUPPOSED
     packages = _supposed_packages(facts) if supposed else _addons(facts)
-    found = {one.what: one for one in (*_frameworks(facts), *packages)}
+    found = {one.what: one for one in (*_frameworks(facts), *unexamined(facts), *packages)}
     return tuple(found.values())
 
 

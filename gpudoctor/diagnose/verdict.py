@@ -106,5 +106,17 @@ def exit_code(answer: Verdict, policy: Policy, outcomes: tuple[Outcome, ...], sn
 
 
 def _probe_crashed(snapshot: Snapshot) -> bool:
-    sections = (getattr(snapshot, field.name) for field in msgspec.structs.fields(snapshot))
-    return any(isinstance(section, Missing) and section.cause is Cause.CRASHED for section in sections)
+    return any(_crashed(getattr(snapshot, name), depth=3) for name in snapshot.__struct_fields__)
+
+
+def _crashed(value: object, depth: int) -> bool:
+    """Whether a section, or what it is made of, is missing since our own code crashed."""
+    if isinstance(value, Missing):
+        return value.cause is Cause.CRASHED
+    if isinstance(value, tuple):
+        return any(_crashed(item, depth) for item in value)
+    return (
+        isinstance(value, msgspec.Struct)
+        and depth > 0
+        and any(_crashed(getattr(value, name), depth - 1) for name in value.__struct_fields__)
+    )

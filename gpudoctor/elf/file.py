@@ -17,6 +17,9 @@ MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 2
 CODE_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
 """Where nvcc puts fat binaries: linked ones, and those that are still to be linked."""
 
+_LFS = b"version https://git-lfs"
+"""How a Git LFS pointer begins, by its specification."""
+
 # elf.h
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
 _DT_NEEDED, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
@@ -33,11 +36,15 @@ _MOST_VERSIONS = 4096
 
 
 class NotElf(Exception):  # noqa: N818 -- a property of the file, not an error of ours
-    """Why a file is no ELF file that the loader could take; `fatal` where the loader then gives up instead of looking further."""
+    """Why a file is no ELF file that the loader could take; `fatal` where the loader then gives up instead of looking further.
 
-    def __init__(self, reason: str, *, fatal: bool = True) -> None:
+    `kind` is a word of the snapshot's DamageKind.
+    """
+
+    def __init__(self, reason: str, kind: str = "not-elf", *, fatal: bool = True) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
         self.fatal = fatal
 
 
@@ -138,18 +145,23 @@ class _Reader:
 
     def elf(self, *, code: bool, versions: bool) -> Elf:
         head = self._at(0, 64)
+        if not head:
+            raise NotElf("an empty file", "empty")
+        if head.startswith(_LFS):
+            raise NotElf("a Git LFS pointer in place of the file itself", "lfs-pointer")
         if len(head) < 52:
-            raise NotElf("too short" if head[:4] == b"\x7fELF"[: len(head)] else "not an ELF file")
+            begins = head[:4] == b"\x7fELF"[: len(head)]
+            raise NotElf("truncated", "truncated") if begins else NotElf("not an ELF file")
         if head[:4] != b"\x7fELF":
             raise NotElf("not an ELF file")
         if head[4] not in {1, 2} or head[5] not in {1, 2}:
             raise NotElf("an ELF file of no known class or byte order", fatal=head[4] in {1, 2})
         layout = _Layout(32 * head[4], "<" if head[5] == 1 else ">")
         if len(head) < layout.header.size:
-            raise NotElf("too short")
+            raise NotElf("truncated", "truncated")
         kind, machine, _, _, programs, sections, _, _, size, count, row, rows, names = layout.header.unpack_from(head)
         if programs + size * count > self._size:
-            raise NotElf("cut off")
+            raise NotElf("truncated", "truncated")
         found = Elf(self._path, 32 * head[4], MACHINES.get(machine, f"machine {machine}"), self._identity)
         found.little = head[5] == 1
         if kind not in _LOADABLE:
@@ -207,7 +219,7 @@ class _Reader:
                 kind, offset, address, _, size, _, _, _ = row
             if kind == _PT_LOAD:
                 if offset + size > self._size:  # the loader maps it all the same, and the process dies at the first touch
-                    raise NotElf("cut off")
+                    raise NotElf("truncated", "truncated")
                 loads.append((address, offset, size))
             elif kind == _PT_DYNAMIC:
                 dynamic = (offset, size)

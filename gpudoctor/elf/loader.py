@@ -39,7 +39,7 @@ class Object:
 class Resolution:
     """What became of one wish. `found` is None where no file could be taken; `problem` then says what ended the search, if not its end."""
 
-    __slots__ = ("already", "asked_by", "found", "looked_in", "problem", "refused", "shadows", "wanted", "why")
+    __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "why")
 
     def __init__(self, wanted: str, asked_by: Object | None) -> None:
         self.wanted = wanted
@@ -51,6 +51,8 @@ class Resolution:
         self.problem = ""
         self.looked_in: list[str] = []
         self.refused: list[tuple[str, str]] = []
+        self.damaged: list[tuple[str, Refused]] = []
+        """Those of the refused that no process could take: empty, truncated, unreadable."""
         self.shadows: list[tuple[str, str]] = []
 
 
@@ -228,6 +230,7 @@ class Loader:
             elf = self._files.elf(path)
         except Refused as refused:
             result.refused.append((path, refused.reason))
+            result.damaged.append((path, refused))
             if refused.fatal or refused.ends_list:
                 raise
             return None

@@ -15,11 +15,15 @@ _LOADER_BYTES = 2 << 20
 
 
 class Refused(Exception):  # noqa: N818 -- an answer
-    """The loader cannot take a file. `fatal`: it then gives up the whole search; `ends_list`: the folders told of in the same place."""
+    """The loader cannot take a file. `fatal`: it then gives up the whole search; `ends_list`: the folders told of in the same place.
 
-    def __init__(self, reason: str, *, fatal: bool = False, ends_list: bool = False) -> None:
+    `kind` is a word of the snapshot's DamageKind.
+    """
+
+    def __init__(self, reason: str, kind: str = "unreadable", *, fatal: bool = False, ends_list: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.kind = kind
         self.fatal = fatal
         self.ends_list = ends_list
 
@@ -44,6 +48,7 @@ class System:
         self._known: dict[str, file.Elf | Refused | None] = {}
         self._folders: dict[str, bool] = {}
         self._real: dict[str, str] = {}
+        self._noexec: dict[str, bool] = {}
 
     def place(self, path: str) -> str:
         """Where `path` lies for us."""
@@ -73,18 +78,31 @@ class System:
         return known
 
     def _look(self, path: str) -> file.Elf | Refused | None:
+        place = self.place(path)
         try:
-            found = file.read(self.place(path), code=True)
+            found = file.read(place, code=True)
         except file.NotElf as reason:
-            return Refused(reason.reason, fatal=reason.fatal)
+            return Refused(reason.reason, reason.kind, fatal=reason.fatal)
         except OSError as error:
             if error.errno in {errno.ENOENT, errno.ENOTDIR}:
-                return None
+                dangles = os.path.islink(place)
+                return Refused(f"a link to {os.readlink(place)}, which does not exist", "dangling-link") if dangles else None
             return Refused(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
         except ValueError:  # a zero byte in the name
             return None
+        if place == path and self._forbids_execution(path.rpartition("/")[0] or "/"):
+            return Refused("on a file system that is mounted noexec", "noexec", fatal=True)
         found.path = path
         return found
+
+    def _forbids_execution(self, folder: str) -> bool:
+        """Whether nothing in `folder` can be mapped as code; of a tree that is examined as another machine's, that says nothing."""
+        if folder not in self._noexec:
+            try:
+                self._noexec[folder] = bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
+            except OSError:
+                self._noexec[folder] = False
+        return self._noexec[folder]
 
     def is_folder(self, path: str) -> bool:
         """As in Files."""

@@ -11,6 +11,7 @@ from gpudoctor.probe.target import Target
 from gpudoctor.process import End, Outcome
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml, NvmlGpu, Python, normalise_address, readable
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_DEVICES = 1024
 """More than any machine has: a count beyond is garbage."""
 
@@ -94,7 +95,14 @@ def gap(outcome: Outcome, who: str) -> Missing:
     words = outcome.stderr.strip().rpartition("\n")[2][:200]
     if _timed_out(outcome):
         return Missing(Cause.TIMED_OUT, reason)
-    return Missing(Cause.FAILED, f"{reason} ({words})" if words else reason)
+    return Missing(Cause.CRASHED if _ours(outcome) else Cause.FAILED, f"{reason} ({words})" if words else reason)
+
+
+def _ours(outcome: Outcome) -> bool:
+    """Whether an exception ended the child and was raised by our own code, not by the environment's."""
+    traced = outcome.stderr.rpartition("Traceback (most recent call last)")[2]
+    places = [line for line in traced.splitlines() if line.startswith('  File "')]
+    return bool(outcome.code and outcome.end is End.EXITED and traced != outcome.stderr and places) and f'"{_PACKAGE}/' in places[-1]
 
 
 def _hang(outcome: Outcome, cut: Missing | None) -> Hang | Missing:

@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.probe.answers import gap
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
+from gpudoctor.snapshot.libraries import WHOLE
 
 NOTHING = Missing(Cause.ABSENT, "no framework that was built with CUDA is installed")
 
@@ -50,13 +51,13 @@ def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missi
             preloaded = said.preloaded
         else:
             done = True
-    if not done or outcome.trouble:
-        rest = gap(outcome, "the X-ray")
+    rest = gap(outcome, "the X-ray") if not done or outcome.trouble else None
+    if rest is not None:
         if not frameworks:
             return rest
         known = {one.framework for one in frameworks}
         frameworks += [FrameworkLibraries(one.name, code=rest, uses=rest) for one in asked if one.name not in known]
-    return Libraries(tuple(frameworks), tuple(extensions), preloaded)
+    return Libraries(tuple(frameworks), tuple(extensions), preloaded, rest or WHOLE)
 
 
 class _Preloaded(msgspec.Struct, tag_field="type", tag="libraries"):

@@ -31,6 +31,8 @@ from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, Gp
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
     Asking,
+    Damage,
+    DamageKind,
     Extension,
     FrameworkLibraries,
     GpuCode,
@@ -125,6 +127,8 @@ __all__ = [
     "CudaDevice",
     "CudaFile",
     "CudaFiles",
+    "Damage",
+    "DamageKind",
     "Details",
     "DeviceNodes",
     "Distribution",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum
+from gpudoctor.snapshot.values import NOT_ASKED, Cause, Fact, Missing, Observed, OpenEnum
 
 
 class Asking(OpenEnum):
@@ -38,6 +38,32 @@ class LibraryFile(Observed, frozen=True):
     code: GpuCode | Missing = NOT_ASKED
 
 
+class DamageKind(OpenEnum):
+    """What keeps a file from being loaded by any process."""
+
+    EMPTY = "empty"
+    LFS_POINTER = "lfs-pointer"
+    TRUNCATED = "truncated"
+    NOT_ELF = "not-elf"
+    DANGLING_LINK = "dangling-link"
+    UNREADABLE = "unreadable"  # no permission, or an error of the disk
+    NOEXEC = "noexec"
+    MISSING = "missing"
+
+
+class Damage(Observed, frozen=True):
+    """A file that is asked for and cannot be loaded."""
+
+    path: str
+    """Of the file; where it is missing, the path or the name that is asked for."""
+    kind: DamageKind
+    why: str
+    """A phrase: "an empty file", "a link to libx.so.1.2, which does not exist"."""
+    owner: str = ""
+    """As of LibraryFile; empty where that is not known."""
+    asked_by: str = ""
+
+
 class Place(Observed, frozen=True):
     """A file that is not the one taken, and what of it."""
 
@@ -66,6 +92,8 @@ class LibraryUse(Observed, frozen=True):
     """Other files of that name that the loader would come to later."""
     refused: tuple[Place, ...] = ()
     """Files of that name that it comes to earlier and cannot take: another class or machine, not readable."""
+    damaged: tuple[Damage, ...] = ()
+    """Where no file was found: those of the refused that no process could load."""
     looked_in: tuple[str, ...] = ()
     """Where no file was found: every folder or cache that was looked at, in order."""
     elsewhere: tuple[Place, ...] = ()
@@ -84,6 +112,8 @@ class FrameworkLibraries(Observed, frozen=True):
     uses: tuple[LibraryUse, ...] | Missing = NOT_ASKED
     also_loaded: tuple[str, ...] = ()
     """Libraries of CUDA's that its process loads beside those, though nothing in it asks for them by name: preloads of another CUDA."""
+    broken: tuple[Damage, ...] = ()
+    """What of the framework's own files, or of other libraries than CUDA's that they link, cannot be loaded: its import fails."""
 
 
 class Extension(Observed, frozen=True):
@@ -100,6 +130,9 @@ class Extension(Observed, frozen=True):
     """Symbols of the framework that it needs and the framework's libraries do not define."""
 
 
+WHOLE = Missing(Cause.ABSENT, "the X-ray came to its end")
+
+
 class Libraries(Observed, frozen=True):
     """The X-ray of an environment."""
 
@@ -107,3 +140,5 @@ class Libraries(Observed, frozen=True):
     extensions: tuple[Extension, ...] = ()
     preloaded: tuple[str, ...] = ()
     """LD_PRELOAD, in order."""
+    incomplete: Missing = WHOLE
+    """Why the X-ray ended before everything was looked at; absent where it did not."""

@@ -108,8 +108,8 @@ def test_a_file_without_section_headers_is_read_all_the_same(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "too short"),
-        (b"\x7fELF", "too short"),
+        (b"", "an empty file"),
+        (b"\x7fELF", "truncated"),
         (b"INPUT(-lm)" * 20, "not an ELF file"),
         (b"\x7fELF\x09\x01" + bytes(80), "an ELF file of no known class or byte order"),
         (b"\x7fELF\x02\x01" + bytes(80), "an ELF file of type 0"),
@@ -136,7 +136,7 @@ def test_a_library_that_was_cut_off_is_refused(tmp_path: Path, part: float) -> N
     data = library.read_bytes()
     end = 4096 + 600  # behind the last segment lie only section headers, which nobody needs
     library.write_bytes(data[: int(end * part)])
-    with pytest.raises(file.NotElf, match="cut off"):
+    with pytest.raises(file.NotElf, match="truncated"):
         file.read(str(library))
 
 

@@ -7,6 +7,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpudoctor.probe.xray.components import cudnn_parts, soname
+from tests.machines.elf_library import Library
+
 
 @dataclass(frozen=True)
 class Package:
@@ -16,6 +19,8 @@ class Package:
     version: str
     files: dict[str, str] = field(default_factory=dict)
     requires: tuple[str, ...] = ()
+    libraries: dict[str, Library] = field(default_factory=dict)
+    """By their path from site-packages."""
 
     def install(self, site: Path) -> None:
         metadata = site / f"{self.name.replace('-', '_')}-{self.version}.dist-info"
@@ -28,6 +33,26 @@ class Package:
             place = site / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
+        for path, library in self.libraries.items():
+            library.put(site / path)
+
+
+TENSORFLOW_OPENS = ("cudart", "cublas", "cublaslt", "cufft", "cusolver", "cusparse")
+FOLDERS = {"cudart": "cuda_runtime", "cublaslt": "cublas", "nvtx": "nvtx"}
+"""Of nvidia/, where it is not called as the component."""
+
+
+def cuda_libraries(cuda: str, components: tuple[str, ...], cudnn: str = "") -> dict[str, Library]:
+    """Libraries as NVIDIA's packages for a CUDA release place them, under the names that its builds ask for."""
+    names = {part: name for part in components if (name := soname(part, cuda)) is not None}
+    found = {f"nvidia/{FOLDERS.get(part, part)}/lib/{name}": Library(name, rpath="$ORIGIN") for part, name in names.items()}
+    whole = (f"libcudnn.so.{cudnn}", *cudnn_parts(cudnn)) if cudnn else ()
+    return found | {f"nvidia/cudnn/lib/{name}": Library(name, rpath="$ORIGIN") for name in whole}
+
+
+def _named(libraries: dict[str, Library], up: str) -> str:
+    """The folders of these libraries, as an RPATH names them from `up` steps above."""
+    return ":".join(dict.fromkeys(f"$ORIGIN/{up}{path.rpartition('/')[0]}" for path in libraries))
 
 
 def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tensorflow") -> Package:
@@ -37,7 +62,14 @@ def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tens
         f"build_info = collections.OrderedDict([('cuda_version', '{cuda}'), ('cudnn_version', '{cudnn}'), "
         "('is_cuda_build', True), ('is_rocm_build', False), ('is_tensorrt_build', True)])\n"
     )
-    return Package(distribution, version, {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info})
+    cuda_files = cuda_libraries(cuda, TENSORFLOW_OPENS, cudnn.partition(".")[0])
+    framework = "libtensorflow_framework.so.2"
+    own = {
+        f"tensorflow/{framework}": Library(framework, runpath=_named(cuda_files, "../")),
+        "tensorflow/python/_pywrap_tensorflow_internal.so": Library(needs=(framework,), runpath="$ORIGIN/.."),
+    }
+    files = {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info}
+    return Package(distribution, version, files, (), own | cuda_files)
 
 
 def tensorflow_1(version: str, distribution: str = "tensorflow-gpu") -> Package:
@@ -60,7 +92,23 @@ def torch(version: str, cuda: str | None) -> Package:
         "from typing import Optional\n\n"
         f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\ngit_version = '0'\nhip: Optional[str] = None\n"
     )
-    return Package("torch", version.partition("+")[0], {"torch/__init__.py": "", "torch/version.py": text})
+    cuda_files = cuda_libraries(cuda, ("cudart",)) if cuda else {}
+    kernels, folders = "libtorch_cuda.so", f"$ORIGIN:{_named(cuda_files, '../../')}"
+    needs = tuple(library.soname for library in cuda_files.values())
+    own = {
+        "torch/lib/libtorch_global_deps.so": Library("libtorch_global_deps.so", needs, rpath=folders),
+        f"torch/lib/{kernels}": Library(kernels, needs, rpath=folders),
+        "torch/_C.cpython-311-x86_64-linux-gnu.so": Library(needs=(kernels,), rpath="$ORIGIN/lib"),
+    }
+    files = {"torch/__init__.py": "", "torch/version.py": text}
+    return Package("torch", version.partition("+")[0], files, (), (own | cuda_files) if cuda else {})
+
+
+def jax_plugin(version: str) -> Package:
+    """JAX's plugin for CUDA 12 with its client, which holds the library."""
+    cuda_files = cuda_libraries("12", (*TENSORFLOW_OPENS, "cusolver"), "9")
+    library = Library("xla_cuda_plugin.so", rpath=_named(cuda_files, "../../"))
+    return Package("jax_cuda12_plugin", version, {}, (), {"jax_plugins/xla_cuda12/xla_cuda_plugin.so": library} | cuda_files)
 
 
 def environment(place: Path, packages: tuple[Package, ...]) -> Path:

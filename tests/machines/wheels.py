@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
 from tests.machines import packages
+from tests.machines.elf_library import Library
 from tests.machines.packages import Package
-from tests.seams.build import locked
 
 BESIDE = "../../../../"
 """From site-packages to the folder that holds the environment and the machine's root."""
@@ -31,49 +28,6 @@ VERSIONS = {
 """What TensorFlow 2.18 asks for at least."""
 
 
-@dataclass(frozen=True)
-class Library:
-    """A shared library; `needs` are the sonames that it links, `code` becomes its fat binaries, `undefined` is a function that it calls."""
-
-    soname: str = ""
-    needs: tuple[str, ...] = ()
-    runpath: str = ""
-    rpath: str = ""
-    code: bytes = b""
-    undefined: str = ""
-
-    def put(self, place: Path) -> None:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self._built(), place)
-
-    def _built(self) -> Path:
-        """From the cache that test processes share."""
-        key = hashlib.sha256(repr(self).encode()).hexdigest()[:20]
-        stubs = {name: Library(name)._built() for name in self.needs}
-        with locked("elf") as cache:
-            library = cache / "elf" / key / (self.soname or "library.so")
-            if not library.exists():
-                library.parent.mkdir(parents=True, exist_ok=True)
-                unfinished = library.with_name("unfinished")
-                self._link(unfinished, stubs)
-                unfinished.rename(library)
-        return library
-
-    def _link(self, place: Path, stubs: dict[str, Path]) -> None:
-        flags = [f"-Wl,-soname,{self.soname}"] if self.soname else []
-        flags += [f"-Wl,--enable-new-dtags,-rpath,{self.runpath}"] if self.runpath else []
-        flags += [f"-Wl,--disable-new-dtags,-rpath,{self.rpath}"] if self.rpath else []
-        linked = ["-Wl,--no-as-needed", *map(str, stubs.values())] if stubs else []
-        source = f"void {self.undefined}(void); void calls(void) {{ {self.undefined}(); }}" if self.undefined else "int nothing;"
-        command = ["gcc", "-x", "c", "-", "-x", "none", "-shared", "-fPIC", "-nostdlib", "-o", str(place), *flags, *linked]
-        subprocess.run(command, input=source.encode(), check=True)
-        if self.code:
-            part = place.with_suffix(".bin")
-            part.write_bytes(self.code)
-            subprocess.run(["objcopy", "--add-section", f".nv_fatbin={part}", place], check=True)
-            part.unlink()
-
-
 PARTS = {
     "cublas": {"libcublasLt.so.12": Library("libcublasLt.so.12")},
     "cudnn": {
@@ -86,24 +40,11 @@ PARTS = {
 
 
 @dataclass(frozen=True)
-class Wheel(Package):
-    """A distribution that also holds libraries, by their path from site-packages."""
-
-    libraries: dict[str, Library] = field(default_factory=dict)
-
-    def install(self, site: Path) -> None:
-        super().install(site)
-        for path, library in self.libraries.items():
-            library.put(site / path)
-
-
-@dataclass(frozen=True)
 class Files(Package):
     """Libraries and other files that no distribution brought."""
 
     name: str = ""
     version: str = ""
-    libraries: dict[str, Library] = field(default_factory=dict)
     programs: tuple[str, ...] = ()
     links: dict[str, str] = field(default_factory=dict)
 
@@ -139,25 +80,25 @@ def nccl_header(version: str) -> str:
     return header("NCCL", "MAJOR MINOR PATCH", version)
 
 
-def nvidia(folder: str, version: str = "", *, cuda: str = "12") -> Wheel:
+def nvidia(folder: str, version: str = "", *, cuda: str = "12") -> Package:
     """One of NVIDIA's packages of libraries, in the layout before CUDA 13."""
     version = version or VERSIONS[folder]
     name = f"nvidia_{folder}_cu{cuda}"
     if folder == "cuda_nvcc":
-        return Wheel(name, version, {f"nvidia/{folder}/bin/ptxas": "", f"nvidia/{folder}/nvvm/libdevice/libdevice.10.bc": "BC"})
+        return Package(name, version, {f"nvidia/{folder}/bin/ptxas": "", f"nvidia/{folder}/nvvm/libdevice/libdevice.10.bc": "BC"})
     libraries = {f"nvidia/{folder}/lib/{FOLDERS[folder]}": Library(FOLDERS[folder], rpath="$ORIGIN")}
     libraries |= {f"nvidia/{folder}/lib/{name}": library for name, library in PARTS.get(folder, {}).items()}
     headers = {"cudnn": ("cudnn_version.h", cudnn_header), "nccl": ("nccl.h", nccl_header)}
     files = {f"nvidia/{folder}/include/{headers[folder][0]}": headers[folder][1](version)} if folder in headers else {}
-    return Wheel(name, version, files, (), libraries)
+    return Package(name, version, files, (), libraries)
 
 
-def cuda_wheels(*without: str) -> tuple[Wheel, ...]:
+def cuda_wheels(*without: str) -> tuple[Package, ...]:
     """All that TensorFlow's extra and-cuda asks for, but for some."""
     return tuple(nvidia(folder) for folder in (*FOLDERS, "cuda_nvcc") if folder not in without)
 
 
-def tensorflow(*, looks_into: tuple[str, ...] = tuple(FOLDERS), requires: tuple[str, ...] = ()) -> Wheel:
+def tensorflow(*, looks_into: tuple[str, ...] = tuple(FOLDERS), requires: tuple[str, ...] = ()) -> Package:
     """TensorFlow 2.18 with CUDA, whose framework library looks into these of NVIDIA's packages."""
     plain = packages.tensorflow("2.18.0", "12.5.1", "9")
     runpath = ":".join(f"$ORIGIN/../nvidia/{folder}/lib" for folder in looks_into)
@@ -170,13 +111,13 @@ def tensorflow(*, looks_into: tuple[str, ...] = tuple(FOLDERS), requires: tuple[
         ),
     }
     asks = tuple(f"nvidia-{name.replace('_', '-')}-cu12>={VERSIONS[name]}; extra == 'and-cuda'" for name in ("cudnn", "nccl", "cublas"))
-    return Wheel(plain.name, plain.version, plain.files, requires or asks, libraries)
+    return Package(plain.name, plain.version, plain.files, requires or asks, libraries)
 
 
 TORCH_NEEDS = {"cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "cudnn": "libcudnn.so.9", "nccl": "libnccl.so.2"}
 
 
-def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12==2.21.5",)) -> Wheel:
+def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12==2.21.5",)) -> Package:
     """PyTorch 2.6 for CUDA 12.4; since 2.1 its wheels have an RPATH, which LD_LIBRARY_PATH does not precede, builds of one's own a RUNPATH."""
     plain = packages.torch("2.6.0+cu124", "12.4")
     folders = "$ORIGIN:" + ":".join(f"$ORIGIN/../../nvidia/{folder}/lib" for folder in TORCH_NEEDS)
@@ -188,9 +129,9 @@ def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12=
         "torch/lib/libtorch_cuda.so": kernels,
         "torch/_C.cpython-311-x86_64-linux-gnu.so": Library(needs=("libtorch_cuda.so",), runpath="$ORIGIN/lib"),
     }
-    return Wheel(plain.name, plain.version, plain.files, requires, libraries)
+    return Package(plain.name, plain.version, plain.files, requires, libraries)
 
 
-def extension(name: str, version: str, library: Library) -> Wheel:
+def extension(name: str, version: str, library: Library) -> Package:
     """A compiled add-on of PyTorch whose file lies in a folder of its name."""
-    return Wheel(name, version, {f"{name}/__init__.py": ""}, (), {f"{name}/_C.so": library})
+    return Package(name, version, {f"{name}/__init__.py": ""}, (), {f"{name}/_C.so": library})

@@ -67,8 +67,9 @@ def tensorflow(site: Path, runpath: str = "") -> Path:
     return home
 
 
-def xray(path: Path, *frameworks: Framework, environ: Mapping[str, str] | None = None) -> Libraries:
-    words = arguments(str(ROOT), os.path.realpath(sys.executable), [str(path)], frameworks, "/")
+def xray(path: Path | list[Path], *frameworks: Framework, environ: Mapping[str, str] | None = None) -> Libraries:
+    folders = path if isinstance(path, list) else [path]
+    words = arguments(str(ROOT), os.path.realpath(sys.executable), map(str, folders), frameworks, "/")
     variables = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **(environ or {})}
     with Supervisor() as supervisor:
         argv = (sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)
@@ -295,7 +296,7 @@ def test_damaged_libraries_are_said_not_crashed_on(tmp_path: Path) -> None:
     data = framework_library.read_bytes()
     use = by_name(xray(tmp_path, framework("tensorflow", home)))["libcufft.so.11"]
     assert isinstance(use.file, Missing)
-    assert use.file.reason == "not an ELF file"
+    assert "a Git LFS pointer in place of the file itself" in use.file.reason
     framework_library.write_bytes(data[:3000])
     assert xray(tmp_path, framework("tensorflow", home)).frameworks[0].framework == "tensorflow"
 

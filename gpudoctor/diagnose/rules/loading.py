@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Facts, Hardware
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
-from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, named, same_name, unfound, uses
+from gpudoctor.diagnose.fixes import DOWNLOAD, again, install_package
+from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Fact, Framework, LibraryUse, Missing, Python
@@ -72,7 +72,14 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, p
 
 
 def bring(framework: Framework, facts: Facts, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
-    """The command that installs what is missing as packages."""
+    """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
+    gone = installed_wheels(lost, framework, facts)
+    if gone:
+        wheels = tuple({one.name: one for _, one in gone}.values())
+        title = f"Reinstall {' and '.join(one.name for one in wheels)}, whose files are gone"
+        first = Fix(title, again(python, *wheels), (DOWNLOAD,), VERIFY)
+        rest = tuple(use for use in lost if use not in {use for use, _ in gone})
+        return (first, *bring(framework, facts, rest, python)) if rest else (first,)
     version = f"=={framework.version.value.partition('+')[0]}" if isinstance(framework.version, Fact) else ""
     if framework.name == "tensorflow" and any(_with_extra(text) for row in facts.published(framework) for text in row.requires):
         install = install_package(python, f"tensorflow[and-cuda]{version}")

@@ -124,7 +124,7 @@ class Disk:
 
     def owner(self, path: str, component: str) -> str:
         """The distribution that a file is of, "conda", "toolkit", "driver" or "system"; empty where that cannot be told."""
-        named = self._wheel(path, component)
+        named = self._wheel(path, component)[1]
         if named:
             return " or ".join(named)
         if component == "cuda":
@@ -135,8 +135,11 @@ class Disk:
             return "toolkit"
         return "system" if path.startswith(("/usr/", "/lib")) else ""
 
-    def _wheel(self, path: str, component: str) -> list[str]:
-        """The installed wheels that bring such a file to such a place: more than one where those of two CUDAs share a folder and do not tell."""
+    def _wheel(self, path: str, component: str) -> tuple[str, list[str]]:
+        """The installed wheels that bring such a file to such a place, and the folder that holds their metadata.
+
+        More than one where those of two CUDAs share a folder and do not tell.
+        """
         plain = os.path.normpath(path)
         for site in self.path:
             if plain.startswith(f"{site}/nvidia/"):
@@ -144,10 +147,10 @@ class Disk:
                 stem = f"nvidia-{WHEELS.get(component, component)}"
                 installed = self.wheels(site)
                 if part.startswith("cu") and part[2:].isdecimal():
-                    return [name for name in (stem, f"{stem}-{part}") if name in installed][:1]
+                    return site, [name for name in (stem, f"{stem}-{part}") if name in installed][:1]
                 named = [name for name in installed if name.startswith(f"{stem}-cu") and name[len(stem) + 3 :].isdecimal()]
-                return named if len(named) < 2 else self._written_by(site, plain, sorted(named))
-        return []
+                return site, named if len(named) < 2 else self._written_by(site, plain, sorted(named))
+        return "", []
 
     def _written_by(self, site: str, path: str, named: list[str]) -> list[str]:
         """Those of the wheels whose RECORD has the file in the size that it has: of two that share a folder, the one installed last."""
@@ -176,9 +179,8 @@ class Disk:
                 numbers = defined(self.text(f"{folder}/{header}", _HEADER_BYTES), words)
                 if numbers:
                     return numbers, f"{folder}/{header}"
-        named = self._wheel(path, component)
+        site, named = self._wheel(path, component)
         if len(named) == 1:
-            site = next(site for site in self.path if os.path.normpath(path).startswith(f"{site}/"))
             return self.wheels(site)[named[0]], f"the metadata of {named[0]}"
         if named:
             return f"{' and '.join(named)} put their files into the same folder"

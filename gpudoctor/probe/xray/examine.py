@@ -12,7 +12,7 @@ from gpudoctor.probe.xray import xla
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.disk import Disk
 from gpudoctor.probe.xray.extensions import extensions
-from gpudoctor.probe.xray.patient import Around, missing, places
+from gpudoctor.probe.xray.patient import Around, Patient, missing, places
 from gpudoctor.probe.xray.wanted import FRAMEWORKS, Wish
 
 Say = Callable[[dict[str, Any]], None]
@@ -59,7 +59,11 @@ def environment(asked: Asked, say: Say, mark: Mark) -> None:
         return
     for wish in asked.frameworks:
         mark(f"looking at {wish.name}")
-        say(_framework(shared, wish, asked.environ))
+        try:
+            say(_framework(shared, wish, asked.environ))
+        except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
+            crash = crashed(error)
+            say({"type": "framework-libraries", "framework": wish.name, "code": crash, "uses": crash})
     mark("looking at extensions")
     names = [wish.name for wish in asked.frameworks]
     cuda = dict(zip(names, [wish.cuda for wish in asked.frameworks], strict=True))
@@ -67,6 +71,15 @@ def environment(asked: Asked, say: Say, mark: Mark) -> None:
     for one in extensions(shared, cuda, homes):
         say(one)
     say({"type": "libraries", "preloaded": asked.environ.get("LD_PRELOAD", "").replace(":", " ").split()})
+
+
+def crashed(error: Exception) -> dict[str, str]:
+    """What an exception of our own code leaves unknown, with the place in the code."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return missing("crashed", f"gpudoctor's X-ray crashed: {type(error).__name__} ({error}) in {place}")
 
 
 def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[str, Any]:
@@ -92,7 +105,17 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
         )
     taken = {one["file"].get("path") for one in uses}
     also = [one.path for one in patient.loader.objects if component(one.name) is not None and one.path not in taken]
-    return {**said, "objects": objects, "uses": uses, "also_loaded": also}
+    for path in own:
+        _broken(patient, path)
+    return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values())}
+
+
+def _broken(patient: Patient, path: str) -> None:
+    """Keep a file of the framework's own that is there and could not be loaded."""
+    try:
+        patient.around.system.elf(path)
+    except Refused as refused:
+        patient.break_off(path, refused.kind, refused.reason)
 
 
 def _code_size(shared: Around, path: str) -> int:

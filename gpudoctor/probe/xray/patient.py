@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -82,6 +83,7 @@ class Patient:
         self.loader = Loader(around.system, around.setting)
         self._home = home
         self.uses: dict[str, dict[str, Any]] = {}
+        self.broken: dict[str, dict[str, Any]] = {}
         self._own: dict[str, bool] = {}
         self.loader.start(around.program)
 
@@ -100,11 +102,29 @@ class Patient:
         if note:
             for one in opening.resolutions[1:]:
                 self.note(one, asking="linked", vital=True)
+            for one in opening.missing:
+                self.note_broken(one)
         return opening
+
+    def note_broken(self, one: Resolution) -> None:
+        """Keep a file that the framework cannot do without and that cannot be loaded, if it is none of CUDA's."""
+        if component(one.wanted) is None or "/" in one.wanted:
+            asker = one.asked_by.path if one.asked_by is not None and one.asked_by is not self.main else ""
+            for path, refused in one.damaged[:1]:
+                self.break_off(path, refused.kind, refused.reason, asker)
+            if not one.damaged:
+                self.break_off(one.wanted, "missing", one.problem or "nowhere", asker)
+
+    def break_off(self, path: str, kind: str, why: str, asker: str = "") -> None:
+        """Keep why the framework's import fails."""
+        path, asker = (os.path.normpath(one) if one else "" for one in (path, asker))
+        owner = self.around.disk.owner(path, "") if path.startswith("/") and not path.startswith(f"{self._home}/") else ""
+        self.broken.setdefault(path, {"type": "damage", "path": path, "kind": kind, "why": why, "owner": owner, "asked_by": asker})
 
     def forget(self) -> None:
         """Begin the notes again."""
         self.uses.clear()
+        self.broken.clear()
         self._own.clear()
 
     def open(self, wanted: str, caller: Object, *, vital: bool) -> Opening:
@@ -139,8 +159,11 @@ class Patient:
             said["file"] = self.around.described(one.found.path, one.found.elf.soname, part, code=one.wanted.startswith(_WITH_CODE))
             said["why"] = one.why
         else:
-            said["file"] = missing("absent", one.problem or f"{one.wanted} is in none of the places looked at")
+            damaged = [self._damage(path, refused, part) for path, refused in one.damaged]
+            reason = one.problem or f"{one.wanted} is in none of the places looked at"
+            said["file"] = missing("failed" if damaged else "absent", f"{damaged[0]['path']}: {damaged[0]['why']}" if damaged else reason)
             said["looked_in"] = one.looked_in
+            said["damaged"] = damaged
         said["shadows"] = places(one.shadows)
         said["refused"] = places(one.refused)
         taken = one.found.path if one.found else ""
@@ -148,6 +171,10 @@ class Patient:
         others = [place for place in self.around.disk.elsewhere(one.wanted, taken) if place[0] not in noted]
         said["elsewhere"] = places(others[:MOST_ELSEWHERE])
         return said
+
+    def _damage(self, path: str, refused: Refused, part: str) -> dict[str, Any]:
+        owner = self.around.disk.owner(path, part)
+        return {"type": "damage", "path": path, "kind": refused.kind, "why": refused.reason, "owner": owner}
 
 
 _WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.machines.packages import Package, torch
+from tests.machines.packages import Package, jax_plugin, torch
 from tests.machines.recipes.base import Recipe, cards, healthy
 from tests.seams import Cuda, Nvml, NvmlGpu, Tree
 
@@ -20,7 +20,7 @@ JAX = Package(
     "0.4.38",
     {"jax/__init__.py": "", "jax/version.py": "_version = '0.4.38'\n_release_version: str | None = None\n__version__ = '0.4.38'\n"},
 )
-JAX_CUDA = (JAX, Package("jaxlib", "0.4.38"), Package("jax-cuda12-plugin", "0.4.38"))
+JAX_CUDA = (JAX, Package("jaxlib", "0.4.38"), jax_plugin("0.4.38"))
 
 
 def elf(bits: int, machine: int) -> bytes:

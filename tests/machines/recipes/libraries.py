@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.elf.test_fatbin import SASS, entry, fat
+from tests.machines.elf_library import Library
 from tests.machines.packages import Package
 from tests.machines.recipes.base import Recipe, healthy
 from tests.machines.wheels import (
@@ -15,8 +16,6 @@ from tests.machines.wheels import (
     PARTS,
     SYSTEM,
     Files,
-    Library,
-    Wheel,
     cuda_wheels,
     cudnn_header,
     extension,
@@ -90,6 +89,20 @@ RECIPES: dict[str, Recipe] = {
         roots=("cuda-library-missing", "cuda-library-missing"),
     ),
     "cudnn-nowhere": having("NVIDIA's packages without cuDNN's", tensorflow(), *cuda_wheels("cudnn"), roots=("cudnn-missing",)),
+    "library-is-a-git-lfs-pointer": having(
+        "libcublas.so.12 is a Git LFS pointer: the environment was cloned without Git LFS",
+        tensorflow(),
+        *cuda_wheels(),
+        Files(files={"nvidia/cublas/lib/libcublas.so.12": "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 116388640\n"}),
+        roots=("cuda-library-damaged",),
+    ),
+    "framework-library-is-empty": having(
+        "libtorch_cuda.so is an empty file, as a full disk leaves it",
+        torch(),
+        *TORCH_WHEELS,
+        Files(files={"torch/lib/libtorch_cuda.so": ""}),
+        roots=("framework-files-damaged",),
+    ),
     "cuda-beside-the-loaders-path": having(
         "the toolkit that TensorFlow wants in /usr/local/cuda, where the loader does not look",
         tensorflow(),
@@ -157,7 +170,7 @@ RECIPES: dict[str, Recipe] = {
         "the compiler's package has lost its ptxas",
         tensorflow(),
         *cuda_wheels("cuda_nvcc"),
-        Wheel("nvidia_cuda_nvcc_cu12", "12.5.82", {"nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc": "BC"}),
+        Package("nvidia_cuda_nvcc_cu12", "12.5.82", {"nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc": "BC"}),
         roots=("ptxas-not-found",),
     ),
     "old-assembler-first": having(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.machines.packages import Package, tensorflow, tensorflow_cpu, torch
+from tests.machines.packages import Package, jax_plugin, tensorflow, tensorflow_cpu, torch
 from tests.machines.recipes.base import Recipe, healthy
 from tests.machines.recipes.cuda import JAX
 
@@ -73,9 +73,7 @@ RECIPES: dict[str, Recipe] = {
         Package("jax_cuda12_plugin", "0.4.36"),
         roots=("jax-plugin-version-mismatch",),
     ),
-    "jax-of-one-release": having(
-        "JAX 0.4.38 in parts of one release", JAX_0_4_38, Package("jaxlib", "0.4.38"), Package("jax_cuda12_plugin", "0.4.38")
-    ),
+    "jax-of-one-release": having("JAX 0.4.38 in parts of one release", JAX_0_4_38, Package("jaxlib", "0.4.38"), jax_plugin("0.4.38")),
     "torchvision-for-another-torch": having(
         "torch was upgraded and torchvision was not", TORCH, *WHEELS, VISION_0_20, roots=("torch-torchvision-mismatch",), verdict="degraded"
     ),

@@ -1,0 +1,142 @@
+"""GD4 and GD6: files that are installed and that no process can load."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.derive import Facts, Hardware, Stack
+from gpudoctor.derive.code import xray
+from gpudoctor.diagnose.build_facts import called
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again
+from gpudoctor.diagnose.library_facts import damaged, uses, xrayed
+from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, Missing, Python
+
+VERIFY = "gpudoctor xray"
+_MOST = 4
+_STATES = {
+    DamageKind.UNREADABLE: "cannot be read",
+    DamageKind.NOEXEC: "cannot be mapped",
+    DamageKind.MISSING: "is missing",
+}
+_FOREIGN = {
+    "conda": "Reinstall the conda package that holds {path}",
+    "toolkit": "Reinstall the CUDA toolkit that holds {path}",
+    "system": "Reinstall the system package that holds {path}; `dpkg -S` or `rpm -qf` names it",
+}
+
+
+@rule("GD419", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+def cuda_library_damaged(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+    """A CUDA library is installed, but its file is damaged.
+
+    ## Why it matters
+    The dynamic loader stops at a file that is empty, truncated, a Git LFS pointer, a link to nothing, or on a file system that is mounted
+    noexec. A full disk, an interrupted download, a copy without its link targets or `git clone` without Git LFS leave such files. PyTorch
+    and JAX then fail to import ("file too short", "invalid ELF header"); TensorFlow goes on without the GPU.
+
+    ## What to do
+    Reinstall the package that holds the file.
+
+    ## References
+    - https://man7.org/linux/man-pages/man8/ld.so.8.html
+    - https://git-lfs.com/
+    """
+    found = damaged(uses(framework, facts, hardware))
+    if not found:
+        return
+    first, damage = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    yield Problem(
+        message=f"{called(framework)} cannot load {first.wanted}{more}: {_told(damage)}.",
+        only_for=framework.name,
+        evidence=tuple(Evidence(use.wanted, f"{one.path}: {one.why}", f"asked for by {use.asked_by}") for use, one in found[:_MOST]),
+        fixes=tuple(_fixes([one for _, one in found], framework, facts, python)),
+    )
+
+
+@rule("GD618", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
+def framework_files_damaged(framework: Framework, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
+    """Files of the framework are missing or damaged.
+
+    ## Why it matters
+    `import` loads the framework's compiled files. Where one is missing, empty or truncated, or links a library that is not installed, the
+    import fails, whatever else is in order.
+
+    ## What to do
+    Reinstall the framework; install the system library that is missing.
+
+    ## References
+    - https://man7.org/linux/man-pages/man8/ld.so.8.html
+    """
+    seen = xray(framework, xrayed(facts))
+    if seen is None:
+        not_applicable(f"the X-ray found no CUDA build of {framework.name}")
+    if not seen.broken:
+        need(seen.uses)
+        if not seen.uses:
+            need(seen.code)
+        return
+    first = seen.broken[0]
+    more = f" (and {len(seen.broken) - 1} more)" if len(seen.broken) > 1 else ""
+    yield Problem(
+        message=f"{called(framework)} cannot be imported: {_told(first)}{more}.",
+        only_for=framework.name,
+        evidence=tuple(
+            Evidence(one.path, one.why, f"asked for by {one.asked_by}" if one.asked_by else "on disk") for one in seen.broken[:_MOST]
+        ),
+        fixes=tuple(_fixes(list(seen.broken), framework, facts, python)),
+    )
+
+
+def _told(damage: Damage) -> str:
+    state = _STATES.get(damage.kind, "is damaged")
+    asker = f", which {damage.asked_by.rpartition('/')[2]} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
+    return f"{damage.path}{asker} {state} ({damage.why})"
+
+
+def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Python | Missing) -> Iterator[Fix]:
+    paths = tuple(dict.fromkeys(one.path for one in found))
+    kinds = {one.kind for one in found}
+    if kinds <= {DamageKind.UNREADABLE}:
+        yield Fix("Let everybody read it", f"chmod a+rX {shlex.join(paths)}", verify=VERIFY)
+        return
+    if kinds <= {DamageKind.NOEXEC}:
+        mount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shlex.quote(paths[0])})"'
+        yield Fix("Allow programs on that file system", mount, (ROOT,), VERIFY)
+        yield Fix("Make the environment anew on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
+        return
+    packages = tuple(_packages(found, framework, facts))
+    if packages:
+        yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", again(python, *packages), (DOWNLOAD,), VERIFY)
+    foreign = ((one, _FOREIGN[one.owner]) for one in found if one.owner in _FOREIGN)
+    yield from (Fix(text.format(path=one.path), needs=(ROOT, DOWNLOAD), verify=VERIFY) for one, text in list(foreign)[:1])
+    if DamageKind.LFS_POINTER in kinds:
+        folder = shlex.quote(paths[0].rpartition("/")[0])
+        yield Fix(
+            "Fetch the file with Git LFS, if it lies in a Git repository", f"git -C {folder} lfs pull", (DOWNLOAD,), kind=FixKind.INSTEAD
+        )
+
+
+def _packages(found: Iterable[Damage], framework: Framework, facts: Facts) -> Iterator[Distribution]:
+    """The installed distributions that hold these files: NVIDIA's packages, else the framework's own."""
+    installed = facts.stack.distributions if isinstance(facts.stack, Stack) else {}
+    for name in dict.fromkeys(_owner(one, framework) for one in found):
+        if name == framework.distribution and isinstance(framework.version, Fact):
+            where = installed[name].where if name in installed else ""
+            yield Distribution(name, framework.version.value.partition("+")[0], where)
+        elif name in installed:
+            yield installed[name]
+
+
+def _owner(damage: Damage, framework: Framework) -> str:
+    named = damage.owner.partition(" or ")[0]
+    foreign = named in _FOREIGN or (
+        damage.kind is DamageKind.MISSING and not damage.path.startswith(("/", "libtorch", "libtensorflow", "libc10"))
+    )
+    return named if named and not foreign else "" if foreign else framework.distribution
+
+
+RULES = (cuda_library_damaged, framework_files_damaged)

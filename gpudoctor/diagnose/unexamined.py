@@ -1,0 +1,38 @@
+"""The libraries of installed frameworks that the X-ray could not examine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Facts
+from gpudoctor.derive.code import xray
+from gpudoctor.diagnose.build_facts import called
+from gpudoctor.findings import NotJudged, Subject, SubjectKind
+from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
+
+_NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
+
+
+def unexamined(facts: Facts) -> Iterator[NotJudged]:
+    """Of a live machine with GPUs, the CUDA builds whose libraries could not be examined; one that was seen to train has proven its own."""
+    for framework in facts.frameworks if facts.hardware and facts.snapshot.origin == "live" else ():
+        cuda = facts.effective_cuda(framework)
+        without = framework.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
+        reason = "" if without or facts.trains(framework.name) else _why(framework, facts.snapshot.libraries)
+        if reason:
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"libraries of {called(framework)}", reason)
+
+
+def _why(framework: Framework, libraries: Libraries | Missing) -> str:
+    """Why the libraries of a framework are not known; empty where they are, and where the X-ray was not asked for."""
+    seen = xray(framework, libraries)
+    if isinstance(libraries, Missing) and libraries.cause is not Cause.ABSENT:
+        return "" if libraries.cause in _NOT_ASKED else libraries.reason
+    if seen is None:
+        return framework.location.reason if isinstance(framework.location, Missing) else "the X-ray did not look at them"
+    if isinstance(seen.uses, Missing):
+        return "" if seen.uses.cause in _NOT_ASKED else seen.uses.reason
+    if not seen.uses and not seen.broken:
+        return seen.code.reason if isinstance(seen.code, Missing) else ""
+    unread = (use.file for use in seen.uses if use.vital and isinstance(use.file, Missing) and use.file.cause is not Cause.ABSENT)
+    return next((file.reason for file in unread), "")
