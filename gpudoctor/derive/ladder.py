@@ -10,7 +10,7 @@ from gpudoctor.derive.lost import library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
-from gpudoctor.snapshot import Cause, CudaContext, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, Training
+from gpudoctor.snapshot import Cause, CudaContext, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, StageState, Training
 
 _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
@@ -145,8 +145,12 @@ class _Smokes:
         self.key = gpu.key
         self.contradicted = {load.framework: "NVML saw nothing of it" for load in loads_of(snapshot, gpu.key) if unseen(load)}
         self.trouble = "; ".join(
-            f"{smoke.framework}: {stage.name} {stage.state}" for smoke in smokes for stage in smoke.stages if stage.state != "done"
+            f"{smoke.framework}: {stage.name} {stage.state}"
+            for smoke in smokes
+            for stage in smoke.stages
+            if stage.state not in {StageState.DONE, StageState.UNSUPPORTED}
         )
+        self.unsupported = "; ".join(unsupported for smoke in smokes if (unsupported := smoke.unsupported))
         self.trouble_before_devices = all(isinstance(smoke.devices, Missing) for smoke in smokes)
         self.skipped = next((reason for smoke in smokes for reason in smoke.skipped if self.key in reason), "")
 
@@ -157,7 +161,7 @@ class _Smokes:
             return Step(rung, RungState.NOT_SHOWN, self.skipped)
         if bad or self.trouble:
             return Step(rung, RungState.FAILED, bad or self.trouble)
-        return Step(rung, RungState.NOT_SHOWN, "no framework reported it")
+        return Step(rung, RungState.NOT_SHOWN, self.unsupported or "no framework reported it")
 
     def kernels(self) -> list[tuple[str, Kernel]]:
         return [(smoke.framework, kernel) for smoke in self.smokes for kernel in smoke.kernels if kernel.address == self.key]

@@ -29,8 +29,19 @@ def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
     """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
     supposed = facts.snapshot.origin == SUPPOSED
     packages = _supposed_packages(facts) if supposed else _addons(facts)
-    found = {one.what: one for one in (*_frameworks(facts), *unexamined(facts), *packages)}
+    judgements = (*_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages)
+    found = {one.what: one for one in judgements}
     return tuple(found.values())
+
+
+def _untrainable(facts: Facts) -> Iterator[NotJudged]:
+    """The frameworks that gpudoctor was to train with and cannot."""
+    smokes = () if isinstance(facts.snapshot.smoke, Missing) else facts.snapshot.smoke
+    for smoke in smokes:
+        if smoke.unsupported:
+            yield NotJudged(
+                Subject(SubjectKind.FRAMEWORK, smoke.framework), f"training with {smoke.framework}", smoke.unsupported.rstrip(".")
+            )
 
 
 def _frameworks(facts: Facts) -> Iterator[NotJudged]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor import versions
 from gpudoctor.derive import Facts, Gpu
 from gpudoctor.findings import Level
-from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu
+from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu, Python
 
 FRAMEWORKS = ("tensorflow", "torch", "jax")
 """Those that can be trained with; child/ holds an engine for each."""
 
+
+OLDEST_PYTHON = (3, 6)
+"""What the scripts of child/ are written for; scripts/lint compiles them with it."""
 
 MEMORY_SHARE = 4
 """A training takes at most this part of the memory that is free when it begins: 1 in 4."""
@@ -37,6 +41,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...]
     """GPUs left alone, with the reason."""
     on_cpu: bool = False
+    unsupported: str = ""
+    """Why gpudoctor cannot train under this interpreter; empty where it can."""
     measure: bool = False
     """Copies, memory, products and a compiled step are measured besides."""
 
@@ -71,6 +77,7 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
         return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
     busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, facts.snapshot.contexts) or ("" if force else in_use(gpu)))}
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
+    unsupported = _unsupported(facts.snapshot.python)
     memory = {gpu.cuda.ordinal: _memory(gpu, facts.snapshot.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
     return tuple(
         Plan(
@@ -81,10 +88,19 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
             memory={ordinal: seen for ordinal, seen in memory.items() if seen is not None and ordinal in free},
             skipped=tuple(f"{key}: {reason}" for key, reason in busy.items()),
             on_cpu=on_cpu,
+            unsupported=unsupported,
             measure=facts.policy.level is Level.FULL,
         )
         for name in usable
     )
+
+
+def _unsupported(python: Python | Missing) -> str:
+    """Why the scripts of smoke/child do not run under this interpreter; empty where they do, or where its version is not known."""
+    version = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
+    if version is None or version[:2] >= OLDEST_PYTHON:
+        return ""
+    return f"The smoke training needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or newer; this is {version}."
 
 
 def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:

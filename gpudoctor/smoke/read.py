@@ -37,6 +37,10 @@ OUTPUT_LIMIT = 8000
 """Characters of the child's output that are kept as evidence: JAX writes three tracebacks after the line that tells."""
 
 
+_ENDED_EARLY = {"failed": StageState.FAILED, "unsupported": StageState.UNSUPPORTED}
+"""The events of a stage that did not come to its end."""
+
+
 class _Placement(msgspec.Struct):
     variables: list[str] = []
     gradients: list[str] = []
@@ -162,10 +166,10 @@ def _stages(lines: list[_Line], outcome: Outcome) -> tuple[Stage, ...]:
     for line in lines:
         if line.event == "begin":
             open_stages.append(_called(line))
-        elif line.event in {"end", "failed"}:
+        elif line.event in {"end", *_ENDED_EARLY}:
             open_stages = [name for name in open_stages if name != _called(line)]
             stages.append(_closed(line))
-    over = any(line.event in {"done", "failed"} for line in lines)
+    over = any(line.event in {"done", *_ENDED_EARLY} for line in lines)
     if not open_stages and not over:
         open_stages = ["between stages" if stages else "start"]
     state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
@@ -181,7 +185,7 @@ def _closed(line: _Line) -> Stage:
     seconds: float | Missing = line.seconds if isinstance(line.seconds, float | int) else NOT_ASKED
     if line.event == "end":
         return Stage(name=_called(line), state=StageState.DONE, seconds=seconds)
-    return Stage(name=_called(line), state=StageState.FAILED, seconds=seconds, error=str(line.error))
+    return Stage(name=_called(line), state=_ENDED_EARLY[line.event], seconds=seconds, error=str(line.error))
 
 
 def _interrupted(outcome: Outcome) -> StageState:

@@ -17,7 +17,7 @@ from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.smoke.read import read, read_all_reduce
 from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
-from gpudoctor.snapshot import AllReduce, Missing, Smoke
+from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageState
 
 STALL = 300.0
 """Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
@@ -48,7 +48,13 @@ def train(
     for plan in plans:
         run = _Run(plan, supervisor, progress)
         try:
-            if plan.devices or plan.on_cpu:
+            if plan.unsupported:
+                run.smoke = Smoke(
+                    framework=plan.framework,
+                    stages=(Stage(name="start", state=StageState.UNSUPPORTED, error=plan.unsupported),),
+                    skipped=plan.skipped,
+                )
+            elif plan.devices or plan.on_cpu:
                 with _temporary() as place:
                     run.train({**environment, **place})
                     run.sum({**environment, **place})

@@ -13,6 +13,7 @@ class StageState(OpenEnum):
     CRASHED = "crashed"  # the process died in it
     HUNG = "hung"  # no progress until the deadline
     STOPPED = "stopped"  # the user, or the whole check's deadline, ended it
+    UNSUPPORTED = "unsupported"  # gpudoctor cannot train with this release, which is no fault of the machine
 
 
 class Stage(Observed, frozen=True):
@@ -215,3 +216,8 @@ class Smoke(Observed, frozen=True):
     """The tail of what the process wrote, kept as evidence where it did not end well."""
     memory_kills: MemoryKills | Missing = NOT_ASKED
     """While it ran; seen where it ended badly by itself."""
+
+    @property
+    def unsupported(self) -> str:
+        """Why gpudoctor cannot train with this release or its Python; empty where it can."""
+        return next((str(stage.error) for stage in self.stages if stage.state is StageState.UNSUPPORTED), "")

@@ -12,14 +12,15 @@ from gpudoctor.matrix_files import open_matrix
 from tests.environments import make
 from tests.seams.build import SeamUnavailable
 
-FIRST: Final = {"tensorflow": (2, 12, 0, 0), "torch": (2, 1, 0, 0), "jax": (0, 4, 30, 0)}
+FIRST: Final = {"tensorflow": (1, 15, 0, 0), "torch": (2, 1, 0, 0), "jax": (0, 4, 30, 0)}
 """The first release of each that is tried."""
 BINARY: Final = {"jax": "jaxlib"}
 """Whose wheels say for which Pythons there is a release, where its own is for any."""
 DISTRIBUTION: Final = {"tensorflow": "tensorflow-cpu", "torch": "torch", "jax": "jax"}
 """What the index is asked for."""
-UNDECLARED: Final = {"torch": ((2, 2, 0, 0), "packaging")}
-"""What releases before that one import as soon as Adam is made (torch/torch_version.py in their wheels) and do not require."""
+UNDECLARED: Final = {"torch": ((2, 2, 0, 0), "packaging"), "tensorflow": ((2, 9, 0, 0), "protobuf<3.21")}
+"""What releases before that one need and do not require: torch imports packaging when Adam is made (torch/torch_version.py in the wheels);
+TensorFlow's generated code runs with protobuf 3 only, and no upper bound says so."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def releases() -> list[Release]:
             wheel = [row for row in binaries if row.release[:3] <= one.release[:3]][-1]
             before, module = UNDECLARED.get(framework, ((0,), ""))
             beside = "numpy<2" if wheel.numpy_abi == 1 else "numpy", *([module] if one.release < before else [])
-            rows.append(Release(framework, str(one.release), tuple(wheel.pythons), beside))
+            rows.append(Release(framework, str(one.release), tuple(name for name in wheel.pythons if name.startswith("3")), beside))
     return rows
 
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from tests.environments import make
-from tests.environments.releases import newest, newest_python
+from tests.environments.releases import Release, newest, newest_python, releases
 from tests.seams.build import SeamUnavailable, locked
 
 
@@ -15,9 +15,17 @@ def framework_python(framework: str) -> Path:
 
     Raises SeamUnavailable where there is none yet and this is not CI, where no Python for it is here, or where the index cannot be reached.
     """
-    release = newest(framework)
+    return _python_with(newest(framework), framework)
+
+
+def tensorflow_1_python() -> Path:
+    """The interpreter of an environment that holds TensorFlow 1.15. Raises SeamUnavailable as framework_python does."""
+    return _python_with(next(release for release in releases() if release.name.startswith("tensorflow-1.15")), "tensorflow-1")
+
+
+def _python_with(release: Release, lock: str) -> Path:
     version, python = newest_python(release.pythons)
-    with locked(f"environment-{framework}") as cache:
+    with locked(f"environment-{lock}") as cache:
         folder = cache / "environments" / f"{release.name}-{version}"
         if not (folder / make.DONE).exists():
             may_download()

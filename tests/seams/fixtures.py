@@ -76,6 +76,14 @@ def framework_python() -> Callable[[str], Path]:
     return provide
 
 
+@pytest.fixture(scope="session")
+def tensorflow_1_python() -> Path:
+    """The interpreter of an environment that holds TensorFlow 1.15."""
+    with _or_skip():
+        return environments.tensorflow_1_python()
+    raise AssertionError
+
+
 @pytest.fixture
 def machine_tree(tmp_path: Path) -> Callable[..., Path]:
     """`machine_tree(pci=[PciCard()], kernel_driver="550.163.01")`: the root of that Tree."""

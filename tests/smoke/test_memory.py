@@ -32,7 +32,7 @@ def test_torch_limits_each_device(engine: Any) -> None:
 @pytest.mark.parametrize("engine", ["tensorflow"], indirect=True)
 def test_tensorflow_limits_or_grows(engine: Any) -> None:
     done: list[tuple[str, object]] = []
-    engine._tf = SimpleNamespace(
+    tensorflow = SimpleNamespace(
         config=SimpleNamespace(
             list_physical_devices=lambda _kind: ["gpu0", "gpu1", "gpu2"],
             list_logical_devices=lambda _kind: [SimpleNamespace(name=f"/device:GPU:{number}") for number in range(3)],
@@ -42,6 +42,7 @@ def test_tensorflow_limits_or_grows(engine: Any) -> None:
             experimental=SimpleNamespace(set_memory_growth=lambda gpu, grows: done.append((gpu, grows))),
         )
     )
+    engine._config = load("tensorflow_engine").Config(tensorflow)
     engine.open([0, 1, 2])
     assert done == [("gpu0", [2048]), ("gpu1", True), ("gpu2", [3072]), ("visible", ["gpu0", "gpu1", "gpu2"])]
     assert engine.settings["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"

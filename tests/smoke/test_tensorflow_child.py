@@ -219,11 +219,11 @@ def test_without_tensorflow_the_import_fails(smoke: Smoke) -> None:
 
 def test_a_tensorflow_too_old_is_refused_with_its_version(smoke: Smoke, tmp_path: Path) -> None:
     (tmp_path / "numpy.py").touch()
-    (tmp_path / "tensorflow.py").write_text("class test: is_built_with_cuda = staticmethod(lambda: True)\n__version__ = '1.15.5'\n")
+    (tmp_path / "tensorflow.py").write_text("class test: is_built_with_cuda = staticmethod(lambda: True)\n__version__ = '1.13.2'\n")
     run = smoke("--devices", "cpu", python=("-S",), settings={"PYTHONPATH": str(tmp_path)})
-    failed = run.one("failed", stage="import")
-    assert (failed["version"], failed["built_with_cuda"]) == ("1.15.5", True)
-    assert "2.4 or newer" in failed["error"]
+    refused = run.one("unsupported", stage="import")
+    assert (refused["version"], refused["built_with_cuda"]) == ("1.13.2", True)
+    assert "needs TensorFlow 1.14 or newer; this is 1.13.2" in refused["error"]
 
 
 def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices(smoke: Smoke) -> None:

@@ -97,6 +97,8 @@ class AllReduce:
         self.stages.load()
         logicals = [device.logical for device in self.stages.find(self.ordinals[first : first + ours], None)][:ours]
         with self.answers.stage("all-reduce"):
+            if not getattr(self.engine, "sums", True):
+                raise self.stages.protocol.UnsupportedError("This release of {} is too old for our all-reduce.".format(self.engine.name))
             if len(logicals) < ours:
                 raise LookupError("{} did not make {} devices of the CPU.".format(self.engine.name, ours))
             self.answers.mark("connecting the devices")

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import os
 
-OLDEST = (0, 4, 14)
 SETTINGS = {
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX takes three quarters of the GPU's memory otherwise
     "XLA_CLIENT_MEM_FRACTION": None,  # newer JAX refuses to start where this is set beside its older name, which all know
@@ -95,6 +94,7 @@ class Engine:
     """JAX, as stages.py asks for it; a logical name is a place."""
 
     name = "JAX"
+    oldest = (0, 4, 14)
     cpu = "CPU:0"
     settings = SETTINGS
     pins = False
@@ -108,15 +108,13 @@ class Engine:
         self._devices = {}
         self._step = self._forward = None
 
-    def load(self, facts, mark):
+    def load(self, facts, mark, accept):
         if self.memory:  # one share for all devices
             shares = [limit / total for limit, total in self.memory.values()]
             os.environ["XLA_PYTHON_CLIENT_MEM_FRACTION"] = "{:.4f}".format(min(shares))
         import jax
 
-        facts["version"] = jax.__version__
-        if tuple(int(part) for part in jax.__version__.split(".")[:3]) < OLDEST:
-            raise RuntimeError("The smoke training needs JAX 0.4.14 or newer.")
+        accept(jax.__version__)
         mark("importing its library")
         import jaxlib
         import numpy as np

@@ -24,7 +24,7 @@ An engine has, besides what stages.py asks for,
     multiplier(logical, left, right, precision)   run() multiplies them there in this precision; None where it cannot
     rows(product, numbers)              those rows, as float64
     wait(result)                        until what run() gave is there
-    compiler                            the name of what compiles a step
+    compiler                            the name of what compiles a step; None where this release has nothing that does
     compiled(logical, network)          a trainer whose step is compiled by it
 """
 
@@ -52,7 +52,7 @@ class Measures:
         self.factors = functools.lru_cache(maxsize=1)(self._factors)
 
     def stages(self):
-        return self.copies, self.memory, self.products, self.compiled
+        return (self.copies, self.memory, self.products, *([self.compiled] if self.engine.compiler else []))
 
     def share(self, device):
         """Bytes that may be taken; none on the CPU, where sizes are small."""

@@ -20,7 +20,11 @@ FACT_CHARACTERS = 4000
 
 
 class StageError(Exception):
-    """A stage raised; its "failed" event has been sent."""
+    """A stage raised; its "failed" or "unsupported" event has been sent."""
+
+
+class UnsupportedError(Exception):
+    """The smoke training cannot be done with this release; that says nothing about the machine."""
 
 
 class Answers:
@@ -54,7 +58,8 @@ class Answers:
         except (Exception, SystemExit) as error:  # a module that exits while it is imported is a failure of that stage too
             complain()
             facts.update(about, error_type=type(error).__name__, error=first_lines(error))
-            self.event("failed", stage=name, seconds=time.monotonic() - began, **facts)
+            event = "unsupported" if isinstance(error, UnsupportedError) else "failed"
+            self.event(event, stage=name, seconds=time.monotonic() - began, **facts)
             raise StageError(name) from error
         facts.update(about)
         self.event("end", stage=name, seconds=time.monotonic() - began, **facts)

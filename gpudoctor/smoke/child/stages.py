@@ -10,6 +10,7 @@ On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `lo
     {"event": "begin", "stage": S[, "device"]}
     {"event": "end", "stage": S, "seconds"[, "device"], ...facts}
     {"event": "failed", "stage": S, "seconds"[, "device"], "error_type", "error", ...facts learnt before}
+    {"event": "unsupported", ...}                       as "failed", where the engine cannot train with this release of the framework
     {"event": "kernel", "device", "logical", "ran_on", "error", "tolerance"}
     {"event": "number", "name": "loss", "device", "network", "step", "steps", "value"}       the mean of ten steps' losses
     {"event": "training", "device", "logical", "network", "short", "losses", "accuracy", "expected_accuracy", "steps", "samples", "seconds",
@@ -113,10 +114,20 @@ class Stages:
         with self.answers.stage("import") as facts:
             facts["set_aside"] = set_aside(self.engine.settings, os.environ)
             self.answers.mark("importing " + self.engine.name)
-            self.engine.load(facts, self.answers.mark)
+            self.engine.load(facts, self.answers.mark, functools.partial(self.accept, facts))
             import numpy as np
 
             self.np = np
+
+    def accept(self, facts, version):
+        """Keep the framework's version. Raises UnsupportedError where the engine cannot train with it."""
+        facts["version"] = version
+        oldest = self.engine.oldest
+        if tuple(int(part) for part in version.split(".")[: len(oldest)]) < oldest:
+            needed = ".".join(str(part) for part in oldest)
+            raise self.protocol.UnsupportedError(
+                "The smoke training needs {} {} or newer; this is {}.".format(self.engine.name, needed, version)
+            )
 
     def find(self, ordinals, short):
         with self.answers.stage("devices") as facts:

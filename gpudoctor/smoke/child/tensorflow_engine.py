@@ -1,10 +1,13 @@
-"""The smoke training in TensorFlow's idiom: Keras layers, tf.function, GradientTape. 2.12 to 2.21 with Keras 2 and 3 are tested; from 2.4 on it is tried."""
+"""The smoke training in TensorFlow's idiom: Keras layers, tf.function, GradientTape. 1.14 to 2.21 are tested, with Keras 2 and 3.
+
+TensorFlow 1.14 and 1.15 train eagerly too, once tf.compat.v1.enable_v2_behavior() was called.
+"""
 
 import contextlib
+import inspect
 import os
 import sys
 
-OLDEST = (2, 4)
 SETTINGS = {
     "TF_CPP_MIN_LOG_LEVEL": "0",  # TensorFlow gives the reason for ignoring a GPU in its log only
     "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # a limit excludes set_memory_growth; its allocator asks this variable last, with a limit or without
@@ -17,6 +20,35 @@ SETTINGS = {
 }
 
 
+_FORMER_NAMES = {  # tf.config before 2.4
+    "LogicalDeviceConfiguration": "VirtualDeviceConfiguration",
+    "set_logical_device_configuration": "set_virtual_device_configuration",
+}
+
+
+class Config:
+    """tf.config by its names since 2.4; before, most of them were in tf.config.experimental, where some still are."""
+
+    def __init__(self, tf):
+        self._places = (tf.config, tf.config.experimental)
+
+    def __getattr__(self, name):
+        for place in self._places:
+            for spelling in (name, _FORMER_NAMES.get(name, name)):
+                if hasattr(place, spelling):
+                    return getattr(place, spelling)
+        raise AttributeError(name)
+
+
+def create_slots(tf, optimizer, variables):
+    """Create the optimizer's variables, which Keras before 2.11 does in the first step only."""
+    if hasattr(optimizer, "build"):
+        optimizer.build(variables)
+        return
+    optimizer.apply_gradients([(tf.zeros_like(variable), variable) for variable in variables])
+    optimizer.iterations.assign(0)
+
+
 class Trainer:
     """The network with its fixed initial weights on one device."""
 
@@ -27,7 +59,7 @@ class Trainer:
             self._model.build((None, task.SIDE, task.SIDE))
             self._model.set_weights(task.initial_weights(np, network))
             self._optimizer = tf.keras.optimizers.Adam(task.LEARNING_RATE, *task.DECAYS, epsilon=task.EPSILON)
-            self._optimizer.build(self._model.trainable_variables)
+            create_slots(tf, self._optimizer, self._model.trainable_variables)
         kept = self._optimizer.variables
         self._initial = [(each, each.numpy()) for each in [*self._model.variables, *(kept() if callable(kept) else kept)]]
         self._compiled = tf.function(self._step, autograph=False, **options)
@@ -87,48 +119,56 @@ class Engine:
     """TensorFlow, as stages.py asks for it."""
 
     name = "TensorFlow"
+    oldest = (1, 14)
     cpu = "/device:CPU:0"
     settings = SETTINGS
     pins = False
     ranked = False
     compiler = "XLA"
+    sums = True
 
     def __init__(self, task):
         self._task = task
         self.memory = {}
-        self._tf = self._np = None
+        self._tf = self._np = self._config = None
         self._trainers = {}
-        self._cpus, self._strategy = 1, None
+        self._cpus, self._strategy, self._compile = 1, None, None
 
-    def load(self, facts, mark):
+    def load(self, facts, mark, accept):
         """Keras, which TensorFlow imports late, is imported here too, so that its failure shows as one of import."""
         facts["legacy_keras"] = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
         import tensorflow as tf
 
-        facts["version"] = tf.__version__
         facts["built_with_cuda"] = tf.test.is_built_with_cuda()
-        if tuple(int(part) for part in tf.__version__.split(".")[:2]) < OLDEST:
-            raise RuntimeError("The smoke training needs TensorFlow 2.4 or newer.")
-        facts["build"] = dict(tf.sysconfig.get_build_info())
+        accept(tf.__version__)
+        if hasattr(tf.sysconfig, "get_build_info"):  # since 2.3
+            facts["build"] = dict(tf.sysconfig.get_build_info())
+        options = inspect.signature(tf.function).parameters
+        self._compile = next((name for name in ("jit_compile", "experimental_compile") if name in options), None)
+        if self._compile is None:  # before 1.15
+            self.compiler = None
+        self.sums = hasattr(tf.distribute.MirroredStrategy, "experimental_distribute_values_from_function")  # since 2.2
+        if tf.__version__.startswith("1."):
+            tf.compat.v1.enable_v2_behavior()
         import numpy as np
 
         mark("importing Keras")
         package = tf.keras.Sequential.__module__.partition(".")[0]  # keras, or tf_keras where TF_USE_LEGACY_KERAS asks for it
         facts["keras"] = sys.modules[package].__version__
-        self._tf, self._np = tf, np
+        self._tf, self._np, self._config = tf, np, Config(tf)
 
     def choose(self, ordinals):
         """Nothing: listing does not open."""
 
     def gpus(self):
-        return len(self._tf.config.list_physical_devices("GPU"))
+        return len(self._config.list_physical_devices("GPU"))
 
     def describe(self):
-        return [self._describe(device) for kind in ("CPU", "GPU") for device in self._tf.config.list_physical_devices(kind)]
+        return [self._describe(device) for kind in ("CPU", "GPU") for device in self._config.list_physical_devices(kind)]
 
     def _describe(self, physical):
         """What TensorFlow says of a physical device, without opening it."""
-        details = self._tf.config.experimental.get_device_details(physical)
+        details = self._details(physical)
         capability = details.get("compute_capability")
         return {
             "name": physical.name.replace("/physical_device:", ""),
@@ -137,9 +177,14 @@ class Engine:
             "compute_capability": capability and ".".join(str(part) for part in capability),
         }
 
+    def _details(self, physical):
+        """Model and compute capability, by their names; nothing before 2.4."""
+        ask = getattr(self._config, "get_device_details", None)
+        return ask(physical) if ask else {}
+
     def open(self, ordinals):
         """Memory grows, up to the limit, and the other GPUs are hidden before any context is made."""
-        config, kind = self._tf.config, "GPU" if ordinals else "CPU"
+        config, kind = self._config, "GPU" if ordinals else "CPU"
         gpus = config.list_physical_devices("GPU")
         chosen = [gpus[ordinal] for ordinal in ordinals]
         if self._cpus > 1:
@@ -154,16 +199,19 @@ class Engine:
 
     def _limit(self, gpu, share):
         """Without a limit TensorFlow takes all memory at once, or grows where it is told to."""
-        config = self._tf.config
+        config = self._config
         if share:
             config.set_logical_device_configuration(gpu, [config.LogicalDeviceConfiguration(memory_limit=share[0] >> 20)])
         else:
-            config.experimental.set_memory_growth(gpu, True)
+            config.set_memory_growth(gpu, True)
 
     @contextlib.contextmanager
     def full_float32(self):
-        """Without this, GPUs since Ampere round the factors to TF32."""
-        switch = self._tf.config.experimental
+        """Without this, GPUs since Ampere round the factors to TF32. Before 2.4 there is no such switch."""
+        switch = self._config
+        if not hasattr(switch, "enable_tensor_float_32_execution"):
+            yield
+            return
         before = switch.tensor_float_32_execution_enabled()
         switch.enable_tensor_float_32_execution(False)
         try:
@@ -223,8 +271,8 @@ class Engine:
         return run
 
     def _capability(self, logical):
-        shown = self._tf.config.get_visible_devices("GPU")[int(logical.rpartition(":")[2])]
-        return self._tf.config.experimental.get_device_details(shown).get("compute_capability", (0, 0))
+        shown = self._config.get_visible_devices("GPU")[int(logical.rpartition(":")[2])]
+        return self._details(shown).get("compute_capability", (0, 0))
 
     def rows(self, product, numbers):
         with self._tf.device(product.device):
@@ -235,7 +283,7 @@ class Engine:
             self._tf.reshape(result, [-1])[0].numpy()
 
     def compiled(self, logical, network):
-        return Trainer(self._tf, self._task, self._np, logical, network, jit_compile=True)
+        return Trainer(self._tf, self._task, self._np, logical, network, **{self._compile: True})
 
     def spread(self, count):
         self._cpus = count
@@ -267,5 +315,5 @@ class Engine:
     def peak_memory(self, logical):
         """None: CPUs before TensorFlow 2.20, everything before 2.5."""
         with contextlib.suppress(AttributeError, ValueError):
-            return self._tf.config.experimental.get_memory_info(logical.replace("/device:", ""))["peak"]
+            return self._config.get_memory_info(logical.replace("/device:", ""))["peak"]
         return None

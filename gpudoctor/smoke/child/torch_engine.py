@@ -4,7 +4,6 @@ import contextlib
 import os
 import tempfile
 
-OLDEST = (1, 8)
 SETTINGS = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": None,  # NVML counts GPUs that CUDA cannot open
     # float32 products on the CPU, which is the reference, are to stay float32
@@ -90,6 +89,7 @@ class Engine:
     """PyTorch, as stages.py asks for it."""
 
     name = "PyTorch"
+    oldest = (1, 8)
     cpu = "cpu"
     settings = SETTINGS
     pins = True
@@ -101,14 +101,12 @@ class Engine:
         self.memory = {}
         self._torch = self._np = None
 
-    def load(self, facts, mark):
+    def load(self, facts, mark, accept):
         """NumPy, which PyTorch does without, is imported here too, so that its failure shows as one of import."""
         import torch
 
-        facts["version"] = torch.__version__
         facts["built_with_cuda"] = torch.version.cuda is not None
-        if tuple(int(part) for part in torch.__version__.split(".")[:2]) < OLDEST:
-            raise RuntimeError("The smoke training needs PyTorch 1.8 or newer.")
+        accept(torch.__version__)
         facts["build"] = {"cuda_version": torch.version.cuda, "architectures": torch.cuda.get_arch_list()}
         mark("importing NumPy")
         import numpy as np
