@@ -21,6 +21,10 @@ class Site(msgspec.Struct, frozen=True):
     distribution: tuple[str, ...]
     """The distribution's id, then those it is like: ("ubuntu", "debian")."""
     root: bool
+    release: str = ""
+    """The distribution's VERSION_ID; empty where it is not known."""
+    architecture: str = ""
+    """As `uname -m` says; empty where it is not known."""
 
     @property
     def has_pci(self) -> bool:
@@ -44,4 +48,6 @@ def site(snapshot: Snapshot) -> Site:
         scheduler=next((name for variable, name in _SCHEDULERS if values.get(variable)), ""),
         distribution=tuple(names),
         root=host.uid == 0,
+        release=host.distribution_version if isinstance(host.distribution_version, str) else "",
+        architecture=host.architecture if isinstance(host.architecture, str) else "",
     )

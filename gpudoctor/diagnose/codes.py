@@ -1,100 +1,139 @@
-"""What a bare error code can mean, likeliest first: (cause, what to do, the command that tells or helps)."""
+"""What a bare error code can mean, likeliest first: the cause, what cures it, and the command that shows whether this is it."""
 
 from __future__ import annotations
 
-_LOG = ("read the kernel's log", "sudo dmesg | grep -E 'NVRM|Xid'")
-_PTXAS = "ldconfig -p | grep -E 'libcuda|ptxjit'"
-_CLIENTS = "echo ps | nvidia-cuda-mps-control"
+from collections.abc import Mapping
 
-CUDA_CANDIDATES: dict[int, tuple[tuple[str, str, str], ...]] = {
+import msgspec
+
+from gpudoctor.derive import Site
+from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log
+from gpudoctor.findings import Fix, FixKind
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One thing that a code can mean."""
+
+    cause: str
+    cure: str
+    command: str = ""
+    look: str = ""
+    """The command that shows whether this is it."""
+    variable: str = ""
+    """Only where this variable is set."""
+    of_host: bool = False
+    """What only the host of a container can do."""
+
+
+_STUB = "Take the toolkit's stubs folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_COMPAT = "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_LOADED = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
+_LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
+_RESET = Candidate(
+    "the GPU failed, or was reset, since the driver was loaded", "Reset it", "sudo nvidia-smi --gpu-reset", _LOG, of_host=True
+)
+_RESTART_MPS = "echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d"
+_CLIENTS = "echo ps | nvidia-cuda-mps-control"
+_MASK = "CUDA_VISIBLE_DEVICES"
+
+CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     2: (
-        ("another process holds the GPU's memory", "see who", "nvidia-smi"),
-        ("this MIG instance, or this card, is too small", "look at its memory", "nvidia-smi -L; nvidia-smi -q -d MEMORY"),
+        Candidate("another process holds the GPU's memory", "End it", look="nvidia-smi"),
+        Candidate("this GPU or MIG instance is too small", "Use a larger one", look="nvidia-smi -q -d MEMORY"),
     ),
-    34: (("a toolkit's stub is loaded in the driver's place", "take its folder off the loader's path", 'echo "$LD_LIBRARY_PATH"'),),
+    34: (Candidate("a toolkit's stub is loaded in place of the driver's libcuda", _STUB, look=_LOADED),),
     46: (
-        ("exclusive compute mode and the GPU is taken, or compute is prohibited", "look at its compute mode", "nvidia-smi -q -d COMPUTE"),
-        ("the GPU was reset, or has failed, since the driver was loaded", *_LOG),
+        Candidate(
+            "the GPU is in an exclusive or prohibited compute mode", "Set the default mode", "sudo nvidia-smi -c DEFAULT", of_host=True
+        ),
+        _RESET,
     ),
     100: (
-        ("CUDA_VISIBLE_DEVICES hides every GPU", "look at it", 'echo "$CUDA_VISIBLE_DEVICES"'),
-        ("the device files cannot be opened or are missing", "list them", "ls -l /dev/nvidia*"),
-        ("MIG is enabled and there is no instance", "list the instances", "nvidia-smi -L"),
+        Candidate(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
+        Candidate("the device files are missing", "Create them", "sudo nvidia-modprobe -c 0 -u", "ls -l /dev/nvidia*", of_host=True),
+        Candidate("MIG is enabled without an instance", "Disable MIG", "sudo nvidia-smi -mig 0", "nvidia-smi -L", of_host=True),
     ),
     101: (
-        ("CUDA_VISIBLE_DEVICES names a GPU twice, or one that is not there", "look at it", 'echo "$CUDA_VISIBLE_DEVICES"; nvidia-smi -L'),
-        ("a GPU vanished between counting and opening", *_LOG),
+        Candidate(f"{_MASK} names a GPU twice, or one that is not there", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
+        Candidate("a GPU vanished between counting and opening", "Reboot", "sudo reboot", _LOG, of_host=True),
     ),
     201: (
-        ("the context was lost to a GPU error or a reset between two calls", *_LOG),
-        ("a preloaded or injected library takes part", "look for it", "env | grep -E 'LD_PRELOAD|CUDA_INJECTION64_PATH'"),
+        Candidate("a preloaded library intercepts CUDA", "Unset LD_PRELOAD", "unset LD_PRELOAD", variable="LD_PRELOAD"),
+        _RESET,
     ),
     209: (
-        (
-            "the driver's compiler does not know this GPU",
-            "compare both",
-            "nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv",
+        Candidate("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
+        Candidate("the driver's compiler does not know this GPU", "Update the NVIDIA driver", of_host=True),
+    ),
+    214: (
+        Candidate(
+            "the GPU's memory had an uncorrectable error",
+            "Reset it",
+            "sudo nvidia-smi --gpu-reset",
+            "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER",
+            of_host=True,
         ),
-        ("CUDA_DISABLE_PTX_JIT is set", "look at it", "env | grep PTX_JIT"),
     ),
-    214: (("uncorrectable errors of the GPU's memory", "read the counters", "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"),),
-    218: (("libcuda and libnvidia-ptxjitcompiler are of different releases", "compare them", _PTXAS),),
+    218: (Candidate("libcuda and libnvidia-ptxjitcompiler are of different releases", "Reinstall the driver as a whole", of_host=True),),
     221: (
-        ("the driver's compiler, libnvidia-ptxjitcompiler.so.1, is not installed or not on the loader's path", "look for it", _PTXAS),
-        ("the container lacks the capability compute", "look at what it was given", 'echo "$NVIDIA_DRIVER_CAPABILITIES"'),
+        Candidate(
+            "the driver's compiler is missing",
+            "Install libnvidia-ptxjitcompiler.so.1 of the driver's release",
+            look="ldconfig -p | grep -E 'libcuda|ptxjit'",
+            of_host=True,
+        ),
     ),
-    222: (("libnvidia-ptxjitcompiler is older than the PTX asks for", "compare it with libcuda", _PTXAS),),
-    223: (("CUDA_DISABLE_PTX_JIT forbids the driver to compile", "unset it", "unset CUDA_DISABLE_PTX_JIT"),),
+    222: (Candidate("libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the driver as a whole", of_host=True),),
+    223: (Candidate("CUDA_DISABLE_PTX_JIT forbids the driver to compile", "Unset it", "unset CUDA_DISABLE_PTX_JIT"),),
     304: (
-        ("the system refuses what the driver asks of it, by a sandbox or a limit", "look at the limits", "ulimit -l; ulimit -v"),
-        ("the kernel driver refused a call", *_LOG),
+        Candidate("a limit of this shell", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
+        Candidate("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, of_host=True),
     ),
-    700: (
-        ("the GPU's memory or its links are defective; our kernel touches only its own memory", *_LOG),
-        ("overclocking or undervolting", "look at the clocks", "nvidia-smi -q -d CLOCK,PERFORMANCE"),
-    ),
-    719: (
-        ("the GPU failed while it computed", *_LOG),
-        ("another program broke the context that MPS shares", "look for the daemon", "pgrep -a nvidia-cuda-mps"),
-    ),
+    700: (_RESET, Candidate("overclocking or undervolting", "Set the card's default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc")),
+    719: (_RESET, Candidate("another program broke the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps")),
     801: (
-        ("this virtual GPU, or its licence, does not allow compute", "look at both", "nvidia-smi -q | grep -iA3 -E 'vgpu|license'"),
-        ("libcuda is older than the kernel driver", "compare the versions", "cat /proc/driver/nvidia/version; ldconfig -p | grep libcuda"),
+        Candidate("this virtual GPU has no licence for compute", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
+        Candidate("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, of_host=True),
     ),
     802: (
-        ("NVSwitch machine and its fabric manager does not run", "look at it", "systemctl status nvidia-fabricmanager"),
-        ("the fabric is still being set up, shortly after boot", "try again in a minute", "nvidia-smi -q | grep -A3 Fabric"),
-        ("confidential computing is on and the GPUs were not set ready", "look at it", "nvidia-smi conf-compute -grs"),
+        Candidate("the fabric manager does not run", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", of_host=True),
+        Candidate("the GPUs of a confidential machine were not set ready", "Set them ready", "sudo nvidia-smi conf-compute -srs 1"),
     ),
     803: (
-        ("libcuda is of another release than the kernel driver", "compare the versions", "cat /proc/driver/nvidia/version"),
-        (
-            "a bundled cuda-compat library comes before the driver's own",
-            "look for it",
-            'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"',
-        ),
+        Candidate("the driver was upgraded and its old module is still loaded", "Reboot", "sudo reboot", of_host=True),
+        Candidate("a cuda-compat library is found before the driver's own", _COMPAT, look=_LOADED),
     ),
-    804: (
-        ("a cuda-compat library is in use on a GPU that may not use it", "take it off the loader's path", "ldconfig -p | grep libcuda.so"),
-    ),
+    804: (Candidate("a cuda-compat library is in use on a GPU that does not support it", _COMPAT, look=_LOADED),),
     805: (
-        ("MPS: its pipes are there, and its daemon does not answer", "look for it", "pgrep -a nvidia-cuda-mps"),
-        ("MPS: the daemon belongs to another user", "look at the pipes", 'ls -l "${CUDA_MPS_PIPE_DIRECTORY:-/tmp/nvidia-mps}"'),
+        Candidate("the MPS daemon does not run", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
+        Candidate("the MPS daemon belongs to another user", "Do without it", "export CUDA_MPS_PIPE_DIRECTORY=/nonexistent"),
     ),
-    806: (("MPS: the server died meanwhile", "read its log", "tail /var/log/nvidia-mps/server.log"),),
-    807: (
-        (
-            "MPS: the server starts, or recovers from a program that failed",
-            "try again, then restart it",
-            "echo quit | nvidia-cuda-mps-control",
-        ),
-    ),
-    808: (("MPS: as many programs as it serves are running", "list them", _CLIENTS),),
-    809: (("MPS: the GPU has no connection left for another program", "list the programs", _CLIENTS),),
+    806: (Candidate("the MPS server died", "Restart MPS", _RESTART_MPS, "tail /var/log/nvidia-mps/server.log"),),
+    807: (Candidate("the MPS server starts, or recovers from a program that failed", "Restart MPS", _RESTART_MPS),),
+    808: (Candidate("MPS serves as many programs as it can", "End one of them", look=_CLIENTS),),
+    809: (Candidate("MPS has no connection to the GPU left", "End one of its programs", look=_CLIENTS),),
     999: (
-        ("the nvidia_uvm module is not loaded, or unusable after suspend", "reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm"),
-        ("a GPU fell off the bus", "read the kernel's log", "sudo dmesg | grep -E 'NVRM|Xid'"),
-        ("/dev/nvidia-uvm is missing or stale", "create it", "sudo nvidia-modprobe -u -c 0"),
+        Candidate("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", of_host=True),
+        Candidate("/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", of_host=True),
+        Candidate("a GPU fell off the bus", "Shut down and switch on again", "sudo poweroff", _LOG, of_host=True),
     ),
 }
 """By CUresult. The candidates are those that users' solved reports and NVIDIA's own descriptions show for each code."""
+
+
+def cures(code: int, site: Site, variables: Mapping[str, str]) -> tuple[Fix, ...]:
+    """What to do about a code, for the likeliest cause first; `variables` are those that are set."""
+    likely = [one for one in CUDA_CANDIDATES.get(code, ()) if not one.variable or one.variable in variables]
+    if not likely:
+        away = "" if site.container else "sudo reboot"
+        place = "Reboot the host" if site.container else "Reboot"
+        return (read_log(), Fix(f"{place}: this loads the driver again and resets the GPUs{'' if away else '.'}", away, (ROOT, REBOOT)))
+    return tuple(fix for number, one in enumerate(likely) for fix in _tried(one, site, FixKind.ELSE if number else FixKind.FIX))
+
+
+def _tried(one: Candidate, site: Site, kind: FixKind) -> tuple[Fix, ...]:
+    look = (Fix(f"See whether {one.cause}", one.look, (ROOT,) if "sudo " in one.look else (), kind=FixKind.CHECK),) if one.look else ()
+    where = "on the host, " if site.container and one.of_host else ""
+    cure = f"If {one.cause}: {where}{one.cure[0].lower()}{one.cure[1:]}"
+    needs = ((ROOT,) if "sudo " in one.command else ()) + ((REBOOT,) if "reboot" in one.command or "poweroff" in one.command else ())
+    return (*look, Fix(cure if one.command else f"{cure}.", one.command, needs, kind=kind))

@@ -8,7 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, Ladder, Site
 from gpudoctor.diagnose.fixes import REBOOT, ROOT
 from gpudoctor.diagnose.rule import need, not_applicable
-from gpudoctor.findings import Confidence, Evidence, Fix, Rung, RungState, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Rung, RungState, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, CudaDevice, KernelLog, Missing, Nvml, NvmlGpu, Status, XidEvent
 from gpudoctor.versions import Version
@@ -99,19 +99,19 @@ def for_data_centres(name: str | Missing) -> bool:
     return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)
 
 
-def reset(gpu: Gpu, site: Site, part: str = "") -> Fix:
-    """How to reset this GPU here; `part` is the section of nvidia-smi -q that shows whether it helped."""
+def reset(gpu: Gpu, site: Site) -> Fix:
+    """How to reset this GPU here."""
     if site.container:
         return Fix("Have the host's administrator reset the GPU; a container cannot.")
-    verify = f"nvidia-smi -q -i {gpu.key}" + (f" -d {part}" if part else "")
     return Fix(
         "End what runs on the GPU and reset it (with NVSwitches: all GPUs at once, without -i); where a reset is not supported, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
         (ROOT,),
-        verify,
     )
 
 
-def replace(what: str = "If it comes back, have the card replaced") -> Fix:
+def replace(what: str = "", kind: FixKind = FixKind.FIX) -> Fix:
     """Hardware that fails for good."""
-    return Fix(f"{what}; NVIDIA's field diagnostic or `dcgmi diag -r 3` gives what a warranty claim asks for.", needs=(ROOT, REBOOT))
+    text = what or "If it comes back, have the card replaced"
+    evidence = "NVIDIA's field diagnostic or `dcgmi diag -r 3` gives what a warranty claim asks for"
+    return Fix(f"{text}; {evidence}.", needs=(ROOT, REBOOT), kind=kind if what else FixKind.ELSE)

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
 from gpudoctor.matrix.resolve import Resolution, Resolved
-from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
+from gpudoctor.matrix.rows import (
+    Chip,
+    CudaRelease,
+    CudnnRelease,
+    DriverBranch,
+    DriverFloor,
+    DriverPackage,
+    FrameworkRelease,
+    GpuProduct,
+    Source,
+    Xid,
+)
 
 __all__ = [
     "Chip",
@@ -16,6 +27,7 @@ __all__ = [
     "CudnnRelease",
     "DriverBranch",
     "DriverFloor",
+    "DriverPackage",
     "FrameworkRelease",
     "GpuProduct",
     "Matrix",

@@ -6,9 +6,32 @@ from typing import Any, Protocol
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.resolve import Resolution, resolve
-from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, DriverFloor, FrameworkRelease, GpuProduct, Source, Xid
+from gpudoctor.matrix.rows import (
+    Chip,
+    CudaRelease,
+    CudnnRelease,
+    DriverBranch,
+    DriverFloor,
+    DriverPackage,
+    FrameworkRelease,
+    GpuProduct,
+    Source,
+    Xid,
+)
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.matrix.tables import CHIPS, CUDA, CUDNN, DRIVERS, FRAMEWORK_OF, GPUS, OTHERS, SOURCE_TABLE, TORCH_BUILDS, XIDS
+from gpudoctor.matrix.tables import (
+    CHIPS,
+    CUDA,
+    CUDNN,
+    DRIVER_PACKAGES,
+    DRIVERS,
+    FRAMEWORK_OF,
+    GPUS,
+    OTHERS,
+    SOURCE_TABLE,
+    TORCH_BUILDS,
+    XIDS,
+)
 from gpudoctor.versions import Version
 
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
@@ -80,6 +103,11 @@ class Matrix:
         """The branch this driver belongs to."""
         below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
+
+    def driver_packages(self, system: str) -> tuple[DriverPackage, ...]:
+        """The packages that install the driver on a release of a distribution ("debian-12"), oldest driver first, NVIDIA's own last."""
+        rows = (row for row in self.rows(DRIVER_PACKAGES) if row.system == system)
+        return tuple(sorted(rows, key=lambda row: (row.origin == "nvidia", row.version or Version(0))))
 
     def cudnn(self, version: Version, cuda: int) -> CudnnRelease | None:
         """The cuDNN of this release for a major release of CUDA.

@@ -64,6 +64,22 @@ class DriverBranch(msgspec.Struct, frozen=True):
     note: str
 
 
+class DriverPackage(msgspec.Struct, frozen=True):
+    """A package that installs the NVIDIA driver on one release of a distribution ("debian-12", by ID and VERSION_ID of os-release).
+
+    `version` is the driver's, None where the package follows the newest. `modules` is the flavour of its kernel modules, "proprietary"
+    or "open". `origin` is "distribution" for its own archive, "nvidia" for NVIDIA's package repository.
+    """
+
+    system: str
+    package: str
+    version: Version | None
+    modules: str
+    origin: str
+    source: tuple[str, ...]
+    note: str
+
+
 class FrameworkRelease(msgspec.Struct, frozen=True):
     """What one published release of a framework's distribution says of itself, for one platform ("linux_x86_64"; "any" for Python alone).
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpudoctor.matrix.rows import Chip, CudaRelease, CudnnRelease, DriverBranch, FrameworkRelease, GpuProduct, Source, TorchBuild, Xid
+from gpudoctor.matrix.rows import (
+    Chip,
+    CudaRelease,
+    CudnnRelease,
+    DriverBranch,
+    DriverPackage,
+    FrameworkRelease,
+    GpuProduct,
+    Source,
+    TorchBuild,
+    Xid,
+)
 from gpudoctor.matrix.table import (
     ACCELERATOR,
     ARCHITECTURES,
@@ -12,9 +23,11 @@ from gpudoctor.matrix.table import (
     DATE,
     DECIMAL,
     GPU_KIND,
+    MODULES,
     MONTH,
     NAMES,
     NUMBER,
+    ORIGIN,
     PCI_ID,
     RELEASE,
     REQUIRED,
@@ -72,6 +85,21 @@ DRIVERS: Table[DriverBranch] = Table(
         "note": TEXT,
     },
     key=lambda row: row.branch,
+)
+
+DRIVER_PACKAGES: Table[DriverPackage] = Table(
+    name="driver_packages",
+    row=DriverPackage,
+    columns={
+        "system": REQUIRED,
+        "package": REQUIRED,
+        "version": optional(VERSION),
+        "modules": MODULES,
+        "origin": ORIGIN,
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: (row.system, row.package),
 )
 
 _FRAMEWORK_COLUMNS = {
@@ -185,4 +213,18 @@ FRAMEWORK_OF = {
 }
 """The table that holds a distribution, by its normalised name; those that are not here may be in OTHERS."""
 
-ALL: tuple[Table[Any], ...] = (SOURCE_TABLE, CUDA, CUDNN, DRIVERS, TENSORFLOW, TORCH, TORCH_BUILDS, JAX, OTHERS, GPUS, CHIPS, XIDS)
+ALL: tuple[Table[Any], ...] = (
+    SOURCE_TABLE,
+    CUDA,
+    CUDNN,
+    DRIVERS,
+    DRIVER_PACKAGES,
+    TENSORFLOW,
+    TORCH,
+    TORCH_BUILDS,
+    JAX,
+    OTHERS,
+    GPUS,
+    CHIPS,
+    XIDS,
+)

@@ -115,7 +115,7 @@ class Inventory:
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
         from gpudoctor.probe.kernel_side import afterwards  # noqa: PLC0415
         from gpudoctor.probe.libraries import NOTHING, libraries, subjects  # noqa: PLC0415
-        from gpudoctor.probe.packages import packages  # noqa: PLC0415
+        from gpudoctor.probe.packages import installers, packages  # noqa: PLC0415
 
         python, path = (NODE, ()) if self._options.node else answers.python(self._wait("python"), self.target)
         sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
@@ -124,6 +124,7 @@ class Inventory:
             self.interpreter = self.target.executable
             prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
             installed = packages(path, prefix)
+            python = installers(python, path)
             found = frameworks(path, installed.distributions)
             xrayed = subjects(found)
             if xrayed:

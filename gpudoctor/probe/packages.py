@@ -6,8 +6,10 @@ import os
 import re
 from collections.abc import Iterable
 
+import msgspec
+
 from gpudoctor.probe import files
-from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
 from gpudoctor.snapshot.distributions import normalise
 
 BEGINNINGS = (
@@ -97,6 +99,21 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
             elif named:
                 others.append(readable(f"{named[0]}=={named[1]}"))
     return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]))
+
+
+def installers(python: Python, path: Iterable[str]) -> Python:
+    """`python` with what may install into its environment: pip, and the tool that made it; `path` is its sys.path."""
+    folders = [folder for folder in path if os.path.isabs(folder)]
+    config = (
+        files.read(f"{python.prefix}/pyvenv.cfg", 4096) if python.kind == "venv" else Missing(Cause.ABSENT, "not a virtual environment")
+    )
+    made_by_uv = isinstance(config, str) and any(line.partition("=")[0].strip() == "uv" for line in config.splitlines())
+    return msgspec.structs.replace(
+        python,
+        pip=any(os.path.isdir(f"{folder}/pip") for folder in folders),
+        maker="uv" if made_by_uv else Missing(Cause.ABSENT, "pyvenv.cfg does not name uv") if isinstance(config, str) else config,
+        managed=python.kind == "system" and any(os.path.isfile(f"{folder}/EXTERNALLY-MANAGED") for folder in folders),
+    )
 
 
 def _distribution(folder: str, entry: str, name: str, version: str, *, asks_installer: bool) -> Distribution:

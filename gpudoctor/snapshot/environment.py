@@ -26,6 +26,12 @@ class Python(Observed, frozen=True):
     """sys.path without the script's own folder."""
     headers: Fact | Missing = NOT_ASKED
     """Python.h of this interpreter, with which C extensions are compiled; absent: it is not where the interpreter's own are installed."""
+    pip: bool | Missing = NOT_ASKED
+    """Whether the environment holds pip; those that uv made do not."""
+    maker: str | Missing = NOT_ASKED
+    """uv, where pyvenv.cfg says that it made the environment; else absent."""
+    managed: bool | Missing = NOT_ASKED
+    """Whether the distribution forbids pip to install into it (PEP 668)."""
     elsewhere: tuple[Distribution, ...] | Missing = NOT_ASKED
     """The frameworks in other environments that may have been meant; looked for only where this one holds none."""
 

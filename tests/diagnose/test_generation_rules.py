@@ -40,7 +40,7 @@ def test_each_model_is_told_once(matrix: Matrix) -> None:
     findings = found(BF16, cards("7.5", "8.0", "7.5", "6.1", "7.5"), matrix)
     assert [one.title for one in findings] == ["GPU of 7.5 has no BF16 arithmetic", "GPU of 6.1 has no BF16 arithmetic"]
     assert findings[0].message.startswith("3 x GPU of 7.5")
-    assert [one.fixes[0].title for one in findings] == ["Train in FP16 with loss scaling", "Train in FP32"]
+    assert [one.fixes[0].title for one in findings] == ["Train in FP16 with loss scaling.", "Train in FP32."]
     assert {one.severity for one in findings} == {Severity.NOTE}
 
 

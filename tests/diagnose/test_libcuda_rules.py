@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.derive import Site
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.codes import CUDA_CANDIDATES
-from gpudoctor.findings import Finding, Level, OutcomeKind, Policy, Severity
+from gpudoctor.diagnose.codes import CUDA_CANDIDATES, cures
+from gpudoctor.findings import Finding, FixKind, Level, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
     Cause,
@@ -104,7 +105,7 @@ def test_a_missing_link_is_made_and_a_folder_is_told(matrix: Matrix) -> None:
     assert commands("/opt/driver/libcuda.so.550.163.01") == ["sudo ldconfig /opt/driver"]
     told, here = commands("/opt/driver/libcuda.so.1")
     assert told == "echo /opt/driver | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
-    assert here.startswith('export LD_LIBRARY_PATH="/opt/driver$')
+    assert here.startswith('export LD_LIBRARY_PATH=/opt/driver"$')
 
 
 @pytest.mark.parametrize(
@@ -235,9 +236,22 @@ def test_no_memory_for_a_context_says_what_is_free(matrix: Matrix) -> None:
 
 
 @pytest.mark.parametrize("code", CUDA_CANDIDATES)
-def test_each_candidate_says_what_it_is_and_which_command_tells(code: int) -> None:
-    for cause, remedy, command in CUDA_CANDIDATES[code]:
-        assert cause
-        assert remedy
-        assert command
-        assert not cause.endswith(".")
+def test_each_candidate_says_what_it_is_and_what_cures_it(code: int) -> None:
+    for one in CUDA_CANDIDATES[code]:
+        assert one.cause
+        assert one.cure
+        assert not one.cause.endswith(".")
+        assert one.command or one.look or one.cure.startswith(("Take", "Reinstall", "Update", "Install", "Use", "End"))
+
+
+def test_a_candidate_for_a_variable_is_named_only_where_that_is_set() -> None:
+    site = Site("linux", "", "", (), root=False)
+    assert "unset CUDA_VISIBLE_DEVICES" not in [fix.command for fix in cures(100, site, {})]
+    set_one = cures(100, site, {"CUDA_VISIBLE_DEVICES": "7"})
+    assert (set_one[0].command, set_one[0].kind) == ("unset CUDA_VISIBLE_DEVICES", FixKind.FIX)
+    assert [fix.kind for fix in set_one if fix.kind is not FixKind.CHECK][1:] == [FixKind.ELSE] * 2
+
+
+def test_in_a_container_the_driver_is_the_hosts_to_cure() -> None:
+    (fix,) = (fix for fix in cures(803, Site("linux", "docker", "", (), root=True), {}) if fix.kind is FixKind.FIX)
+    assert "on the host, reboot" in fix.title

@@ -117,7 +117,6 @@ def test_nothing_is_explained_by_a_clock_that_is_as_high_as_can_be(matrix: Matri
     products = (Product("GPU:0", "fp16", 8192, 50e12, 0.0, 5e-4, address=address(0)),)
     (finding,) = found("gpu-slower-than-expected", trained(watched(stage("products")), products=products), matrix)
     assert "clock" not in finding.message
-    assert len(finding.fixes) == 1
 
 
 @pytest.mark.parametrize("changes", [{}, *({field: value} for field, value in (("listed", True), ("memory_most", 6), ("utilization", 1)))])

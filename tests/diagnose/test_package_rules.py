@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, Level, OutcomeKind, Policy, Severity
+from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import (
     Cause,
     Distribution,
@@ -165,7 +167,8 @@ def test_the_platforms_name_comes_first(packages: tuple[Distribution, ...], host
 def test_a_build_without_cuda_is_a_consequence_of_the_platform() -> None:
     findings = found(supposed(stated("torch", "2.2.2"), host=WINDOWS))
     assert [(one.name, bool(one.because_of)) for one in findings] == [("no-cuda-wheel-for-platform", False), ("cpu-only-build", True)]
-    assert "--torch-backend=auto" in findings[0].fixes[0].command
+    known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), open_matrix(), Policy(level=None)).findings
+    assert re.search(r"torch==([\d.]+)\+(cu\d+) --index-url https://download\.pytorch\.org/whl/\2$", known[0].fixes[0].command)
     assert "Windows (amd64) without CUDA; with CUDA it has it for Linux (x86_64)" in findings[0].message
 
 
@@ -199,13 +202,13 @@ def test_a_python_without_a_wheel_is_named_with_one_that_has(package: Distributi
     (finding,) = found(supposed(package, python=python))
     assert (finding.name, finding.severity) == ("python-version-unsupported", Severity.ERROR)
     assert words in finding.message
-    assert finding.fixes[0].command.startswith("uv venv --python 3.1")
+    assert re.match(r'python3\.\d+ -m venv "\$HOME"/training && "\$HOME"/training/bin/python -m pip install ', finding.fixes[0].command)
 
 
 def test_the_newest_release_for_this_python_is_offered() -> None:
-    (finding,) = found(supposed(stated("tensorflow", "2.21.0"), python="3.9"))
-    assert finding.fixes[1].command == "python3.9 -m pip install tensorflow==2.17.1"
-    assert finding.fixes[0].command == "uv venv --python 3.10"
+    (finding,) = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), open_matrix(), Policy(level=None)).findings
+    assert finding.fixes[1].command == "python3.9 -m pip install 'tensorflow[and-cuda]==2.20.0'"
+    assert finding.fixes[0].command.startswith('python3.10 -m venv "$HOME"/training && ')
 
 
 @pytest.mark.parametrize("version", ["2.10.1", "2.17.0"])
@@ -398,7 +401,7 @@ def test_a_framework_in_another_environment_explains_that_none_is_here(policy: d
     findings = found(empty, **policy)
     (finding,) = (one for one in findings if one.name == "wrong-python-environment")
     assert (finding.severity, finding.confidence) == (severity, Confidence.LIKELY)
-    assert finding.fixes[0].command == "gpudoctor check --python /home/venv"
+    assert finding.fixes[0].command == 'export PATH=/home/venv/bin:"$PATH"'
     if severity is not Severity.WARNING or "require" not in policy:
         assert all(one.because_of == (finding.id,) for one in findings if one.name == "framework-missing")
 

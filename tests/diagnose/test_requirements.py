@@ -145,7 +145,7 @@ def test_with_mig_the_memory_is_what_a_program_gets(matrix: Matrix) -> None:
 def test_a_required_framework_that_is_missing_stays_an_error_where_another_trains(matrix: Matrix) -> None:
     diagnosis = about(machine(1, smoke=(smoke(1),)), matrix, "torch>=2.4", level=Level.TRAIN)
     assert names(diagnosis) == ["framework-missing"]
-    assert "torch>=2.4" in " ".join(fix.command for fix in diagnosis.findings[0].fixes)
+    assert "pip install torch==2." in " ".join(fix.command for fix in diagnosis.findings[0].fixes)
 
 
 def test_nothing_required_is_not_a_pass(matrix: Matrix) -> None:

@@ -114,7 +114,7 @@ def test_libraries_of_apptainer_are_found_by_its_path(matrix: Matrix) -> None:
     given = Container("apptainer", "/.singularity.d", driver_files=(DriverFile("/.singularity.d/libs/libcuda.so.1"),))
     finding = found(machine(container=given, libcuda=ABSENT), matrix, "container-ldcache-stale")
     assert finding is not None
-    assert finding.fixes[0].command == 'export LD_LIBRARY_PATH="/.singularity.d/libs:$LD_LIBRARY_PATH"'
+    assert finding.fixes[0].command == 'export LD_LIBRARY_PATH=/.singularity.d/libs"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"'
     assert found(machine(container=given, libcuda=ABSENT), matrix, "container-no-gpu-access") is None
 
 

@@ -15,6 +15,7 @@ from gpudoctor.matrix.tables import (
     CHIPS,
     CUDA,
     CUDNN,
+    DRIVER_PACKAGES,
     DRIVERS,
     FRAMEWORK_OF,
     GPUS,
@@ -61,7 +62,7 @@ def test_the_columns_are_the_fields_of_the_rows() -> None:
 
 def test_the_readme_explains_every_column() -> None:
     text = (COMPAT / "README.md").read_text(encoding="utf-8")
-    for table in (CUDA, CUDNN, DRIVERS, TENSORFLOW, TORCH_BUILDS, GPUS, CHIPS, XIDS):
+    for table in (CUDA, CUDNN, DRIVERS, DRIVER_PACKAGES, TENSORFLOW, TORCH_BUILDS, GPUS, CHIPS, XIDS):
         for column in set(table.columns) - {"source", "note"}:
             assert column in text, (table.name, column)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import Hardware, Site
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.derive.nodes import withheld
-from gpudoctor.diagnose.codes import CUDA_CANDIDATES
+from gpudoctor.diagnose.codes import cures
+from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log, reboot
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, CudaContext, DeviceNodes, Hang, Host, Libcuda, Missing, Node, Nvml, Snapshot, Status
@@ -62,15 +63,14 @@ def _permissions(node: Node) -> str:
 
 def _permission_fix(shut: list[Node], site: Site) -> Fix:
     if site.container:
-        return Fix("Run the container as a user of the group that owns the files, or with --group-add for that group.")
+        return Fix("Start the container as a user of the group that owns the files, or with --group-add for that group.")
     group = next((node.group for node in shut if isinstance(node.group, str) and node.group != "root"), "")
     if group:
-        return Fix(f"Join the group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', ("root",), "nvidia-smi -L")
+        return Fix(f"Join the group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', (ROOT,))
     return Fix(
         "Let everybody use the GPU, as the driver does by default, then reboot",
         "echo options nvidia NVreg_DeviceFileMode=0666 | sudo tee /etc/modprobe.d/nvidia-permissions.conf",
-        ("root", "reboot"),
-        "nvidia-smi -L",
+        (ROOT, REBOOT),
     )
 
 
@@ -103,10 +103,7 @@ def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing, snapshot: Snap
         yield Problem(
             message=f"{name} does not return from {hang.call}: no sign of life for {hang.seconds:.0f} s{state}.",
             evidence=(Evidence("call that hangs", hang.call, name), *_stuck(snapshot)),
-            fixes=(
-                Fix("Save the kernel's log", "sudo dmesg | grep -E 'NVRM|Xid|blocked for more than'", ("root",)),
-                Fix("Reboot", "sudo reboot", ("root", "reboot"), "nvidia-smi"),
-            ),
+            fixes=(read_log("NVRM|Xid|blocked for more than", "Save the kernel log, which mostly names the GPU"), reboot()),
         )
     for section in unseen:
         need(section, Rung.NVML)
@@ -146,20 +143,19 @@ def cuda_init_fails(libcuda: Libcuda | Missing, snapshot: Snapshot, hardware: Ha
         yield Problem(
             message=f"cuInit answers {init.code} ({init.name}).",
             evidence=(Evidence("cuInit", f"{init.code} {init.name}", where),),
-            fixes=_candidates(init.code),
+            fixes=cures(init.code, site, _set(snapshot)),
         )
     for (words, code), gpus in _refusals(snapshot.contexts, hardware).items():
         yield Problem(
             message=f"{words} on {gpus[0] if len(gpus) == 1 else f'{len(gpus)} GPUs: ' + ', '.join(gpus)}.",
             evidence=(Evidence("our own kernel", words, where), *_ptx_compiler(snapshot, code)),
-            fixes=_candidates(code),
+            fixes=cures(code, site, _set(snapshot)),
         )
 
 
-def _candidates(code: int) -> tuple[Fix, ...]:
-    """What a code can mean, likeliest first."""
-    named = tuple(Fix(f"{cause}: {remedy}", command) for cause, remedy, command in CUDA_CANDIDATES.get(code, ()))
-    return named or (Fix("Read what the kernel driver says", "sudo dmesg | grep -E 'NVRM|Xid'", ("root",)),)
+def _set(snapshot: Snapshot) -> dict[str, str]:
+    """The variables that are set."""
+    return {} if isinstance(snapshot.variables, Missing) else {name: value for name, value in snapshot.variables.values.items() if value}
 
 
 _NAMED_ELSEWHERE = {2, *range(805, 811)}

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+
+import msgspec
 
 from gpudoctor.derive import EffectiveCode, EffectiveCuda, Facts, Hardware
 from gpudoctor.derive.code import LACKS, meetings, spelt
+from gpudoctor.derive.platform import LINUX
+from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.build_facts import called, listed, with_cuda
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.installing import release_of
 from gpudoctor.diagnose.library_facts import all_uses
+from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Extension, Framework, GpuCode, Missing, Python
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.snapshot import Extension, Fact, Framework, GpuCode, Missing
 
-VERIFY = "gpudoctor xray"
 _MOST = 3
 
 
@@ -31,21 +37,60 @@ def _addons(framework: Framework, facts: Facts, hardware: Hardware) -> dict[str,
     return found
 
 
-def _again(addon: Extension, framework: Framework, python: Python | Missing) -> tuple[Fix, ...]:
-    """How to get the add-on for this framework: the newest that an installer finds, else compiled here."""
-    command = install_package(python, "--upgrade", "--force-reinstall", "--no-deps", addon.distribution)
-    build = install_package(
-        python, "--force-reinstall", "--no-deps", "--no-build-isolation", "--no-binary", addon.distribution, addon.distribution
-    )
-    return (
-        Fix(f"Install {addon.distribution} again, in the release for {called(framework)}", command, (DOWNLOAD,), VERIFY),
-        Fix("Or compile it against what is installed; that takes nvcc of the same CUDA", build, (DOWNLOAD,), VERIFY),
-    )
+def _again(addon: Extension, framework: Framework, facts: Facts, architectures: str = "") -> tuple[Fix, ...]:
+    """How to get the add-on for this framework: the release that was published with it, else compiled here."""
+    python = facts.snapshot.python
+    build = install_package(python, "--force-reinstall", "--no-deps", "--no-build-isolation", *_source(addon, framework, facts))
+    own = f"TORCH_CUDA_ARCH_LIST={shlex.quote(architectures)} " if architectures else ""
+    compiled = f"Compile {addon.distribution} against what is installed; that takes nvcc of the framework's CUDA"
+    published = _published(addon, framework, facts)
+    if published is None:
+        return (Fix(compiled, f"{own}{build}", (DOWNLOAD,)),)
+    return published, Fix(compiled, f"{own}{build}", (DOWNLOAD,), kind=FixKind.INSTEAD)
+
+
+_SOURCES = {"torchvision": "https://github.com/pytorch/vision.git", "torchaudio": "https://github.com/pytorch/audio.git"}
+"""Add-ons whose source is on no index."""
+
+
+def _source(addon: Extension, framework: Framework, facts: Facts) -> tuple[str, ...]:
+    """What pip is told to compile: the release that fits the framework, where the tables know it, else the one that is there."""
+    fitting = _releases(addon, framework, facts)
+    release = str(fitting[-1].release) if fitting else addon.version.partition("+")[0]
+    if addon.distribution in _SOURCES:
+        return (f"git+{_SOURCES[addon.distribution]}@v{release}",)
+    return "--no-binary", addon.distribution, f"{addon.distribution}=={release}"
+
+
+def _releases(addon: Extension, framework: Framework, facts: Facts) -> list[FrameworkRelease]:
+    """The add-on's releases for this release of the framework and this Python, oldest first."""
+    stack = facts.stack
+    rows = () if isinstance(stack, Missing) else facts.matrix.releases(addon.distribution, stack.platform or LINUX)
+    short = "" if isinstance(stack, Missing) else stack.python
+    mine = release_of(framework)
+    return [
+        row
+        for row in rows
+        if any(text.startswith(f"{framework.name}==") and satisfies(mine, text.removeprefix(framework.name)) for text in row.requires)
+        and (not short or not row.pythons or short in row.pythons)
+    ]
+
+
+def _published(addon: Extension, framework: Framework, facts: Facts) -> Fix | None:
+    """The add-on's release for this release of the framework, from the index of its build; None where the tables know none that differs."""
+    tag = framework.version.value.partition("+")[2] if isinstance(framework.version, Fact) else ""
+    fitting = _releases(addon, framework, facts)
+    if not fitting or (str(fitting[-1].release) == addon.version and not tag):
+        return None
+    index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") else ""
+    pin = f"{addon.distribution}=={fitting[-1].release}{f'+{tag}' if index else ''}"
+    command = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", pin, index=index)
+    return Fix(f"Install {addon.distribution} in the release for {called(framework)}", command, (DOWNLOAD,))
 
 
 @rule("GD513", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def extension_built_for_other_cuda(
-    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, hardware: Hardware, python: Python | Missing
+    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, hardware: Hardware
 ) -> Iterator[Problem]:
     """A compiled add-on links the libraries of another CUDA release than the framework.
 
@@ -75,7 +120,7 @@ def extension_built_for_other_cuda(
                     Evidence("libraries that it links", " ".join(names), path),
                     Evidence("CUDA of the build", str(cuda.version), cuda.where),
                 ),
-                fixes=_again(addon[0], framework, python),
+                fixes=_again(addon[0], framework, facts),
             )
     for one in (one for addon in found.values() for one in addon):
         need(one.wanted)
@@ -91,7 +136,7 @@ def _foreign(wanted: tuple[str, ...], cuda: EffectiveCuda, matrix: Matrix) -> li
 
 
 @rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
     """A compiled add-on needs functions that the installed framework does not have.
 
     ## Why it matters
@@ -113,14 +158,14 @@ def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardwar
             yield Problem(
                 message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define: it cannot be imported.",
                 evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
-                fixes=_again(one, framework, python),
+                fixes=_again(one, framework, facts),
             )
     for one in (one for addon in found.values() for one in addon):
         need(one.undefined)
 
 
 @rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
     """A compiled add-on has no code for this GPU.
 
     ## Why it matters
@@ -141,21 +186,13 @@ def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardwar
             lost = [met for met in meetings(code, hardware, facts.matrix) if met.fit in LACKS]
             if lost:
                 wanted = " ".join(dict.fromkeys(str(met.capability) for met in lost))
-                build = _again(one, framework, python)[1]
                 yield Problem(
                     message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {listed(lost)}.",
                     evidence=(
                         Evidence("GPU code in it", spelt(code), one.path),
                         *(Evidence("compute capability", str(met.capability), met.gpu.label) for met in lost),
                     ),
-                    fixes=(
-                        _again(one, framework, python)[0],
-                        Fix(
-                            "Or compile it for the GPU; that takes nvcc of the framework's CUDA",
-                            f'TORCH_CUDA_ARCH_LIST="{wanted}" {build.command}',
-                            (DOWNLOAD,),
-                        ),
-                    ),
+                    fixes=(msgspec.structs.replace(_again(one, framework, facts, wanted)[-1], kind=FixKind.FIX),),
                 )
                 break
 

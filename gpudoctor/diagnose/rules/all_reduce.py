@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import Gpu, Hardware
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.log import telling_lines
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, explained
 from gpudoctor.diagnose.gpu_facts import links_up
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, Nvml, NvmlGpu, Smoke, Snapshot, Variables
 
 _AGAIN = "gpudoctor smoke --level full"
-_WITHOUT = Fix("Keep NCCL off that way until it works", "export NCCL_P2P_DISABLE=1", verify=_AGAIN)
-_CURES = (
-    Fix("Add iommu=pt to the kernel's command line, on a machine without guests.", needs=(ROOT, REBOOT), verify=_AGAIN),
-    Fix(
-        "See whether PCIe's access control is on (ACSCtl with SrcValid+); the firmware switches it off",
-        "sudo lspci -vvv | grep -i acsctl",
-        (ROOT,),
-    ),
+_WITHOUT = Fix("Keep NCCL off that way until it works", "export NCCL_P2P_DISABLE=1")
+_GRUB = (
+    "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
+    " && { sudo update-grub || sudo grub2-mkconfig -o /boot/grub2/grub.cfg; } && sudo reboot"
+)
+_UNTRANSLATED = Fix("On a machine without guests, boot with iommu=pt", _GRUB, (ROOT, REBOOT))
+_ACS = Fix(
+    "See whether PCIe's access control is on (ACSCtl with SrcValid+); the firmware setup switches it off",
+    "sudo lspci -vvv | grep -i acsctl",
+    (ROOT,),
+    kind=FixKind.CHECK,
 )
 
 
@@ -58,7 +63,11 @@ def nccl_p2p_acs_iommu(hardware: Hardware, nvml: Nvml | Missing, snapshot: Snaps
             confidence=Confidence.POSSIBLE,
             severity=Severity.NOTE if worked else None,
             evidence=_as_evidence(translated),
-            fixes=(Fix("See whether NCCL's direct transfers are at fault", "NCCL_P2P_DISABLE=1 python TRAINING.py"), *_CURES),
+            fixes=(
+                Fix("See whether NCCL's direct transfers are at fault", "NCCL_P2P_DISABLE=1 python TRAINING.py", kind=FixKind.CHECK),
+                _UNTRANSLATED,
+                _ACS,
+            ),
         )
     need(undecided)
     for gpu in direct:
@@ -88,7 +97,7 @@ def _shown(framework: str, run: AllReduce, hardware: Hardware) -> Problem:
             Evidence("with NCCL_P2P_DISABLE=1", Result.RIGHT.value, framework),
             *_as_evidence(kinds),
         ),
-        fixes=(_WITHOUT, *_CURES),
+        fixes=(_WITHOUT, msgspec.structs.replace(_UNTRANSLATED, kind=FixKind.INSTEAD), _ACS),
     )
 
 
@@ -163,7 +172,7 @@ def all_reduce_failed(smoke: Smoke, variables: Variables | Missing) -> Iterator[
             *((Evidence("a telling line", sign.line, f"{smoke.framework}'s output"),) if sign else _log(first, smoke.framework)),
             *(Evidence(name, value, "environment") for name, value in set_by if name.startswith("NCCL_")),
         ),
-        fixes=(*_ways_out(controls, sign.signature.causes if sign else ()), _ask(smoke.framework, first)),
+        fixes=tuple(_ways_out(smoke, first, controls, sign.signature.causes if sign else ())),
     )
 
 
@@ -172,18 +181,20 @@ def _log(run: AllReduce, framework: str) -> tuple[Evidence, ...]:
     return tuple(Evidence("log", line, f"{framework}'s output") for line in lines)
 
 
-def _ways_out(controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
-    if any(result(run) is Result.RIGHT for run in controls):
+def _ways_out(smoke: Smoke, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
+    """Off the way that fails where another was seen to work; else to one process a GPU less, or another release."""
+    yield from map(explained, causes)
+    on_gpus = run.devices[0].startswith("GPU")
+    if on_gpus:
+        again = f"NCCL_DEBUG=INFO {_AGAIN} --framework {smoke.framework} --format json"
+        yield Fix("Let NCCL say what it does; where it does not end well, the report holds the end of that", again, kind=FixKind.CHECK)
+    if any(result(one) is Result.RIGHT for one in controls):
         yield _WITHOUT
-    for cause in causes:
-        yield Fix(f"Read what {cause} means and what to do about it", f"gpudoctor explain {cause}", verify=_AGAIN)
-
-
-def _ask(framework: str, run: AllReduce) -> Fix:
-    if run.devices[0].startswith("GPU"):
-        again = f"NCCL_DEBUG=INFO {_AGAIN} --framework {framework} --format json"
-        return Fix("Let NCCL say what it does; where it does not end well, the report holds the end of that", again)
-    return Fix(f"Try another release of {framework}: on the CPU nothing else takes part.")
+    elif on_gpus:
+        only = run.devices[0].partition(":")[2]
+        yield Fix("Train on one GPU until it works", f"export CUDA_VISIBLE_DEVICES={only}")
+    else:
+        yield Fix(f"Install another release of {smoke.framework}: on the CPU nothing else takes part.", needs=(DOWNLOAD,))
 
 
 RULES = (nccl_p2p_acs_iommu, all_reduce_failed)

@@ -7,19 +7,18 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Gpu, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver
+from gpudoctor.derive import Driver, Facts, Gpu, Site
+from gpudoctor.diagnose.driver_fixes import BLACKWELL, TURING, install_driver
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, power_cycle, read_log
 from gpudoctor.diagnose.gpu_facts import as_evidence, logged, supposed_capability
 from gpudoctor.diagnose.kernel_facts import FOR_GUESTS, said
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import DriverBranch, Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, KernelModules, Missing, Nvml, NvmlGpu, PciDevice, ProcGpu, Snapshot
 from gpudoctor.versions import Version
 
-TURING, BLACKWELL = Version(7, 5, text="7.5"), Version(10, text="10.0")
-"""The open kernel modules drive Turing and all later GPUs, and they alone drive Blackwell: NVIDIA's driver installation guide."""
 NOT_OPEN = r"not supported by open nvidia\.ko"
 ONLY_OPEN = r"requires use of the NVIDIA open kernel modules"
 LEGACY = r"supported through the NVIDIA .* Legacy drivers"
@@ -120,7 +119,7 @@ def _flavour(snapshot: Snapshot) -> str:
 
 @rule("GD211", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", about=SubjectKind.GPU)
 def driver_too_new_for_gpu(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, site: Site
+    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """The driver no longer drives a GPU of this age.
 
@@ -137,7 +136,7 @@ def driver_too_new_for_gpu(
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, site)
+    pair = _pair(gpu, snapshot, driver, matrix, facts.site)
     if pair is None:
         return
     told = said(log, f"{NOT_OPEN}|{LEGACY}", gpu)
@@ -146,7 +145,6 @@ def driver_too_new_for_gpu(
     if not told and not dropped and not (pair.flavour == "open" and capability < TURING):
         need(pair.oldest or _NO_BRANCH, Rung.KERNEL_DRIVER)
         return
-    _, last = matrix.branches_for(capability)
     reason = (
         f"branch {pair.branch} drives none below {pair.oldest}" if dropped else "the open kernel modules drive none before Turing (7.5)"
     )
@@ -155,15 +153,15 @@ def driver_too_new_for_gpu(
         confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
         evidence=(*pair.evidence, *told),
         fixes=(
-            _branch(f"branch {last} or older" if last and dropped else "the same branch", "the proprietary flavour, and hold it there"),
             *_read(gpu),
+            install_driver(facts, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
         ),
     )
 
 
 @rule("GD212", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", about=SubjectKind.GPU)
 def gpu_too_new_for_driver(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, site: Site
+    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """The driver does not know a GPU as new as this one.
 
@@ -179,7 +177,7 @@ def gpu_too_new_for_driver(
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, site)
+    pair = _pair(gpu, snapshot, driver, matrix, facts.site)
     if pair is None:
         return
     told = said(log, f"{ONLY_OPEN}|{UNKNOWN_TO_DRIVER}", gpu)
@@ -190,7 +188,7 @@ def gpu_too_new_for_driver(
         need(pair.newest or _NO_BRANCH, Rung.KERNEL_DRIVER)
         return
     first, _ = matrix.branches_for(capability)
-    branch = f"branch {first} or newer" if unknown and first else "the newest branch"
+    least = Version(first, text=str(first)) if unknown and first else None
     reason = (
         f"branch {pair.branch} drives none above {pair.newest}" if unknown else "its kernel modules are not the open ones" if closed else ""
     )
@@ -199,29 +197,21 @@ def gpu_too_new_for_driver(
         confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
         evidence=(*pair.evidence, *told),
         fixes=(
-            _branch(branch, "the open flavour")
-            if closed or capability >= BLACKWELL
-            else install_driver(site, f"a driver of {branch}", newer=True),
             *_read(gpu),
+            install_driver(
+                facts, least, what="" if least else "Install the driver with its open kernel modules", flavour="open" if closed else ""
+            ),
         ),
     )
 
 
 _NO_BRANCH = Missing(Cause.NOT_STATED, "the matrix does not say which GPUs this branch drives")
-_READ = Fix("Read what the driver says of the GPU", "sudo dmesg | grep -A3 'NVRM: The NVIDIA GPU'", (ROOT,))
+_READ = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read what the driver says of the GPU")
 
 
 def _read(gpu: Gpu) -> tuple[Fix, ...]:
     """The driver says nothing of a GPU that is only supposed."""
     return () if supposed_capability(gpu) else (_READ,)
-
-
-def _branch(branch: str, flavour: str) -> Fix:
-    return Fix(
-        f"Install an NVIDIA driver of {branch} in {flavour}; https://www.nvidia.com/drivers finds it by the GPU.",
-        needs=(ROOT, DOWNLOAD, REBOOT),
-        verify=VERIFY_DRIVER,
-    )
 
 
 @rule("GD110", severity=Severity.ERROR, breaks=Rung.NVML, since="0.1", about=SubjectKind.GPU)
@@ -253,9 +243,9 @@ def gsp_firmware_failure(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem
         message=f"{gpu.label}: the firmware failed: {events[-1].text[:100] if events else lines[-1].value[:100]}",
         evidence=(*as_evidence(events, log), *lines),
         fixes=(
-            Fix("Save the kernel's log for a report", "sudo nvidia-bug-report.sh", (ROOT,)),
-            Fix("Power the machine off and on", needs=(ROOT, REBOOT), verify="nvidia-smi -L"),
-            Fix("If it happens again, renew the driver; then have the card examined.", needs=(ROOT, DOWNLOAD, REBOOT)),
+            Fix("Save the kernel log for a report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
+            power_cycle(),
+            Fix("Update the driver; if it happens again, have the card examined.", needs=(ROOT, DOWNLOAD, REBOOT), kind=FixKind.ELSE),
         ),
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Facts, Hardware
 from gpudoctor.diagnose.build_facts import called, with_cuda
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_path
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
@@ -77,7 +78,7 @@ def nvcc_toolkit_missing(snapshot: Snapshot, hardware: Hardware, variables: Vari
             *(Evidence("a toolkit with nvcc", one.path, str(one.nvcc)) for one in others),
         ),
         fixes=(
-            Fix("Name the toolkit that has one", f"export CUDA_HOME={others[0].path}")
+            Fix("Name the toolkit that has one", f"export CUDA_HOME={shell_path(others[0].path)}")
             if others
             else Fix("Install a CUDA toolkit of the framework's CUDA release, if anything is to be built."),
         ),
@@ -119,7 +120,7 @@ def nvcc_framework_cuda_mismatch(
             Evidence("what leads to it", ", ".join(toolkit.named_by) or toolkit.path, "environment and folders"),
         ),
         fixes=(
-            Fix("Name the fitting toolkit before a build", f"export CUDA_HOME={fitting.path}")
+            Fix("Name the fitting toolkit before a build", f"export CUDA_HOME={shell_path(fitting.path)}")
             if fitting
             else Fix(f"Install the toolkit of CUDA {cuda.version.short} beside it before anything is built, and let CUDA_HOME name it."),
         ),
@@ -167,8 +168,8 @@ def host_compiler_unsupported(snapshot: Snapshot, hardware: Hardware, matrix: Ma
             Evidence("CUDA of the toolkit", release.value, release.where),
         ),
         fixes=(
+            *((Fix(f"Install gcc {row.host_gcc}", install, (ROOT, DOWNLOAD)),) if install else ()),
             Fix(f"Before a build, name gcc {row.host_gcc} to nvcc", f"export NVCC_CCBIN=g++-{row.host_gcc}"),
-            *((Fix("Where it is not installed", install, ("root", "download")),) if install else ()),
         ),
     )
 

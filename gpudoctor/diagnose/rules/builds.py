@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
-from gpudoctor.derive.code import Fit, Meeting, compiles, runs
-from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, release_for, remains, tell
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
-from gpudoctor.diagnose.rule import need, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Fact, Framework, Missing, Python
-from gpudoctor.versions import Version
+import msgspec
 
-VERIFY = "gpudoctor check --level train"
+from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
+from gpudoctor.derive.code import Fit, compiles
+from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, remains, tell
+from gpudoctor.diagnose.installing import install, install_framework, release_of
+from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.rule import need, rule
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Framework, Missing
 
 
 @rule("GD505", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def gpu_too_new_for_build(
-    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts, python: Python | Missing
+    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """The framework's build has no code for a GPU as new as this one.
 
@@ -37,12 +36,12 @@ def gpu_too_new_for_build(
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
     """
-    yield from _no_code(Fit.TOO_NEW, framework, met(meetings), need(code), facts, python)
+    yield from _no_code(Fit.TOO_NEW, framework, met(meetings), need(code), facts)
 
 
 @rule("GD506", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def gpu_too_old_for_build(
-    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts, python: Python | Missing
+    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """The framework's build no longer has code for a GPU as old as this one.
 
@@ -60,12 +59,10 @@ def gpu_too_old_for_build(
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     """
-    yield from _no_code(Fit.TOO_OLD, framework, met(meetings), need(code), facts, python)
+    yield from _no_code(Fit.TOO_OLD, framework, met(meetings), need(code), facts)
 
 
-def _no_code(
-    fit: Fit, framework: Framework, meetings: Meetings, code: EffectiveCode, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def _no_code(fit: Fit, framework: Framework, meetings: Meetings, code: EffectiveCode, facts: Facts) -> Iterator[Problem]:
     lost = meetings.lacking(fit)
     if not lost:
         tell(meetings, framework)
@@ -75,63 +72,19 @@ def _no_code(
         severity=Severity.WARNING if remains(meetings, lost) else None,
         only_for=framework.name,
         evidence=code_evidence(code, lost),
-        fixes=_other_builds(fit, framework, lost, facts, python),
+        fixes=_other_builds(framework, facts),
     )
 
 
-def _other_builds(fit: Fit, framework: Framework, lost: tuple[Meeting, ...], facts: Facts, python: Python | Missing) -> tuple[Fix, ...]:
-    capabilities = [one.capability for one in lost if one.capability is not None]
-    names = " and ".join(dict.fromkeys(str(one) for one in capabilities))
-    release = release_for(facts, framework, capabilities)
-    found = []
-    if release:
-        title = f"Install {release}, the newest release known to have code for compute capability {names}"
-        found.append(Fix(title, install_package(python, release), (DOWNLOAD,), VERIFY))
-    tag, sure = _other_cuda(fit, framework, capabilities, facts)
-    if tag:
-        pin = framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
-        executable = python.executable if isinstance(python, Python) else "python"
-        command = f"uv pip install --python {executable} --reinstall torch=={pin} --torch-backend={tag}"
-        title = f"{'Install' if sure else 'Try'} the same release built for another CUDA, {tag}, which {'has' if sure else 'may have'} code for it"
-        found.insert(0 if sure else len(found), Fix(title, command, (DOWNLOAD,), VERIFY))
-    if not found and fit is Fit.TOO_NEW:
-        found.append(Fix(f"Install the newest {framework.name}, or a preview of the next release.", needs=(DOWNLOAD,), verify=VERIFY))
-    if not found:
-        found.append(
-            Fix(f"No published release of {framework.name} for this Python and driver is known to have code for it: use another GPU.")
-        )
-    return tuple(found)
-
-
-def _other_cuda(fit: Fit, framework: Framework, capabilities: list[Version], facts: Facts) -> tuple[str, bool]:
-    """The CUDA, as local versions name it, of another official build of this release for these GPUs, and whether it is known to fit.
-
-    Where nobody read a build it may fit if its compiler makes such code, and the next release (for an old GPU: the one before) has it.
-    """
-    cuda, rows = facts.effective_cuda(framework), facts.published(framework)
-    if framework.name != "torch" or not rows or isinstance(cuda, Missing):
-        return "", False
-    near = _neighbour(fit, rows[0], facts)
-    hopeful = near is not None and all(runs(near, one) is Fit.NATIVE for one in capabilities)
-    tags = {tag: Version(int(tag[2:-1]), int(tag[-1])) for tag in rows[0].builds if tag.startswith("cu") and tag[2:].isdigit()}
-    for tag, other in sorted(tags.items(), key=lambda item: item[1], reverse=fit is Fit.TOO_OLD):
-        if other[:2] == cuda.version[:2] or (other > cuda.version) is not (fit is Fit.TOO_NEW):
-            continue
-        build = facts.matrix.resolve("torch", f"{rows[0].release}+{tag}", rows[0].platform).row
-        compiler = facts.matrix.cuda(other)
-        known = build is not None and build.sass is not None
-        sass = build.sass if build is not None and known else compiler.sass if compiler is not None and hopeful else None
-        if all(runs(EffectiveCode(sass=sass, ptx=(), where=""), one) is Fit.NATIVE for one in capabilities):
-            return tag, known
-    return "", False
-
-
-def _neighbour(fit: Fit, row: FrameworkRelease, facts: Facts) -> FrameworkRelease | None:
-    """The nearest release of another minor version: a newer one for a GPU that is too new, an older one for one that is too old."""
-    minors = {one.release[:2]: one for one in facts.matrix.releases(row.distribution, row.platform)}
-    later = fit is Fit.TOO_NEW
-    beyond = [minor for minor in minors if minor != row.release[:2] and (minor > row.release[:2]) is later]
-    return minors[min(beyond) if later else max(beyond)] if beyond else None
+def _other_builds(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+    """The newest release with code for every GPU, and the same one built for another CUDA where that has it."""
+    same = pick(facts, framework.name, prefer=release_of(framework))
+    newest = install_framework(facts, framework.name)
+    if same is None or same.release != release_of(framework):
+        return newest
+    first = install(facts, framework.name, same, title=f"Install {same.name}, which has code for it")
+    other = tuple(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in newest if fix.command != first.command)
+    return (first, *other)
 
 
 @rule("GD507", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
@@ -142,7 +95,6 @@ def slow_ptx_jit(
     effective: EffectiveCuda | Missing,
     driver: Driver | Missing,
     facts: Facts,
-    python: Python | Missing,
 ) -> Iterator[Problem]:
     """The framework's build has only PTX for this GPU, which the driver compiles at first use.
 
@@ -165,19 +117,16 @@ def slow_ptx_jit(
     if isinstance(driver, Driver) and compiles(driver, cuda, facts.matrix) is False:
         return  # driver-too-old says so
     holds = need(code)
-    release = release_for(facts, framework, (one.capability for one in portable if one.capability is not None))
+    newer = pick(facts, framework.name)
+    other = () if newer is None or newer.release == release_of(framework) else (newer,)
     room = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
     yield Problem(
         message=f"{called(framework)} holds no machine code for {listed(portable)}, only PTX ({' '.join(holds.ptx or ())}): "
         "the driver compiles it at first use, which can take half an hour.",
         evidence=(*code_evidence(holds, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
         fixes=(
-            *(
-                (Fix(f"Install {release}, which has machine code for it", install_package(python, release), (DOWNLOAD,)),)
-                if release
-                else ()
-            ),
-            Fix("Keep what was compiled: room for 4 GiB, in a folder that stays", room),
+            *(install(facts, framework.name, one, title=f"Install {one.name}, which has machine code for it") for one in other),
+            Fix("Keep what was compiled: 4 GiB, in a folder that stays", room, kind=FixKind.INSTEAD if other else FixKind.FIX),
         ),
     )
 

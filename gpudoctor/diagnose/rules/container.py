@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.nodes import all_withheld
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.fixes import ROOT, shell_path
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.access import is_needed
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import (
     Cause,
     Container,
@@ -32,7 +32,6 @@ from gpudoctor.snapshot import (
 DEVICES, _CAPABILITIES = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
 NO_DEVICES = ("", "none", "void")
 _NVML_UNKNOWN = 999
-_LIST = "nvidia-smi -L"
 
 
 @rule("GD301", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1")
@@ -112,15 +111,15 @@ def listed(nodes: DeviceNodes | Missing) -> str:
 def _compute(site: Site) -> Fix:
     title = f"Start it with the driver's compute libraries: {_CAPABILITIES} must be unset or hold compute"
     start = {"docker": "docker run --rm --gpus all", "podman": "podman run --rm --device nvidia.com/gpu=all"}.get(site.container)
-    return Fix(title, f"{start} -e {_CAPABILITIES}=compute,utility IMAGE nvidia-smi") if start else Fix(f"{title}.", verify=_LIST)
+    return Fix(title, f"{start} -e {_CAPABILITIES}=compute,utility IMAGE nvidia-smi") if start else Fix(f"{title}.")
 
 
 _START = {
-    "docker": Fix("Start it with the GPU", "docker run --rm --gpus all IMAGE nvidia-smi", verify=_LIST),
-    "podman": Fix("Start it with the GPU", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi", verify=_LIST),
-    "kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", verify=_LIST),
-    "apptainer": Fix("Start it with the GPU", "apptainer exec --nv IMAGE nvidia-smi", verify=_LIST),
-    "lxc": Fix("Give the container the GPU, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,), _LIST),
+    "docker": Fix("Start it with the GPU", "docker run --rm --gpus all IMAGE nvidia-smi"),
+    "podman": Fix("Start it with the GPU", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),
+    "kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1."),
+    "apptainer": Fix("Start it with the GPU", "apptainer exec --nv IMAGE nvidia-smi"),
+    "lxc": Fix("Give the container the GPU, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,)),
 }
 
 
@@ -186,14 +185,16 @@ def container_cgroup_device_lost(
             Evidence("opening /dev/nvidiactl", control if isinstance(control, str) else control.reason, "open"),
             *((Evidence("nvmlInit", f"{_NVML_UNKNOWN} Unknown Error", "NVML"),) if said else ()),
         ),
-        fixes=_RENEW if refused else (Fix("See whether it can be opened: EPERM is the control group", "cat /dev/nvidiactl"), *_RENEW),
+        fixes=_RENEW
+        if refused
+        else (Fix("See whether it can be opened: EPERM is the control group", "cat /dev/nvidiactl", kind=FixKind.CHECK), *_RENEW),
     )
 
 
 _RENEW = (
-    Fix("Restart the container.", verify=_LIST),
+    Fix("Restart the container."),
     Fix(
-        "On the host, keep it from happening again: make the links that systemd needs, and start containers by CDI or --device",
+        "On the host, create the links that systemd looks for, so it keeps the devices; start containers by CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
         (ROOT,),
     ),
@@ -239,9 +240,12 @@ def container_ldcache_stale(
             Evidence("libcuda.so.1 and libnvidia-ml.so.1 in the loader's cache", known, "/etc/ld.so.cache"),
         ),
         fixes=(
-            Fix("Keep the path that the runtime sets", f'export LD_LIBRARY_PATH="{where}:$LD_LIBRARY_PATH"', verify=_LIST)
+            Fix(
+                "Keep the path that the runtime sets",
+                f'export LD_LIBRARY_PATH={shell_path(where)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+            )
             if private
-            else Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,), _LIST),
+            else Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,)),
         ),
     )
 

@@ -5,21 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, Hardware, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_path
+from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.container import DEVICES, NO_DEVICES, asked_for, has_devices, host_has, listed, mounted
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, Libcuda, Limits, Missing, Snapshot, Variables
 
-_CONFIGURE = (
-    Fix(
-        "Install the NVIDIA Container Toolkit on the host, from NVIDIA's package source (its guide says how), then let it write Docker's "
-        "configuration",
-        "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
-        (ROOT, DOWNLOAD),
-        "docker run --rm --gpus all ubuntu nvidia-smi",
-    ),
-)
+_TOOLKIT = {
+    "debian": "sudo apt install nvidia-container-toolkit",
+    "ubuntu": "sudo apt install nvidia-container-toolkit",
+    "rhel": "sudo dnf install nvidia-container-toolkit",
+    "fedora": "sudo dnf install nvidia-container-toolkit",
+    "suse": "sudo zypper install nvidia-container-toolkit",
+    "arch": "sudo pacman -S nvidia-container-toolkit",
+}
+_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+_SET_UP = {
+    "docker": "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
+    "containerd": "sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd",
+    "podman": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+}
+
+
+def _configure(site: Site, engine: str) -> tuple[Fix, ...]:
+    """Install the toolkit from NVIDIA's package source, and tell the engine about it. In a container the host is unknown."""
+    where = "On the host: install" if site.container else "Install"
+    command = "" if site.container else here(site, _TOOLKIT)
+    text = f"{where} the NVIDIA Container Toolkit, from NVIDIA's package source ({_GUIDE})"
+    engine = engine if engine in _SET_UP else "docker"
+    return (
+        Fix(text if command else f"{text}.", command, (ROOT, DOWNLOAD)),
+        Fix(f"{'On the host: set' if site.container else 'Set'} {engine} up to use it", _SET_UP[engine], (ROOT,)),
+    )
 
 
 @rule("GD302", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1")
@@ -44,7 +62,7 @@ def container_toolkit_missing(
     if not site.container:
         if _no_engine(tools):
             not_applicable("no container engine here")
-        yield from _host_without_toolkit(need(tools), hardware)
+        yield from _host_without_toolkit(need(tools), hardware, site)
         return
     values = snapshot.variables.values if isinstance(snapshot.variables, Variables) else {}
     asked = values.get(DEVICES, "")
@@ -57,7 +75,10 @@ def container_toolkit_missing(
         message=f"{DEVICES}={asked} asks for GPUs, {host}, and the runtime put in neither device files nor libraries.",
         confidence=Confidence.LIKELY,
         evidence=(*asked_for(snapshot.variables), Evidence("device files", listed(nodes), "/dev")),
-        fixes=(Fix("On the host, see whether the runtime knows nvidia", "docker info --format '{{json .Runtimes}}'"), *_CONFIGURE),
+        fixes=(
+            Fix("On the host, see whether the runtime knows nvidia", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK),
+            *_configure(site, site.container),
+        ),
     )
 
 
@@ -65,7 +86,7 @@ def _no_engine(tools: ContainerTools | Missing) -> bool:
     return isinstance(tools, Missing) and tools.cause is Cause.ABSENT
 
 
-def _host_without_toolkit(tools: ContainerTools, hardware: Hardware) -> Iterator[Problem]:
+def _host_without_toolkit(tools: ContainerTools, hardware: Hardware, site: Site) -> Iterator[Problem]:
     if not hardware:
         not_applicable("there is no NVIDIA GPU to give to a container")
     if tools.toolkit or tools.runtime is True or (isinstance(tools.cdi, tuple) and tools.cdi):
@@ -78,7 +99,7 @@ def _host_without_toolkit(tools: ContainerTools, hardware: Hardware) -> Iterator
             Evidence("container engines", ", ".join(tools.engines), "/usr/bin"),
             Evidence("nvidia-ctk, nvidia-container-runtime, CDI specifications", "none", "/usr/bin, /etc/cdi, /var/run/cdi"),
         ),
-        fixes=_CONFIGURE,
+        fixes=_configure(site, tools.engines[0] if tools.engines else "docker"),
     )
 
 
@@ -116,9 +137,9 @@ def container_shm_too_small(site: Site, limits: Limits, libcuda: Libcuda | Missi
     if shared.size >= _ENOUGH:
         return
     remedy = (
-        Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", verify="df -h /dev/shm")
+        Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.")
         if site.container == "kubernetes"
-        else Fix("Start the container with more", f"{site.container} run --shm-size=8g …", verify="df -h /dev/shm")
+        else Fix("Start the container again with more", f"{site.container} run --gpus all --shm-size=8g IMAGE")
     )
     yield Problem(
         message=f"The shared memory at /dev/shm holds {shared.size >> 20} MiB for {gpus} {'GPU' if gpus == 1 else 'GPUs'}; at least {_ENOUGH >> 20} MiB are advised.",
@@ -156,7 +177,7 @@ def container_cdi_spec_stale(site: Site, tools: ContainerTools | Missing, driver
                 Evidence("driver in the specification", ", ".join(versions), spec.path),
                 Evidence("driver", str(driver.version), driver.where),
             ),
-            fixes=(Fix("Generate it anew", f"sudo nvidia-ctk cdi generate --output={spec.path}", (ROOT,), "nvidia-ctk cdi list"),),
+            fixes=(Fix("Generate it again", f"sudo nvidia-ctk cdi generate --output={shell_path(spec.path)}", (ROOT,)),),
         )
 
 

@@ -12,10 +12,12 @@ from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
 from gpudoctor.derive.packages import called as packaged
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_list
+from gpudoctor.diagnose.installing import install, release_of
 from gpudoctor.diagnose.library_facts import for_a_gpu, xrayed
+from gpudoctor.diagnose.releases import newest, pick, works_here
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import NOT_ASKED, Fact, Framework, Libraries, LibraryFile, Missing, Platform, Python, Snapshot, Toolkit, Variables
 from gpudoctor.versions import Version
@@ -140,30 +142,40 @@ def _severity(build: _Build, facts: Facts) -> Severity | None:
 
 
 def _fixes(build: _Build, system: Version, facts: Facts, python: Python | Missing) -> tuple[Fix, ...]:
-    toolkit = Fix(
-        f"Install CUDA {_of(build)} beside the other one, and put its folder of libraries first in LD_LIBRARY_PATH.", needs=(DOWNLOAD,)
-    )
+    other = msgspec.structs.replace(_toolkit(build, facts), kind=FixKind.INSTEAD)
     if build.framework is None:
-        name = build.name.partition(" ")[0]
-        other = f"cupy-cuda{system.major}x"
-        return Fix("Install the wheel for the CUDA that is there", install_package(python, other, replace=name), (DOWNLOAD,)), toolkit
+        name = f"cupy-cuda{system.major}x"
+        release = newest(facts, name)
+        if not release:
+            return (_toolkit(build, facts),)
+        command = install_package(python, f"{name}=={release}", replace=build.name.partition(" ")[0])
+        return Fix("Install the wheel for the CUDA that is there", command, (DOWNLOAD,)), other
     rows = facts.published(build.framework)
     if any("nvidia-cuda-runtime" in text for row in rows for text in row.requires) and build.framework.name == "tensorflow":
         pin = f"tensorflow[and-cuda]=={rows[0].release}"
-        return Fix("Let the framework bring its own CUDA", install_package(python, pin), (DOWNLOAD,)), toolkit
-    return (toolkit, *_built_for(build, system, facts, python))
+        return Fix("Let TensorFlow have its own CUDA, as packages", install_package(python, pin), (DOWNLOAD,)), other
+    return (_toolkit(build, facts), *_built_for(build, system, facts, python))
+
+
+def _toolkit(build: _Build, facts: Facts) -> Fix:
+    """The toolkit of the build's CUDA, by NVIDIA's installer, which leaves the driver alone."""
+    title = f"Install CUDA {_of(build)} beside the other one, and put its lib64 folder first in LD_LIBRARY_PATH"
+    where = "https://developer.nvidia.com/cuda-toolkit-archive"
+    return Fix(f"{title} ({where}{', without its driver' if facts.site.on_wsl or facts.driver else ''}).", needs=(DOWNLOAD,))
 
 
 def _built_for(build: _Build, system: Version, facts: Facts, python: Python | Missing) -> Iterator[Fix]:
-    """The newest release of the same distribution that links the CUDA of the system."""
+    """The newest release of the same distribution that links the CUDA of the system and works here."""
     if build.framework is None:
         return
     short = "" if isinstance(facts.stack, Missing) else facts.stack.python
     for row in reversed(facts.matrix.releases(build.framework.distribution, "linux_x86_64")):
         usable = row.built_with_cuda is not None and (not short or short in row.pythons)
         if usable and row.built_with_cuda and not _lacking(_Build("", row.built_with_cuda, ""), system, facts.matrix):
+            if not works_here(facts, row):
+                continue
             title = f"Install {row.distribution} {row.release}, which is built for CUDA {row.built_with_cuda.short}"
-            yield Fix(title, install_package(python, f"{row.distribution}=={row.release}"), (DOWNLOAD,))
+            yield Fix(title, install_package(python, f"{row.distribution}=={row.release}"), (DOWNLOAD,), kind=FixKind.INSTEAD)
             return
 
 
@@ -193,8 +205,38 @@ def cuda_mixed_versions(facts: Facts, snapshot: Snapshot, variables: Variables |
                 message=f"{called(framework)} is built for CUDA {cuda.version.major if isinstance(cuda, EffectiveCuda) else ''} "
                 f"and would load {foreign[0].value}, which is for another CUDA.",
                 evidence=foreign,
-                fixes=(Fix("Give each framework an environment of its own, or install builds for one CUDA."),),
+                fixes=tuple(_one_cuda(framework, facts, foreign)),
             )
+
+
+def _one_cuda(framework: Framework, facts: Facts, foreign: tuple[Evidence, ...]) -> Iterator[Fix]:
+    """The packages of the build's own CUDA, in a release that the framework accepts, over those for another."""
+    cuda = facts.effective_cuda(framework)
+    stack = facts.stack
+    owners = dict.fromkeys(one.value.rpartition(" of ")[2] for one in foreign)
+    if isinstance(cuda, EffectiveCuda) and isinstance(stack, Stack):
+        suffix = f"-cu{cuda.version.major}"
+        wanted = {name.rpartition("-cu")[0] + suffix for name in owners if "-cu" in name}
+        pins = [
+            f"{demand.requirement.name}{demand.requirement.specifier}"
+            for demand in stack.demands
+            if demand.requirement.name in wanted and demand.by.name == framework.distribution
+        ]
+        if pins:
+            again = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", *dict.fromkeys(pins))
+            yield Fix(f"Reinstall {' and '.join(sorted(wanted))}, which {called(framework)} requires", again, (DOWNLOAD,))
+        elif (found := pick(facts, framework.name, prefer=release_of(framework))) is not None:
+            yield install(
+                facts,
+                framework.name,
+                found,
+                title=f"Remove {' and '.join(owners)}, and install {found.name} with its own libraries",
+                replace=tuple(owners),
+                options=("--force-reinstall",),
+            )
+    yield Fix(
+        f"Give {called(framework)} an environment of its own, without {' and '.join(owners)}.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD
+    )
 
 
 def _foreign(framework: Framework, major: int, libraries: Libraries) -> Iterator[Evidence]:
@@ -231,8 +273,18 @@ def _two_on_the_path(snapshot: Snapshot, variables: Variables | Missing) -> Iter
         yield Problem(
             message=f"LD_LIBRARY_PATH names folders of {len(found)} major releases of CUDA: {named}.",
             evidence=(Evidence("LD_LIBRARY_PATH", path, "environment"),),
-            fixes=(Fix("Take all but one of them out, where LD_LIBRARY_PATH is set", 'echo "$LD_LIBRARY_PATH"'),),
+            fixes=(_one_toolkit(path, found, snapshot),),
         )
+
+
+def _one_toolkit(path: str, found: dict[int, tuple[str, Version]], snapshot: Snapshot) -> Fix:
+    """The variable with the folders of the newest of these toolkits alone."""
+    toolkits = () if isinstance(snapshot.toolkits, Missing) else snapshot.toolkits
+    keep = max(found)
+    others = [place for version, place in _system(toolkits) if version.major != keep and place not in {"", "/usr"}]
+    left = [one for one in path.split(":") if one and not any(f"{one}/".startswith(f"{place}/") for place in others)]
+    title = f"Keep CUDA {found[keep][1].short} alone in LD_LIBRARY_PATH, here and where it is set"
+    return Fix(title, f"export LD_LIBRARY_PATH={shell_list(left)}")
 
 
 RULES = (cuda_version_mismatch, cuda_mixed_versions)

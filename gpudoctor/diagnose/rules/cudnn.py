@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Component, EffectiveCuda, Facts, Meetings
+import msgspec
+
+from gpudoctor.derive import Component, EffectiveCuda, Facts, Meetings, Stack
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.specifiers import below, satisfies
 from gpudoctor.diagnose.build_facts import called, listed, met, tell, with_cuda
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.library_facts import for_a_gpu
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import CudnnRelease
 from gpudoctor.snapshot import Cause, Framework, Missing, Python
 from gpudoctor.versions import Version
-
-VERIFY = "gpudoctor check --level train"
 
 
 def _cudnn(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> tuple[EffectiveCuda, Component]:
@@ -40,23 +41,26 @@ def _evidence(found: Component) -> tuple[Evidence, ...]:
     )
 
 
-def _fitting(found: Component, wanted: Version, python: Python | Missing) -> tuple[Fix, ...]:
+def _fitting(found: Component, wanted: Version, facts: Facts) -> tuple[Fix, ...]:
     """How to get a cuDNN that the framework runs with."""
     specifier = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted},<{wanted.major + 1}"
-    install = install_package(python, f"{found.wheel}{specifier}")
+    install = install_package(facts.snapshot.python, f"{found.wheel}{specifier}")
+    stack = facts.stack
+    wheel = stack.distributions.get(found.wheel) if isinstance(stack, Stack) else None
     if found.wheel and found.loaded_where.startswith(found.wheel):
-        return (Fix("Install a cuDNN that fits", install, (DOWNLOAD,), VERIFY),)
-    where = found.loaded_where
+        return (Fix("Install a cuDNN that fits", install, (DOWNLOAD,)),)
+    replace = f"Replace {found.loaded_where} by cuDNN {wanted} or a later {wanted.major}.x for this CUDA."
+    if not found.wheel or (wheel is not None and satisfies(wheel.version, specifier)):
+        return (Fix(replace, needs=(DOWNLOAD,)),)
+    package = f"{found.wheel} {specifier}"
     return (
-        Fix(f"Replace the cuDNN at hand ({where}) by {wanted} or a later one of {wanted.major}.x for this CUDA.", needs=(DOWNLOAD,)),
-        Fix("Install NVIDIA's package of it into the environment", install, (DOWNLOAD,), VERIFY),
+        Fix(f"Install {package} into the environment", install, (DOWNLOAD,)),
+        Fix(replace, needs=(DOWNLOAD,), kind=FixKind.ELSE),
     )
 
 
 @rule("GD409", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_wrong_major(
-    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> Iterator[Problem]:
     """The cuDNN that is there is of another major release than the framework's build wants.
 
     ## Why it matters
@@ -78,14 +82,12 @@ def cudnn_wrong_major(
         message=f"{called(framework)} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
         only_for=framework.name,
         evidence=_evidence(found),
-        fixes=_fitting(found, wanted, python),
+        fixes=_fitting(found, wanted, facts),
     )
 
 
 @rule("GD410", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_version_mismatch(
-    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> Iterator[Problem]:
     """The cuDNN that would be loaded is older than the one that the framework was built with.
 
     ## Why it matters
@@ -113,7 +115,7 @@ def cudnn_version_mismatch(
         severity=None if older or supposed else Severity.NOTE,
         only_for=framework.name,
         evidence=_evidence(found),
-        fixes=_fitting(found, wanted, python),
+        fixes=_fitting(found, wanted, facts),
     )
 
 
@@ -177,10 +179,10 @@ def _pin(framework: Framework, cuda: EffectiveCuda, found: Component, lost: list
 
     row = next((row for row in reversed(facts.matrix.cudnns(cuda.version.major)) if fits(row)), None)
     if row is None:
-        accepting = f"No cuDNN that {called(framework)} accepts is known to have code for it"
-        return Fix(f"{accepting}: install a release of {framework.name} that was built with another cuDNN.", needs=(DOWNLOAD,))
+        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {called(framework)} accepts has code for it"
+        return msgspec.structs.replace(install_framework(facts, framework.name)[0], title=title)
     wanted = f"{found.wheel}=={row.release}"
-    return Fix(f"Pin cuDNN {row.release}, the newest that has code for it", install_package(python, wanted), (DOWNLOAD,), VERIFY)
+    return Fix(f"Pin cuDNN {row.release}, the newest that has code for it", install_package(python, wanted), (DOWNLOAD,))
 
 
 RULES = (cudnn_wrong_major, cudnn_version_mismatch, cudnn_drops_gpu)

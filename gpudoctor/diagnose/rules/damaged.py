@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import Facts, Hardware, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, shell_path
 from gpudoctor.diagnose.library_facts import damaged, uses, xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, Missing, Python
 
-VERIFY = "gpudoctor xray"
 _MOST = 4
 _STATES = {
     DamageKind.UNREADABLE: "cannot be read",
@@ -101,20 +99,20 @@ def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Pyth
     paths = tuple(dict.fromkeys(one.path for one in found))
     kinds = {one.kind for one in found}
     if kinds <= {DamageKind.UNREADABLE}:
-        yield Fix("Let everybody read it", f"chmod a+rX {shlex.join(paths)}", verify=VERIFY)
+        yield Fix("Let everybody read it", f"chmod a+rX {' '.join(map(shell_path, paths))}")
         return
     if kinds <= {DamageKind.NOEXEC}:
-        mount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shlex.quote(paths[0])})"'
-        yield Fix("Allow programs on that file system", mount, (ROOT,), VERIFY)
+        mount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'
+        yield Fix("Allow programs on that file system", mount, (ROOT,))
         yield Fix("Make the environment anew on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
         return
     packages = tuple(_packages(found, framework, facts))
     if packages:
-        yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", again(python, *packages), (DOWNLOAD,), VERIFY)
+        yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", again(python, *packages), (DOWNLOAD,))
     foreign = ((one, _FOREIGN[one.owner]) for one in found if one.owner in _FOREIGN)
-    yield from (Fix(text.format(path=one.path), needs=(ROOT, DOWNLOAD), verify=VERIFY) for one, text in list(foreign)[:1])
+    yield from (Fix(text.format(path=one.path), needs=(ROOT, DOWNLOAD)) for one, text in list(foreign)[:1])
     if DamageKind.LFS_POINTER in kinds:
-        folder = shlex.quote(paths[0].rpartition("/")[0])
+        folder = shell_path(paths[0].rpartition("/")[0])
         yield Fix(
             "Fetch the file with Git LFS, if it lies in a Git repository", f"git -C {folder} lfs pull", (DOWNLOAD,), kind=FixKind.INSTEAD
         )

@@ -25,9 +25,9 @@ from gpudoctor.snapshot import (
 
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 _NVML_MISMATCH, _NVML_NO_PERMISSION, _CUDA_UNKNOWN = 18, 4, 999
-_CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,), "ls -l /dev/nvidia*")
-_KEEP = Fix("So that they are there after each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,), "ls -l /dev/nvidia*")
-_RESTART = Fix("Create the files on the host (`sudo nvidia-modprobe -c 0 -u`), then start the container anew with its GPUs.")
+_CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
+_KEEP = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_RESTART = Fix("Create the files on the host (`sudo nvidia-modprobe -c 0 -u`), then start the container again with its GPUs.")
 
 
 @rule("GD213", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
@@ -91,7 +91,7 @@ def _of_one_gpu(hardware: Hardware, present: dict[str, Node]) -> Iterator[Proble
         aside = gpu.set_aside or (isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True)
         if not isinstance(minor, int) or path in present or opened or isinstance(gpu.cuda_unmasked, CudaDevice) or aside:
             continue
-        create = Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,), "nvidia-smi -L")
+        create = Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,))
         yield Problem(
             subject=gpu.subject,
             title="Device file of the GPU is missing",
@@ -144,7 +144,7 @@ def uvm_not_loaded(kernel_driver: KernelDriver, snapshot: Snapshot, site: Site) 
     loaded = need(kernel_driver.modules, Rung.KERNEL_DRIVER)
     if "nvidia_uvm" in loaded:
         return
-    load = Fix("Load it", "sudo nvidia-modprobe -c 0 -u || sudo modprobe nvidia_uvm", (ROOT,), "ls -l /dev/nvidia-uvm")
+    load = Fix("Load it", "sudo nvidia-modprobe -c 0 -u || sudo modprobe nvidia_uvm", (ROOT,))
     always = Fix("Load it at each boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
     yield Problem(
         message=f"cuInit answers {code} while NVML works, and nvidia_uvm is not loaded.",
@@ -178,7 +178,7 @@ def uvm_broken_after_suspend(kernel_driver: KernelDriver, modules: KernelModules
     times = need(modules.suspends)
     if not times or "nvidia_uvm" not in need(kernel_driver.modules, Rung.KERNEL_DRIVER):
         return
-    reload = Fix("Load the module anew; then CUDA works, or this was not it", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
+    reload = Fix("Reload the module, with no program on the GPU", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
     keep = "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
     services = "sudo systemctl enable nvidia-suspend nvidia-hibernate nvidia-resume"
     yield Problem(

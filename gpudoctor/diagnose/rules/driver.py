@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor import versions
 from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
 from gpudoctor.derive import libcuda as files
-from gpudoctor.derive.code import Fit, capability, compiles
+from gpudoctor.derive.code import Fit, compiles
 from gpudoctor.derive.cuda import serves
 from gpudoctor.diagnose.build_facts import called, listed
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VERIFY_DRIVER, install_driver, install_package
+from gpudoctor.diagnose.driver_fixes import install_driver, wanted
+from gpudoctor.diagnose.fixes import ROOT, reboot, shell_path
 from gpudoctor.diagnose.gpu_facts import first_branch
+from gpudoctor.diagnose.installing import install
 from gpudoctor.diagnose.kernel_facts import kept_out, undriven
+from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, KernelModules, Libcuda, Missing, Nvml, Pci, PciDevice, Python, Status
+from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, KernelModules, Libcuda, Missing, Nvml, Pci, PciDevice, Status
 
 
 @rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1")
 def no_driver(
-    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, site: Site
+    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """An NVIDIA GPU is on the PCI bus and no NVIDIA kernel driver is loaded.
 
@@ -37,16 +42,14 @@ def no_driver(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    mine = undriven(pci, kernel_driver, site)
+    mine = undriven(pci, kernel_driver, facts.site)
     if not mine:
         return
     installed = isinstance(nvml, Nvml)
     state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
     blocked = kept_out(modules, "nvidia")
-    allow = (
-        (Fix(f"Let the module be loaded: take the line out of {blocked[0].value}, then reboot.", needs=(ROOT, REBOOT)),) if blocked else ()
-    )
-    load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,), VERIFY_DRIVER)
+    load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
+    again = msgspec.structs.replace(install_driver(facts), kind=FixKind.ELSE)
     yield Problem(
         message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
         evidence=(
@@ -55,7 +58,20 @@ def no_driver(
             *_nvml_said(nvml),
             *blocked,
         ),
-        fixes=(*allow, load, install_driver(site)) if installed and not site.container else (install_driver(site),),
+        fixes=(*_allow(blocked), load, again) if installed and not facts.site.container else (install_driver(facts),),
+    )
+
+
+def _allow(blocked: tuple[Evidence, ...]) -> tuple[Fix, ...]:
+    """How to take out the lines that keep the module from being loaded; each is commented out."""
+    files = dict.fromkeys(one.value for one in blocked)
+    return tuple(
+        Fix(
+            f"Let the nvidia module load: comment out the line in {file}",
+            f"sudo sed -i -E 's/^[[:space:]]*(blacklist|install|alias)[[:space:]]+nvidia([[:space:]]|$)/# &/' {shell_path(file)}",
+            (ROOT,),
+        )
+        for file in files
     )
 
 
@@ -110,12 +126,11 @@ def driver_library_mismatch(
         return
     where = "NVML" if said else "cuInit"
     restart = Fix("Restart the container so that it is given the host's current libraries; if that does not help, reboot the host.")
-    reboot = Fix("Reboot, which loads the installed release's module", "sudo reboot", (ROOT, REBOOT), VERIFY_DRIVER)
     reload = Fix(
-        "Without a reboot, and with no process using the GPU, reload the modules",
+        "Without a reboot: end every process that uses the GPU, then reload the modules",
         "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
         (ROOT,),
-        VERIFY_DRIVER,
+        kind=FixKind.INSTEAD,
     )
     yield Problem(
         message=f"{where} reports that the kernel driver ({module or 'version not readable'}) and its libraries "
@@ -125,7 +140,7 @@ def driver_library_mismatch(
             Evidence("version of the loaded kernel module", module or "not readable", "/proc/driver/nvidia/version"),
             Evidence("version of the libraries", library or "not readable", _library(nvml) if isinstance(nvml, Nvml) else "NVML"),
         ),
-        fixes=(restart,) if site.container else (reboot, reload),
+        fixes=(restart,) if site.container else (reboot("Reboot: this loads the module of the installed driver"), reload),
     )
 
 
@@ -143,8 +158,17 @@ def _two_installations(libcuda: Libcuda | Missing, module: str) -> Iterator[Prob
             Evidence("version of the loaded kernel module", module, "/proc/driver/nvidia/version"),
         ),
         fixes=(
-            Fix("Find every copy and what it belongs to", "ldconfig -p | grep libcuda; find / -xdev -name 'libcuda.so.*' 2>/dev/null"),
-            Fix("Remove both installations and install one; an installer of NVIDIA's removes itself by", "sudo nvidia-uninstall", (ROOT,)),
+            Fix(
+                f"Move libcuda of driver {release} out of the loader's way",
+                f"sudo mv {shell_path(path)} {shell_path(f'{path}.disabled')} && sudo ldconfig",
+                (ROOT,),
+            ),
+            Fix(
+                "If NVIDIA's own installer put it there, remove that driver as a whole",
+                "sudo nvidia-uninstall",
+                (ROOT,),
+                kind=FixKind.INSTEAD,
+            ),
         ),
     )
 
@@ -172,7 +196,6 @@ def driver_too_old(
     driver: Driver | Missing,
     hardware: Hardware,
     site: Site,
-    python: Python | Missing,
 ) -> Iterator[Problem]:
     """The driver is older than the CUDA that the framework was built with needs.
 
@@ -219,20 +242,25 @@ def driver_too_old(
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, floor_where),
         ),
-        fixes=(*_renew(facts, effective, floor), _older_build(framework, driver, python)),
+        fixes=tuple(_ways(framework, facts, effective)),
     )
 
 
-def _renew(facts: Facts, effective: EffectiveCuda, floor: str) -> tuple[Fix, ...]:
-    """A newer driver, or why there is none: the last branch that drives the GPU is older than the one that the CUDA takes."""
-    capabilities = [found for gpu in facts.hardware if (found := capability(gpu, facts.matrix)) is not None]
-    last = [branch for one in capabilities if (branch := facts.matrix.branches_for(one)[1]) is not None]
-    hopeless = bool(last) and len(last) == len(facts.hardware) and not facts.site.on_wsl and isinstance(effective.floor, versions.Version)
-    if not hopeless or not isinstance(effective.floor, versions.Version) or max(last) >= effective.floor.major:
-        return (install_driver(facts.site, floor, newer=True),)
-    return (
-        Fix(f"A newer driver is no way out: branch {max(last)} is the last that drives this GPU. Keep it, and choose the build by it."),
-    )
+def _ways(framework: Framework, facts: Facts, effective: EffectiveCuda) -> Iterator[Fix]:
+    """A newer driver where one drives these GPUs, and a build for the CUDA that the driver serves."""
+    least = effective.floor if isinstance(effective.floor, versions.Version) else None
+    last = wanted(facts).newest_branch
+    hopeless = least is not None and last is not None and not facts.site.on_wsl and least.major > last
+    found = pick(facts, framework.name)
+    if not hopeless:
+        on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.major}" if facts.site.on_wsl else ""
+        yield install_driver(facts, least, what=on_wsl)
+    if found is not None:
+        yield install(facts, framework.name, found, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
+    elif hopeless:
+        yield Fix(
+            f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} with CUDA runs on both."
+        )
 
 
 def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple[Problem, ...]:
@@ -241,7 +269,7 @@ def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple
     if not behind:
         return ()
     label, branch = max(behind.items(), key=lambda item: item[1])
-    floor = f"a driver of branch {branch} or newer"
+    floor = f"driver branch {branch} or newer"
     served = facts.matrix.driver(driver.version)
     problem = Problem(
         title="The driver is older than the GPU",
@@ -250,7 +278,7 @@ def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, cited(served.source) if served else ""),
         ),
-        fixes=(install_driver(facts.site, floor, newer=True),),
+        fixes=(install_driver(facts, versions.Version(branch, text=str(branch))),),
     )
     return (problem,)
 
@@ -263,6 +291,7 @@ def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effectiv
         return ()
     served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "less"
     named = effective.exact_floor if not facts.site.on_wsl else Missing(Cause.UNSUPPORTED, "Windows counts differently")
+    on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.short}"
     floor = f"a driver that serves CUDA {effective.version.short}" + (f" ({named} or newer)" if isinstance(named, versions.Version) else "")
     problem = Problem(
         title="The driver is older than the PTX that it would have to compile",
@@ -273,7 +302,11 @@ def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effectiv
             Evidence("CUDA that the PTX is of", str(effective.version), effective.where),
             Evidence("driver", f"{driver.version}, CUDA {served}", driver.cuda_where or driver.where),
         ),
-        fixes=(install_driver(facts.site, floor, newer=True),),
+        fixes=(
+            install_driver(
+                facts, named if isinstance(named, versions.Version) else None, what="" if isinstance(named, versions.Version) else on_wsl
+            ),
+        ),
     )
     return (problem,)
 
@@ -283,17 +316,6 @@ def _needed(effective: EffectiveCuda, driver: Driver, site: Site) -> tuple[str, 
     if site.on_wsl:
         return f"a Windows driver that serves CUDA {effective.version.major}", driver.cuda_where
     return f"a driver of at least {effective.floor}", effective.floor_where
-
-
-def _older_build(framework: Framework, driver: Driver, python: Python | Missing) -> Fix:
-    served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "the driver's CUDA"
-    title = f"Install a {framework.name} that was built for CUDA {served} or older"
-    if framework.name == "torch":
-        executable = python.executable if isinstance(python, Python) else "python"
-        return Fix(title, f"uv pip install --python {executable} --reinstall torch --torch-backend=auto", (DOWNLOAD,))
-    if framework.name == "jax" and isinstance(driver.cuda_served, versions.Version):
-        return Fix(title, install_package(python, f"jax[cuda{driver.cuda_served.major}]"), (DOWNLOAD,))
-    return Fix(title + ".", needs=(DOWNLOAD,))
 
 
 RULES = (no_driver, driver_library_mismatch, driver_too_old)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site, Visibility
+from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.installing import install, install_framework, release_of
 from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.requirements import FRAMEWORKS
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python, Snapshot
-from gpudoctor.versions import Version
 
 
 @rule("GD501", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cpu_only_build(
-    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, facts: Facts) -> Iterator[Problem]:
     """The framework's build has no CUDA.
 
     ## Why it matters
@@ -50,7 +50,7 @@ def cpu_only_build(
         message=f"{framework.distribution} {version} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU.",
         only_for=framework.name,
         evidence=(Evidence("build", effective.reason, _where(framework)),),
-        fixes=(_cuda_build(framework, python, facts.driver),),
+        fixes=_with_cuda(framework, facts),
     )
 
 
@@ -58,27 +58,13 @@ def _where(framework: Framework) -> str:
     return framework.location if isinstance(framework.location, str) else framework.distribution
 
 
-def _cuda_build(framework: Framework, python: Python | Missing, driver: Driver | Missing) -> Fix:
-    """How to get a build with CUDA, of the same release where that is possible."""
-    release = framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
-    pin = f"=={release}" if release else ""
-    if framework.name == "tensorflow":
-        replace = framework.distribution if framework.distribution != "tensorflow" else ""
-        verify = "python -c 'import tensorflow as tf; print(tf.config.list_physical_devices(\"GPU\"))'"
-        return Fix(
-            "Install TensorFlow with CUDA", install_package(python, f"tensorflow[and-cuda]{pin}", replace=replace), (DOWNLOAD,), verify
-        )
-    if framework.name == "jax":
-        served = driver.cuda_served if isinstance(driver, Driver) else None
-        major = served.major if isinstance(served, Version) else 12
-        verify = "python -c 'import jax; print(jax.devices())'"
-        return Fix("Install JAX's CUDA plugin", install_package(python, f"jax[cuda{min(major, 13)}]{pin}"), (DOWNLOAD,), verify)
-    executable = python.executable if isinstance(python, Python) else "python"
-    command = f"uv pip install --python {executable} --reinstall torch{pin} --torch-backend=auto"
-    return Fix("Install PyTorch with CUDA", command, (DOWNLOAD,), "python -c 'import torch; print(torch.cuda.is_available())'")
+def _with_cuda(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+    """How to get a build with CUDA, of the same release where that works here."""
+    replace = framework.distribution if framework.name == "tensorflow" and framework.distribution != "tensorflow" else ""
+    return install_framework(facts, framework.name, prefer=release_of(framework), replace=replace)
 
 
-_ELSEWHERE = (Fix("Examine the environment that you train with", "gpudoctor check --python PATH"),)
+_ELSEWHERE = Fix("Examine the environment that you train with", "gpudoctor check --python PATH", kind=FixKind.CHECK)
 
 
 @rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
@@ -109,7 +95,7 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
             title=f"{text} is {wanted} and not installed",
             severity=Severity.ERROR,
             evidence=(Evidence("frameworks found", ", ".join(names) or "none", "the folders on sys.path"),),
-            fixes=(*_ELSEWHERE, Fix(f"Install {text} into this one", install_package(python, text), (DOWNLOAD,))),
+            fixes=(_ELSEWHERE, *install_framework(facts, name, accepts=text.removeprefix(name) if text.startswith(name) else "")),
         )
     if found or lacking:
         return
@@ -118,8 +104,16 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
         message=f"Neither TensorFlow, PyTorch nor JAX is installed in {place}.",
         severity=Severity.NOTE if look_only else None,
         evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
-        fixes=(*_ELSEWHERE, Fix("Install a framework into this one", install_package(python, "tensorflow[and-cuda]"), (DOWNLOAD,))),
+        fixes=(_ELSEWHERE, *_any_framework(facts)),
     )
+
+
+def _any_framework(facts: Facts) -> tuple[Fix, ...]:
+    """The first framework of which a release works here, and the others in its place."""
+    found = [(name, one) for name in FRAMEWORKS if (one := pick(facts, name)) is not None]
+    return tuple(
+        install(facts, name, one, kind=FixKind.INSTEAD if number else FixKind.FIX) for number, (name, one) in enumerate(found)
+    ) or install_framework(facts, next(iter(FRAMEWORKS)))
 
 
 @rule("GD701", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
@@ -153,14 +147,18 @@ def cuda_visible_devices_masked(visibility: Visibility, site: Site) -> Iterator[
             Evidence(VARIABLE, visibility.value or "empty", "environment"),
             Evidence("devices that CUDA shows", f"{visibility.shown}, without the variable {visibility.there}", "cuInit, cuDeviceGetCount"),
         ),
-        fixes=(_unmask(site),),
+        fixes=(_unmask(site, visibility),),
     )
 
 
-def _unmask(site: Site) -> Fix:
+def _unmask(site: Site, visibility: Visibility) -> Fix:
     if site.scheduler:
-        return Fix(f"{site.scheduler} sets this variable: ask it for a GPU (in Slurm --gres=gpu:1) and do not unset it.")
-    return Fix("Unset it, here and in the profile or service file that sets it", f"unset {VARIABLE}")
+        return Fix(f"Ask {site.scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.")
+    if visibility.shown:
+        right = ",".join(visibility.entries[: visibility.shown])
+        title = f"Keep the entries that name a GPU, here and in the profile or service file that sets {VARIABLE}"
+        return Fix(title, f"export {VARIABLE}={shlex.quote(right)}")
+    return unset(VARIABLE, "the profile or service file that sets it")
 
 
 RULES = (cpu_only_build, framework_missing, cuda_visible_devices_masked)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Hardware, Site
+from gpudoctor.derive import Driver, Facts, Hardware
+from gpudoctor.diagnose.driver_fixes import repository
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import cuda_answered
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, Pci, Snapshot
 
 NOT_READY = 802
 """CUDA_ERROR_SYSTEM_NOT_READY."""
 _DONE = {"completed", "not-supported"}
-_VERIFY = "nvidia-smi -q | grep -A4 Fabric"
 _PACKAGE = {
-    "ubuntu": "sudo apt install nvidia-fabricmanager-{branch}",
-    "debian": "sudo apt install nvidia-fabricmanager-{branch}",
+    "ubuntu": "sudo apt install 'nvidia-fabricmanager-{branch}={version}-*'",
+    "debian": "{repository} && sudo apt install 'nvidia-fabricmanager-{branch}={version}-*'",
     "rhel": "sudo dnf install nvidia-fabric-manager-{version}",
     "fedora": "sudo dnf install nvidia-fabric-manager-{version}",
 }
-"""As NVIDIA's Fabric Manager user guide names the packages."""
+"""As NVIDIA's Fabric Manager user guide names the packages; Debian itself has none."""
 
 
 def _switches(pci: Pci) -> int:
@@ -42,13 +42,13 @@ def _waiting(snapshot: Snapshot, hardware: Hardware) -> tuple[Evidence, ...] | M
     )
 
 
-def _install(site: Site, driver: Driver | Missing) -> Fix:
-    template = next((_PACKAGE[name] for name in site.distribution if name in _PACKAGE), "")
-    title = "Install the fabric manager of exactly the driver's release"
-    if not template or isinstance(driver, Missing):
-        return Fix(f"{title}.", needs=(ROOT, DOWNLOAD))
-    install = template.format(branch=driver.version.major, version=driver.version)
-    return Fix(f"{title}, {driver.version}", f"{install} && {_START}", (ROOT, DOWNLOAD), _VERIFY)
+def _install(facts: Facts, driver: Driver | Missing) -> Fix:
+    template = next((_PACKAGE[name] for name in facts.site.distribution if name in _PACKAGE), "")
+    source = repository(facts)
+    if not template or isinstance(driver, Missing) or ("{repository}" in template and not source):
+        return Fix("Install the fabric manager of exactly the driver's version.", needs=(ROOT, DOWNLOAD))
+    command = template.format(branch=driver.version.major, version=driver.version, repository=source)
+    return Fix(f"Install the fabric manager of exactly the driver's version, {driver.version}", f"{command} && {_START}", (ROOT, DOWNLOAD))
 
 
 _START = "sudo systemctl enable --now nvidia-fabricmanager"
@@ -56,7 +56,7 @@ _START = "sudo systemctl enable --now nvidia-fabricmanager"
 
 @rule("GD801", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
 def fabric_manager_missing(
-    pci: Pci, manager: FabricManager | Missing, snapshot: Snapshot, hardware: Hardware, driver: Driver | Missing, site: Site
+    pci: Pci, manager: FabricManager | Missing, snapshot: Snapshot, hardware: Hardware, driver: Driver | Missing, facts: Facts
 ) -> Iterator[Problem]:
     """NVSwitches are there, and the fabric manager that sets them up does not run.
 
@@ -71,6 +71,7 @@ def fabric_manager_missing(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
+    site = facts.site
     if not site.has_pci or not _switches(pci):
         not_applicable("no NVSwitch is on the PCI bus")
     waiting = need(_waiting(snapshot, hardware), Rung.LIBCUDA)
@@ -81,11 +82,12 @@ def fabric_manager_missing(
         need(running)
     installed = isinstance(manager, FabricManager)
     state = "cannot be seen from this container" if site.container else "is installed and does not run" if installed else "is not installed"
-    start = Fix("Start it, now and at each boot", _START, (ROOT,), _VERIFY)
+    start = Fix("Start it, now and at each boot", _START, (ROOT,))
     why = Fix(
-        "If it does not start, its log says why",
-        "sudo journalctl -u nvidia-fabricmanager -n 30; tail -n 30 /var/log/fabricmanager.log",
+        "Read its log, if it does not start",
+        "sudo journalctl -u nvidia-fabricmanager -n 30; sudo tail -n 30 /var/log/fabricmanager.log",
         (ROOT,),
+        kind=FixKind.CHECK,
     )
     yield Problem(
         message=f"{_switches(pci)} NVSwitches, the fabric is not set up, and the fabric manager {state}.",
@@ -95,7 +97,7 @@ def fabric_manager_missing(
         if site.container
         else (start, why)
         if installed
-        else (_install(site, driver),),
+        else (_install(facts, driver),),
     )
 
 
@@ -110,7 +112,7 @@ def _complaint(manager: FabricManager | Missing) -> tuple[Evidence, ...]:
 
 @rule("GD802", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
 def fabric_manager_version_mismatch(
-    pci: Pci, manager: FabricManager | Missing, driver: Driver, snapshot: Snapshot, hardware: Hardware, site: Site
+    pci: Pci, manager: FabricManager | Missing, driver: Driver, snapshot: Snapshot, hardware: Hardware, facts: Facts
 ) -> Iterator[Problem]:
     """The fabric manager is of another release than the driver.
 
@@ -124,6 +126,7 @@ def fabric_manager_version_mismatch(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
+    site = facts.site
     if not site.has_pci or not _switches(pci):
         not_applicable("no NVSwitch is on the PCI bus")
     if isinstance(manager, Missing):
@@ -144,7 +147,7 @@ def fabric_manager_version_mismatch(
             Evidence("release of the driver", str(driver.version), driver.where),
             *_complaint(manager),
         ),
-        fixes=(_install(site, driver),),
+        fixes=(_install(facts, driver),),
     )
 
 

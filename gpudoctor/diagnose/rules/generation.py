@@ -10,7 +10,7 @@ from gpudoctor.derive.code import Fit, Meeting, capability
 from gpudoctor.diagnose.build_facts import called, listed, met, tell_generation
 from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.requirements import FEATURES, parse
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Fact, Framework, Missing, Smoke, StageState
@@ -53,8 +53,11 @@ def gpu_lacks_bf16(facts: Facts) -> Iterator[Problem]:
             severity=Severity.ERROR if required else None,
             evidence=(_capability(model), *_measured(model, facts)),
             fixes=(
-                *((Fix(f"Run on GPUs of compute capability {BF16.short} or newer, or do not require bf16"),) if required else ()),
-                Fix(f"Train in {'FP16 with loss scaling' if _has_tensor_cores(model) else 'FP32'}"),
+                *((Fix(f"Run on GPUs of compute capability {BF16.short} or newer, or do not require bf16."),) if required else ()),
+                Fix(
+                    f"Train in {'FP16 with loss scaling' if _has_tensor_cores(model) else 'FP32'}.",
+                    kind=FixKind.INSTEAD if required else FixKind.FIX,
+                ),
             ),
         )
     for one in used:

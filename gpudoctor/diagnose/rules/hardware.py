@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Gpu, Ladder, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.lost import off_the_bus, unresponsive
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.fixes import power_cycle, read_log, reboot
 from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, milder, reset
 from gpudoctor.diagnose.kernel_facts import NOUVEAU
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
@@ -61,10 +61,8 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing, snapshot:
             *(Evidence(called(device), _holder(device), f"/sys/bus/pci/devices/{device.address}") for device in pci.devices),
         ),
         fixes=(
-            Fix(
-                "In a cloud choose an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power."
-            ),
-            Fix("Train on the CPU instead", "gpudoctor check --allow-cpu"),
+            Fix("Use an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power cables."),
+            Fix("Train on the CPU: accept it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
 
@@ -116,11 +114,11 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site, ladder: Ladder) -> Iter
             Evidence("NVML", seen, "libnvidia-ml.so.1"),
             Evidence("kernel driver bound", _bound(gpu), f"/sys/bus/pci/devices/{gpu.key}/driver"),
         ),
-        fixes=(_kernel_says(gpu), _SAME_DRIVER, Fix("Reboot", "sudo reboot", (ROOT, REBOOT), "nvidia-smi -L"))
+        fixes=(Fix("Restart the container; if the GPU stays away, look for it on the host."),)
+        if site.container
+        else (_kernel_says(gpu), _SAME_DRIVER, reboot())
         if usable
-        else (_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS)
-        if not site.container
-        else (Fix("Restart the container; if the GPU stays away, look for it on the host.", verify="nvidia-smi -L"),),
+        else _back(gpu),
     )
 
 
@@ -159,7 +157,7 @@ def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder) -> Iter
         severity=milder(ladder, gpu),
         confidence=Confidence.CERTAIN if several or vanished else Confidence.LIKELY,
         evidence=(*seen, *as_evidence(told, log)),
-        fixes=(_kernel_says(gpu), _power_cycle("Power the machine off and on (a warm reboot may not be enough)"), _SUSPECTS),
+        fixes=_back(gpu),
     )
 
 
@@ -195,12 +193,12 @@ def gpu_not_responding(gpu: Gpu, ladder: Ladder, site: Site) -> Iterator[Problem
 
 
 def _kernel_says(gpu: Gpu) -> Fix:
-    where = gpu.key.removeprefix("0000:")
-    return Fix("Read what the kernel says of this GPU", f"sudo dmesg | grep -E 'NVRM|Xid|{where}'", (ROOT,), kind=FixKind.CHECK)
+    return read_log(f"NVRM|Xid|{gpu.key.removeprefix('0000:')}", "Read what the kernel says of this GPU")
 
 
-def _power_cycle(title: str) -> Fix:
-    return Fix(f"{title}.", needs=(ROOT, REBOOT), verify="nvidia-smi -L")
+def _back(gpu: Gpu) -> tuple[Fix, ...]:
+    """How a GPU that stopped answering mostly comes back, after what the kernel said of it is kept."""
+    return _kernel_says(gpu), power_cycle(), _SUSPECTS
 
 
 _SAME_DRIVER = Fix(

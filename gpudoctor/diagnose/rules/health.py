@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Ladder, Site
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.fixes import REBOOT, ROOT, power_cycle, reboot
 from gpudoctor.diagnose.gpu_facts import alarm, as_evidence, known, logged, milder, offered, replace, reset, sure, unless_it_failed
 from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, NvmlGpu, Sram
 
 _UNCORRECTABLE = (48, 94, 95)
@@ -74,7 +74,7 @@ def ecc_hardware_error(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder, site:
             *((Evidence("over the card's life", str(total), "NVML"),) if isinstance(total, int) else ()),
             *as_evidence(told, log),
         ),
-        fixes=(replace(),) if cleared else (reset(gpu, site, "ECC"), replace()),
+        fixes=(replace(),) if cleared else (reset(gpu, site), replace()),
     )
 
 
@@ -97,7 +97,7 @@ def row_remap_pending(gpu: Gpu, log: KernelLog | Missing, site: Site) -> Iterato
         yield Problem(
             message=f"{gpu.label}: a row of its memory is to be replaced at the next reset.",
             evidence=(Evidence("row remapping pending", "yes", "nvmlDeviceGetRemappedRows"), *as_evidence(logged(gpu, log, 63), log)),
-            fixes=(reset(gpu, site, "ROW_REMAPPER"),),
+            fixes=(reset(gpu, site),),
         )
 
 
@@ -145,7 +145,7 @@ def pages_retirement_pending(gpu: Gpu, site: Site) -> Iterator[Problem]:
         yield Problem(
             message=f"{gpu.label}: pages of its memory are to be retired when the driver is loaded next.",
             evidence=(Evidence("page retirement pending", "yes", "NVML"), *evidence),
-            fixes=(reset(gpu, site, "PAGE_RETIREMENT"),),
+            fixes=(reset(gpu, site),),
         )
     if count >= MOST_RETIRED:
         yield Problem(
@@ -179,8 +179,8 @@ def inforom_corrupt(gpu: Gpu, nvml: Nvml, hardware: Hardware) -> Iterator[Proble
         confidence=sure(gpu, len(hardware) - 1),
         evidence=(Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),),
         fixes=(
-            Fix("Power the machine off and on", needs=(ROOT, REBOOT), verify=f"nvidia-smi -q -i {gpu.key}"),
-            replace("If it stays, have the card repaired"),
+            power_cycle(),
+            replace("If it stays, have the card repaired", FixKind.ELSE),
         ),
     )
 
@@ -214,7 +214,7 @@ def gpu_requires_reset(gpu: Gpu, nvml: Nvml, ladder: Ladder, hardware: Hardware,
             *((Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),) if said else ()),
             *((Evidence("recovery action", str(wanted), "NVML"),) if action else ()),
         ),
-        fixes=(Fix("Reboot", "sudo reboot", (ROOT, REBOOT), "nvidia-smi") if reboots and not site.container else reset(gpu, site),),
+        fixes=(reboot() if reboots and not site.container else reset(gpu, site),),
     )
 
 
@@ -246,7 +246,7 @@ def power_cable_missing(gpu: Gpu, nvml: Nvml, log: KernelLog | Missing, hardware
                 *((Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),) if said else ()),
                 *as_evidence(told, log),
             ),
-            fixes=(Fix("Power off and connect all power connectors of the card.", needs=(ROOT, REBOOT), verify="nvidia-smi -L"),),
+            fixes=(Fix("Power off and connect all power connectors of the card.", needs=(ROOT, REBOOT)),),
         )
 
 

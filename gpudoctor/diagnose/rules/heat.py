@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import HW_THERMAL, SW_THERMAL
+from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.gpu_facts import known
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.slowdown_facts import slowdown, stages_of
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import NvmlGpu, Snapshot
 
 
@@ -36,7 +37,22 @@ def thermal_throttled(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
     yield Problem(
         message=f"{gpu.label} {slowed.was} slowed down by the {by} because of heat{degrees}{slowed.often}.",
         evidence=(slowed.evidence(f"thermal slowdown by the {by}"), *temperatures(gpu, snapshot, seen)),
-        fixes=(Fix("Check fans, dust and airflow; then look again", f"nvidia-smi -q -d TEMPERATURE,PERFORMANCE -i {gpu.key}"),),
+        fixes=(
+            Fix("Watch its temperature while it works", f"nvidia-smi -q -d TEMPERATURE,PERFORMANCE -i {gpu.key}", kind=FixKind.CHECK),
+            Fix("Clean fans and filters, and give the card more airflow."),
+            *_cooler(gpu, seen),
+        ),
+    )
+
+
+def _cooler(gpu: Gpu, seen: NvmlGpu) -> tuple[Fix, ...]:
+    """Until the cooling is better: less power makes less heat."""
+    default = seen.power_limit_default
+    if not isinstance(default, int):
+        return ()
+    watts = default * 8 // 10 // 1000
+    return (
+        Fix(f"Until then, lower its power limit to {watts} W", f"sudo nvidia-smi -i {gpu.key} -pl {watts}", (ROOT,), kind=FixKind.INSTEAD),
     )
 
 

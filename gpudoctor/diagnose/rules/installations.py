@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from gpudoctor.derive import Facts
 from gpudoctor.derive.packages import called, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages, shell_path
+from gpudoctor.diagnose.installing import install, install_framework
 from gpudoctor.diagnose.package_facts import shown
+from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Distribution, Framework, Missing, Packages, Python, Snapshot
 from gpudoctor.snapshot.distributions import family
 
@@ -23,7 +26,7 @@ _COMPANIONS = frozenset(("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu
 
 
 @rule("GD512", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def mixed_conda_pip(packages: Packages, python: Python) -> Iterator[Problem]:
+def mixed_conda_pip(packages: Packages, python: Python, facts: Facts) -> Iterator[Problem]:
     """Conda and pip both installed parts of one framework.
 
     ## Why it matters
@@ -59,17 +62,32 @@ def mixed_conda_pip(packages: Packages, python: Python) -> Iterator[Problem]:
                 *((Evidence(condas[one.name], "installed by conda", "conda-meta"),) if one.name in condas else ()),
             )
         ),
-        fixes=(
-            Fix(
-                "Make a new environment, and install the framework and its parts with pip only",
-                "conda create --name training python=3.12 pip",
-            ),
-            Fix(
-                "Let one of them have it: remove pip's copy, then install it again with conda",
-                remove_packages(python, *(one.name for one in twice or split)),
-            ),
-        ),
+        fixes=(_by_pip_alone(twice or split, condas, python), _fresh(twice or split, facts)),
     )
+
+
+def _by_pip_alone(found: list[Distribution], condas: dict[str, str], python: Python) -> Fix:
+    """Pip's own copies installed again, whole, after conda's are gone."""
+    stems = dict.fromkeys(condas[one.name].rsplit("-", 2)[0] for one in found if one.name in condas)
+    pins = [f"{one.name}=={one.version.partition('+')[0]}" for one in found]
+    prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
+    remove = f"conda remove --yes --force {prefix}{' '.join(stems)} && " if stems else ""
+    again = install_package(python, "--force-reinstall", *pins)
+    names = ", ".join(map(called, found))
+    return Fix(
+        f"Leave {names} to pip: remove conda's copy and reinstall pip's" if stems else f"Reinstall {names}", f"{remove}{again}", (DOWNLOAD,)
+    )
+
+
+def _fresh(found: list[Distribution], facts: Facts) -> Fix:
+    """A new environment in which pip installs everything."""
+    framework = next((name for one in found if (name := stack_of(one.name))), "")
+    picked = pick(facts, framework) if framework else None
+    python = facts.stack.python if not isinstance(facts.stack, Missing) and facts.stack.python else "3.12"
+    wanted = shlex.join(picked.requirements) if picked is not None else " ".join(one.name for one in found)
+    index = f" --index-url {picked.index}" if picked is not None and picked.index else ""
+    command = f"conda create --yes --name training python={python} pip && conda run --name training python -m pip install {wanted}{index}"
+    return Fix("Make a new environment, and install the framework there with pip only", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
 def _split(others: dict[str, Distribution], condas: dict[str, str]) -> list[Distribution]:
@@ -112,14 +130,24 @@ def wrong_python_environment(facts: Facts, snapshot: Snapshot, policy: Policy, p
         confidence=Confidence.LIKELY,
         evidence=(Evidence("frameworks in the examined environment", "none", "the folders on sys.path"), *map(shown, others)),
         fixes=(
-            Fix("Examine that environment", f"gpudoctor check --python {environment}"),
-            Fix(f"Install {first.name} into this one", install_package(python, first.name), (DOWNLOAD,)),
+            Fix(
+                "Use that environment: put it first on PATH",
+                f'export PATH={shell_path(environment)}/bin:"$PATH"',
+                verify=f"gpudoctor check --python {shell_path(environment)}",
+            ),
+            *_into_this_one(first, facts),
         ),
     )
 
 
+def _into_this_one(first: Distribution, facts: Facts) -> tuple[Fix, ...]:
+    """The same framework, in a release that works here."""
+    framework = family(first.name)
+    return install_framework(facts, framework, kind=FixKind.INSTEAD) if framework else ()
+
+
 @rule("GD610", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def two_copies_of_framework(framework: Framework, packages: Packages, python: Python | Missing) -> Iterator[Problem]:
+def two_copies_of_framework(framework: Framework, packages: Packages, facts: Facts) -> Iterator[Problem]:
     """The framework is there twice, or a file of its name comes before it.
 
     ## Why it matters
@@ -139,7 +167,7 @@ def two_copies_of_framework(framework: Framework, packages: Packages, python: Py
             title="A file hides the framework",
             severity=Severity.ERROR,
             evidence=(Evidence(f"first {framework.name} on sys.path", framework.shadow, "the folders on sys.path"),),
-            fixes=(Fix("Rename that file, and remove its compiled form beside it."),),
+            fixes=(_rename(framework.shadow),),
         )
     copies = [one for one in packages.distributions if family(one.name) == framework.name]
     if any(one.name in _WHOLE for one in copies):
@@ -153,20 +181,32 @@ def two_copies_of_framework(framework: Framework, packages: Packages, python: Py
         message=f"{framework.name} is installed {len(copies)} times: {', '.join(f'{called(one)} in {one.where}' for one in copies)}; {how}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(map(shown, copies)),
-        fixes=_one_copy(copies, python, apart=apart),
+        fixes=_one_copy(framework, copies, facts, apart=apart),
     )
 
 
-def _one_copy(copies: list[Distribution], python: Python | Missing, *, apart: bool) -> tuple[Fix, ...]:
+def _rename(shadow: str) -> Fix:
+    """A file keeps its content under another name; what Python compiled of it is not taken then."""
+    folder, _, name = shadow.rpartition("/")
+    other = f"{folder}/my_{name}"
+    return Fix(f"Rename {shadow}", f"mv {shell_path(shadow)} {shell_path(other)}")
+
+
+def _one_copy(framework: Framework, copies: list[Distribution], facts: Facts, *, apart: bool) -> tuple[Fix, ...]:
     if apart:
-        command = remove_packages(python, copies[0].name)
+        command = remove_packages(facts.snapshot.python, copies[0].name)
         return (
-            Fix("Remove the first copy, which is what pip removes", command),
-            Fix("Leave the user's folder out", "export PYTHONNOUSERSITE=1"),
+            Fix("Remove the first copy, which is the one that pip removes", command),
+            Fix("Leave the user's own folder out", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
         )
     names = tuple(dict.fromkeys(one.name for one in copies))
-    command = f"{remove_packages(python, *names)} && {install_package(python, f'{copies[-1].name}=={copies[-1].version}')}"
-    return (Fix("Remove all of them and install one again", command, (DOWNLOAD,)),)
+    found = pick(facts, framework.name, prefer=copies[-1].version.partition("+")[0]) if facts.hardware else None
+    title = f"Remove {' and '.join(names)}, and install one of them again"
+    if found is not None:
+        again = install(facts, framework.name, found)
+        return (Fix(title, f"{remove_packages(facts.snapshot.python, *names)} && {again.command}", (DOWNLOAD,)),)
+    one = f"{copies[-1].name}=={copies[-1].version}"
+    return (Fix(title, install_package(facts.snapshot.python, one, replace=names), (DOWNLOAD,)),)
 
 
 RULES = (mixed_conda_pip, wrong_python_environment, two_copies_of_framework)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+import msgspec
+
+from gpudoctor.derive import Facts, Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.fixes import REBOOT, ROOT, VERIFY_DRIVER, install_driver
+from gpudoctor.diagnose.driver_fixes import install_driver
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, reboot
 from gpudoctor.diagnose.kernel_facts import FOR_GUESTS, HEADERS, INITRAMFS, NOUVEAU, here, kept_out, said, traces, undriven
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Host, KernelDriver, KernelLog, KernelModules, Missing, ModuleFile, Pci, Snapshot
 
 
 @rule("GD207", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
 def kernel_module_not_built(
-    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, host: Host, snapshot: Snapshot, site: Site
+    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, host: Host, snapshot: Snapshot, facts: Facts
 ) -> Iterator[Problem]:
     """The NVIDIA driver is installed, and there is no kernel module of it for the running kernel.
 
@@ -31,9 +34,9 @@ def kernel_module_not_built(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    if site.container:
+    if facts.site.container:
         not_applicable("the modules of a container's kernel are the host's")
-    if not undriven(pci, kernel_driver, site):
+    if not undriven(pci, kernel_driver, facts.site):
         return
     others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()
     if _built(modules.installed, others):
@@ -45,7 +48,7 @@ def kernel_module_not_built(
         message=f"There is no NVIDIA module for the running kernel {_or_unknown(host.kernel)}"
         + (f"; there is one for {', '.join(others)}." if others else ", although the driver is installed."),
         evidence=(Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"), *evidence),
-        fixes=tuple(_builds(modules, site, others)),
+        fixes=tuple(_builds(modules, facts, others)),
     )
 
 
@@ -60,32 +63,34 @@ def _or_unknown(text: str | Missing) -> str:
     return text if isinstance(text, str) else "(release not known)"
 
 
-def _builds(modules: KernelModules, site: Site, others: tuple[str, ...]) -> Iterator[Fix]:
-    gone = isinstance(modules.installed, Missing)
-    if gone:
-        yield Fix("Reboot: the running kernel was replaced, and its modules are gone", "sudo reboot", (ROOT, REBOOT), VERIFY_DRIVER)
+def _builds(modules: KernelModules, facts: Facts, others: tuple[str, ...]) -> Iterator[Fix]:
+    if isinstance(modules.installed, Missing):
+        yield reboot("Reboot: the running kernel was replaced, and its modules are gone")
         return
-    headers = here(site, HEADERS)
+    headers = here(facts.site, HEADERS)
     sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
+    failed = next((one for one in sources if one.failed), None)
+    if failed:
+        log = f"/var/lib/dkms/{failed.name}/{failed.version}/build/make.log"
+        yield Fix("Read why the last build failed", f"tail -n 40 {log}", kind=FixKind.CHECK)
     if modules.headers is False:
         yield (
-            Fix("Install the headers of the running kernel", headers, (ROOT, "download"))
+            Fix("Install the headers of the running kernel", headers, (ROOT, DOWNLOAD))
             if headers
-            else Fix("Install the kernel's headers.")
+            else Fix("Install the headers of the running kernel.", needs=(ROOT, DOWNLOAD))
         )
-    if sources:
-        failed = next((one for one in sources if one.failed), None)
-        if failed:
-            yield Fix("Read why the last build failed", f"tail -n 40 /var/lib/dkms/{failed.name}/{failed.version}/build/make.log")
-        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,), VERIFY_DRIVER)
+    if sources and not failed:
+        yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
+    elif failed:
+        yield install_driver(facts, what="Install a driver that compiles for this kernel")
     else:
-        yield install_driver(site, "the NVIDIA driver again, which builds its module")
+        yield install_driver(facts, what="Install the NVIDIA driver again, which builds its module")
     if others:
-        yield Fix(f"Or boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), verify=VERIFY_DRIVER)
+        yield Fix(f"Boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD)
 
 
 @rule("GD208", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
-def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapshot, site: Site) -> Iterator[Problem]:
+def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapshot, facts: Facts) -> Iterator[Problem]:
     """The kernel's own driver, nouveau, holds the GPU.
 
     ## Why it matters
@@ -101,6 +106,7 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
+    site = facts.site
     if not site.has_pci:
         not_applicable("the GPU's driver is not a Linux kernel module on this platform")
     gpus = [device for device in pci.devices if is_gpu(device)]
@@ -112,12 +118,11 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
     blacklist = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
     rebuild = here(site, INITRAMFS)
     keep_out = Fix(
-        "Nouveau is blacklisted already: build the initial RAM disk anew and reboot"
+        "Rebuild the initial RAM disk, which still loads nouveau, and reboot"
         if already
-        else "Keep nouveau out, build the initial RAM disk anew, and reboot",
+        else "Blacklist nouveau, rebuild the initial RAM disk, and reboot",
         " && ".join(filter(None, ("" if already else blacklist, rebuild, "sudo reboot"))),
         (ROOT, REBOOT),
-        VERIFY_DRIVER,
     )
     yield Problem(
         severity=Severity.WARNING if any(device.driver == "nvidia" for device in gpus) else None,
@@ -131,7 +136,7 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
         if site.container
         else (keep_out,)
         if installed
-        else (install_driver(site), keep_out),
+        else (install_driver(facts), keep_out),
     )
 
 
@@ -176,8 +181,7 @@ def secure_boot_unsigned_module(
         evidence=(Evidence("signatures enforced", enforced or "yes", "the kernel"), _signature(module), *told),
         fixes=(
             *(() if sure else (_ASK_KERNEL,)),
-            *_ENROLL.get(next((name for name in site.distribution if name in _ENROLL), ""), ()),
-            _SWITCH_OFF,
+            *_signed(site),
         ),
     )
 
@@ -198,20 +202,23 @@ def _signature(module: ModuleFile) -> Evidence:
     return Evidence("signature of the module", known, module.path)
 
 
-_ASK_KERNEL = Fix('Ask the kernel; "Key was rejected by service" settles it', "sudo modprobe nvidia", (ROOT,))
-_SWITCH_OFF = Fix("Or switch Secure Boot off in the firmware's setup.", needs=(REBOOT,), verify="mokutil --sb-state")
+_ASK_KERNEL = Fix('Ask the kernel; "Key was rejected by service" settles it', "sudo modprobe nvidia", (ROOT,), kind=FixKind.CHECK)
+_SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT,))
 _ENROLL = {
-    "ubuntu": (Fix("Enroll the machine's key, then reboot", "sudo update-secureboot-policy --enroll-key", (ROOT, REBOOT), VERIFY_DRIVER),),
-    "debian": (Fix("Enroll DKMS's key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT), VERIFY_DRIVER),),
-    "fedora": (
-        Fix(
-            "Make and enroll a key for akmods, then reboot",
-            "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
-            (ROOT, REBOOT),
-            VERIFY_DRIVER,
-        ),
+    "ubuntu": Fix("Enroll the machine's key, then reboot", "sudo update-secureboot-policy --enroll-key", (ROOT, REBOOT)),
+    "debian": Fix("Enroll the key of DKMS, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)),
+    "fedora": Fix(
+        "Make and enroll a key for akmods, then reboot",
+        "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
+        (ROOT, REBOOT),
     ),
 }
+
+
+def _signed(site: Site) -> tuple[Fix, ...]:
+    """How the kernel comes to accept the module: its key is enrolled, or signatures are no longer asked for."""
+    enroll = next((_ENROLL[name] for name in site.distribution if name in _ENROLL), None)
+    return (_SWITCH_OFF,) if enroll is None else (enroll, msgspec.structs.replace(_SWITCH_OFF, kind=FixKind.INSTEAD))
 
 
 @rule("GD210", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
@@ -244,8 +251,8 @@ def vfio_bound(pci: Pci, site: Site) -> Iterator[Problem]:
         message=f"{held[0].driver} holds {'the only GPU' if len(held) == 1 else f'all {len(held)} GPUs'} for virtual machines.",
         evidence=tuple(Evidence("driver bound to the GPU", str(one.driver), f"/sys/bus/pci/devices/{one.address}/driver") for one in held),
         fixes=(
-            Fix("Run the training, and gpudoctor, in the guest that the GPU was given to."),
-            Fix("Or give the GPU back to the host, with no guest using it, until the next boot", give_back, (ROOT,), VERIFY_DRIVER),
+            Fix("With no guest using it, give the GPU back to the host until the next boot", give_back, (ROOT,)),
+            Fix("Run the training, and gpudoctor, in the virtual machine that the GPU was given to.", kind=FixKind.INSTEAD),
         ),
     )
 

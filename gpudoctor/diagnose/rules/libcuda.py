@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import Facts, Hardware, Site
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, install_driver
+from gpudoctor.diagnose.driver_fixes import install_driver
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_list, shell_path, unset
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, CudaFile, CudaFiles, Fact, KernelDriver, Libcuda, Missing, Mps, Python, Snapshot, Status
 
-VERIFY = "gpudoctor check --level touch"
 _COMPAT_NOT_SUPPORTED, _MISMATCH = 804, 803
 _MPS = {805, 806, 807, 808, 809, 810}
 """CUresult of the Multi-Process Service, CUDA_ERROR_MPS_*."""
@@ -29,15 +32,30 @@ def _said(libcuda: Libcuda, snapshot: Snapshot) -> tuple[Evidence, ...]:
     )
 
 
-def _take_away(path: str, site: Site) -> Fix:
-    """How to get a file off the loader's path."""
-    folder = path.rpartition("/")[0] or "its folder"
-    where = " In a container that is the image's: change it there." if site.container else ""
-    return Fix(
-        f"Take {folder} off the loader's path: out of LD_LIBRARY_PATH and out of /etc/ld.so.conf.d, then run ldconfig.{where}",
-        f'grep -rs "" /etc/ld.so.conf.d | grep -F {folder.rpartition("/")[2]}; echo "$LD_LIBRARY_PATH"',
-        verify="ldconfig -p | grep libcuda.so",
-    )
+def _take_away(path: str, snapshot: Snapshot, site: Site) -> tuple[Fix, ...]:
+    """How to get a file off the loader's path: out of the variable that names its folder, else out of the loader's configuration."""
+    folder = path.rpartition("/")[0]
+    values = {} if isinstance(snapshot.variables, Missing) else snapshot.variables.values
+    if path and values.get("LD_PRELOAD") and path in values["LD_PRELOAD"].replace(":", " ").split():
+        return (unset("LD_PRELOAD"),)
+    entries = [one for one in values.get("LD_LIBRARY_PATH", "").split(":") if one]
+    left = [one for one in entries if one.rstrip("/") != folder]
+    image = " (in a container, change the image as well)" if site.container else ""
+    if len(left) < len(entries):
+        line = f"export LD_LIBRARY_PATH={shell_list(left)}" if left else "unset LD_LIBRARY_PATH"
+        return (Fix(f"Take {folder} out of LD_LIBRARY_PATH, here and where it is set{image}", line),)
+    if not path:
+        return (Fix("Take the folder of this libcuda off the loader's path."),)
+    line = f"sudo sed -i '\\#^{folder}/*$#s/^/# /' /etc/ld.so.conf.d/*.conf && sudo ldconfig"
+    return (Fix(f"Take {folder} out of the loader's configuration{image}", line, (ROOT,)),)
+
+
+def _newer(path: str, facts: Facts) -> Fix:
+    """The driver with which no cuda-compat library is needed: one of that library's own release."""
+    release = library.release(path)
+    least = versions.parse(release.text) if release else None
+    title = "" if least else "Update the NVIDIA driver"
+    return msgspec.structs.replace(install_driver(facts, least, what=title), kind=FixKind.INSTEAD)
 
 
 def _module(kernel_driver: KernelDriver | Missing) -> str:
@@ -47,7 +65,7 @@ def _module(kernel_driver: KernelDriver | Missing) -> str:
 
 @rule("GD216", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def forward_compat_unsupported_hw(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, site: Site
+    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, facts: Facts
 ) -> Iterator[Problem]:
     """A cuda-compat library is in use on a GPU that may not use it.
 
@@ -71,13 +89,13 @@ def forward_compat_unsupported_hw(
         message=f"cuInit answers 804: {path or 'the loaded libcuda'} is newer than the kernel driver "
         f"({_module(kernel_driver)}), and this GPU may not bridge that.",
         evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(install_driver(site, "a newer NVIDIA driver", newer=True), _take_away(path, site)),
+        fixes=(*_take_away(path, snapshot, facts.site), _newer(path, facts)),
     )
 
 
 @rule("GD217", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def cuda_compat_lib_conflict(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, site: Site
+    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, facts: Facts
 ) -> Iterator[Problem]:
     """A cuda-compat library comes before the driver's own and does not fit it.
 
@@ -106,7 +124,7 @@ def cuda_compat_lib_conflict(
         message=f"cuInit answers 803: the loader takes {path}{f' (release {release})' if release else ''} from a cuda-compat package, "
         f"which does not run over the kernel driver {_module(kernel_driver)}.",
         evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(_take_away(path, site), install_driver(site, "a newer NVIDIA driver", newer=True)),
+        fixes=(*_take_away(path, snapshot, facts.site), _newer(path, facts)),
     )
 
 
@@ -146,10 +164,11 @@ def libcuda_not_on_loader_path(
         not_applicable("no libcuda that this interpreter could load is in the folders where drivers put it")
     path = there[0].path
     folder, _, name = path.rpartition("/")
-    conf = f"echo {folder} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
-    here = Fix("For this shell alone", f'export LD_LIBRARY_PATH="{folder}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"')
-    lasting = Fix(f"Tell the loader about {folder}", conf, (ROOT,), "ldconfig -p | grep libcuda.so.1")
-    link = Fix("Let ldconfig make the link libcuda.so.1", f"sudo ldconfig {folder}", (ROOT,), "ldconfig -p | grep libcuda.so.1")
+    conf = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
+    add = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+    here = Fix("For this shell alone", add, kind=FixKind.INSTEAD)
+    lasting = Fix(f"Tell the loader about {folder}", conf, (ROOT,))
+    link = Fix("Let ldconfig make the link libcuda.so.1", f"sudo ldconfig {shell_path(folder)}", (ROOT,))
     yield Problem(
         message=f"The loader finds no libcuda.so.1, and {path} is there"
         + (" without a link of that name." if name != "libcuda.so.1" else ": its folder is not on the loader's path."),
@@ -160,7 +179,7 @@ def libcuda_not_on_loader_path(
 
 @rule("GD219", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def libcuda_is_stub(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, snapshot: Snapshot, site: Site, hardware: Hardware
+    libcuda: Libcuda | Missing, files: CudaFiles | Missing, snapshot: Snapshot, facts: Facts, hardware: Hardware
 ) -> Iterator[Problem]:
     """The libcuda that the loader takes is a toolkit's stub, not the driver's library.
 
@@ -175,7 +194,7 @@ def libcuda_is_stub(
     ## References
     - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
-    if site.has_pci and not hardware:
+    if facts.site.has_pci and not hardware:
         not_applicable("there is no GPU that it could drive")
     loaded = need(libcuda, Rung.LIBCUDA)
     path = library.path(loaded)
@@ -188,7 +207,7 @@ def libcuda_is_stub(
     yield Problem(
         message=f"The loader takes {path or 'a stub'} for libcuda, which is there to link against only{instead}.",
         evidence=(*_said(loaded, snapshot), *_listed(own)),
-        fixes=(_take_away(path, site), *(() if own else (install_driver(site),))),
+        fixes=(*_take_away(path, snapshot, facts.site), *(() if own else (install_driver(facts),))),
     )
 
 
@@ -198,7 +217,7 @@ _FOREIGN = ("wrong ELF class", "invalid ELF header", "file too short", "Exec for
 
 @rule("GD220", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def libcuda_wrong_architecture(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, site: Site, hardware: Hardware
+    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, facts: Facts, hardware: Hardware
 ) -> Iterator[Problem]:
     """The only libcuda that the loader finds is for another architecture, or no library at all.
 
@@ -212,7 +231,7 @@ def libcuda_wrong_architecture(
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if site.has_pci and not hardware:
+    if facts.site.has_pci and not hardware:
         not_applicable("there is no GPU that it could drive")
     if not isinstance(libcuda, Missing):
         return
@@ -229,7 +248,7 @@ def libcuda_wrong_architecture(
     yield Problem(
         message=f"No libcuda fits this interpreter ({mine}): {libcuda.reason if refused else f'{foreign[0].path} is for another architecture'}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", mine, "sys"), *_listed(foreign)),
-        fixes=(other,) if small else (install_driver(site, "the driver's 64-bit libraries"),),
+        fixes=(other,) if small else (install_driver(facts, what="Install the driver's 64-bit libraries"),),
     )
 
 
@@ -266,10 +285,17 @@ def mps_misconfigured(libcuda: Libcuda | Missing, snapshot: Snapshot, mps: Mps |
         evidence=(Evidence("the daemon's control pipe", control, f"{directory}/control"),)
         + ((Evidence("MPS folder", directory, mps.where),) if isinstance(mps, Mps) and there else ()),
         fixes=(
-            Fix("Start the daemon, as the user who computes", "nvidia-cuda-mps-control -d", verify=VERIFY),
-            Fix("Or do without MPS", f"unset CUDA_MPS_PIPE_DIRECTORY; ls -l {directory}", verify=VERIFY),
+            Fix("Start the MPS daemon, as the user who computes", "nvidia-cuda-mps-control -d"),
+            _without_mps(mps, directory),
         ),
     )
+
+
+def _without_mps(mps: Mps | Missing, directory: str) -> Fix:
+    """Programs look for a daemon where the variable says, else in the default folder, whose leftovers they take for one."""
+    if isinstance(mps, Mps) and mps.where != "default":
+        return Fix("Do without MPS", "unset CUDA_MPS_PIPE_DIRECTORY", kind=FixKind.INSTEAD)
+    return Fix("Do without MPS: remove the leftovers of a daemon", f"sudo rm -r {shell_path(directory)}", (ROOT,), kind=FixKind.INSTEAD)
 
 
 def _mps_failure(libcuda: Libcuda | Missing, snapshot: Snapshot) -> str:

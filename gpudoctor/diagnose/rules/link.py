@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.fixes import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.diagnose.slowdown_facts import WATCHED, stages_of
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing, NvmlGpu, Snapshot, StageLoad
 
 BUSY = 10
@@ -98,8 +98,11 @@ def pcie_link_degraded(gpu: Gpu, site: Site, snapshot: Snapshot) -> Iterator[Pro
             confidence=max(confidence for _, _, confidence in found),
             evidence=tuple(evidence for _, evidence, _ in found),
             fixes=(
-                Fix("Look again while the GPU works", f"nvidia-smi -q -i {gpu.key} | grep -A12 'GPU Link Info'"),
-                Fix("Reseat the card and its riser or cable; look at the slot's settings in the firmware.", needs=(ROOT, "reboot")),
+                Fix("Look again while the GPU works", f"nvidia-smi -q -i {gpu.key} | grep -A12 'GPU Link Info'", kind=FixKind.CHECK),
+                Fix(
+                    "Reseat the card and its riser or cable, and set the slot to its full width and speed in the firmware setup.",
+                    needs=(ROOT, REBOOT),
+                ),
             ),
         )
 

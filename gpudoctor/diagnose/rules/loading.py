@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Hardware
+from gpudoctor.derive import Facts, Hardware, Stack
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, again, install_package
+from gpudoctor.diagnose.fixes import DOWNLOAD, again, install_package, shell_list
+from gpudoctor.diagnose.installing import from_conda, install_framework, release_of
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
+from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Fact, Framework, LibraryUse, Missing, Python
-
-VERIFY = "gpudoctor xray"
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import Distribution, Fact, Framework, LibraryUse, Missing, Python
 
 
 @rule("GD401", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
@@ -73,30 +73,48 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, p
 
 def bring(framework: Framework, facts: Facts, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
     """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
+    release = release_of(framework)
     gone = installed_wheels(lost, framework, facts)
     if gone:
         wheels = tuple({one.name: one for _, one in gone}.values())
         title = f"Reinstall {' and '.join(one.name for one in wheels)}, whose files are gone"
-        first = Fix(title, again(python, *wheels), (DOWNLOAD,), VERIFY)
+        first = Fix(title, again(python, *wheels), (DOWNLOAD,))
         rest = tuple(use for use in lost if use not in {use for use, _ in gone})
         return (first, *bring(framework, facts, rest, python)) if rest else (first,)
-    version = f"=={framework.version.value.partition('+')[0]}" if isinstance(framework.version, Fact) else ""
-    if framework.name == "tensorflow" and any(_with_extra(text) for row in facts.published(framework) for text in row.requires):
-        install = install_package(python, f"tensorflow[and-cuda]{version}")
-        return (Fix("Let TensorFlow bring them, in the releases that it was built with", install, (DOWNLOAD,), VERIFY),)
-    if framework.name == "tensorflow":
+    extra = any(_with_extra(text) for row in facts.published(framework) for text in row.requires)
+    if framework.name == "tensorflow" and extra and not from_conda(facts, "tensorflow"):
+        install = install_package(python, f"tensorflow[and-cuda]=={release}")
+        return (Fix("Install TensorFlow's CUDA libraries, in the releases that it was built with", install, (DOWNLOAD,)),)
+    if framework.name == "tensorflow" and not from_conda(facts, "tensorflow"):
         which = ", ".join(dict.fromkeys(use.wanted for use in lost))
-        return (Fix(f"Install the CUDA toolkit and cuDNN that bring {which}; no package brings them for this release.", needs=(DOWNLOAD,)),)
-    if framework.name == "torch":
-        reinstall = install_package(python, "--force-reinstall", f"torch{version}")
-        return (Fix("Install PyTorch again, with what it requires", reinstall, (DOWNLOAD,), VERIFY),)
-    cuda = facts.effective_cuda(framework)
-    major = "12" if isinstance(cuda, Missing) else str(cuda.version.major)
-    return (Fix("Let JAX bring them", install_package(python, f"jax[cuda{major}]{version}"), (DOWNLOAD,), VERIFY),)
+        toolkit = f"Install the CUDA toolkit and cuDNN that hold {which}; no package has them for this release."
+        found = install_framework(facts, "tensorflow", kind=FixKind.INSTEAD)
+        return (Fix(toolkit, needs=(DOWNLOAD,)), *found)
+    if framework.name == "torch" and not from_conda(facts, "torch"):
+        return (_torch_again(framework, facts, python),)
+    return install_framework(facts, framework.name, prefer=release)
 
 
 def _with_extra(requirement: str) -> bool:
     return requirement.endswith('extra=="and-cuda"')
+
+
+def _torch_again(framework: Framework, facts: Facts, python: Python | Missing) -> Fix:
+    """The same build: its local version names its index."""
+    version = framework.version.value if isinstance(framework.version, Fact) else ""
+    tag = version.partition("+")[2]
+    index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") and tag[2:].isdigit() and not _is_default(version, facts) else ""
+    pin = f"torch=={version if index else version.partition('+')[0]}" if version else "torch"
+    return Fix("Reinstall PyTorch with what it requires", install_package(python, "--force-reinstall", pin, index=index), (DOWNLOAD,))
+
+
+def _is_default(version: str, facts: Facts) -> bool:
+    """Whether the default index has just this build."""
+    stack = facts.stack
+    release, _, tag = version.partition("+")
+    row = stack.row(Distribution("torch", release, "")) if isinstance(stack, Stack) else None
+    cuda = row.built_with_cuda if row is not None and row.accelerator == "cuda" else None
+    return cuda is not None and tag == f"cu{cuda.major}{cuda.minor}"
 
 
 @rule("GD403", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
@@ -155,8 +173,7 @@ def _beside_the_path(framework: Framework, facts: Facts, hardware: Hardware, *, 
         fixes=(
             Fix(
                 f"Tell the loader where to find {them}, for this environment only",
-                f'export LD_LIBRARY_PATH={":".join(folders)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
-                verify=VERIFY,
+                f'export LD_LIBRARY_PATH={shell_list(folders)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
             ),
         ),
     )

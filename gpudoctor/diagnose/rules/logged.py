@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.fixes import ROOT, read_log
 from gpudoctor.diagnose.rule import need, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import KernelLog, Missing, XidEvent
 
@@ -69,16 +69,16 @@ def gpu_errors_logged(gpu: Gpu, log: KernelLog | Missing, matrix: Matrix, ladder
         severity=None if worst.of_gpu and not ladder.proven(gpu.key, Rung.KERNEL_RAN) else Severity.NOTE,
         confidence=Confidence.LIKELY if worst.of_gpu else Confidence.POSSIBLE,
         evidence=tuple(Evidence(kind.name, kind.last.text[:120], log.where) for kind in kinds[:3]),
-        fixes=(_remedy(gpu, worst), Fix("Read all of them", f"sudo dmesg -T | grep -F 'Xid (PCI:{gpu.key[:-2]})'", (ROOT,))),
+        fixes=(read_log(rf"Xid \(PCI:{gpu.key[:-2]}", "Read all of them"), *_remedies(worst, gpu)),
     )
 
 
-def _remedy(gpu: Gpu, worst: _Kind) -> Fix:
+def _remedies(worst: _Kind, gpu: Gpu) -> tuple[Fix, ...]:
     if not worst.of_gpu:
-        return Fix("Look for the error in the program", "compute-sanitizer python TRAINING.py")
+        return (Fix("Look for the error in the program", "compute-sanitizer python TRAINING.py", kind=FixKind.CHECK),)
     if worst.action == "RESET_GPU":
-        return Fix(f"Reset the GPU, as NVIDIA asks for after {worst.name}", f"sudo nvidia-smi --gpu-reset -i {gpu.key}", (ROOT,))
-    return Fix(f"Do what NVIDIA's catalogue asks for after {worst.name}: {worst.action.replace('_', ' ').lower()}.", needs=(ROOT,))
+        return (Fix(f"Reset the GPU, as NVIDIA asks for after {worst.name}", f"sudo nvidia-smi --gpu-reset -i {gpu.key}", (ROOT,)),)
+    return (Fix(f"Do what NVIDIA's catalogue asks for after {worst.name}: {worst.action.replace('_', ' ').lower()}.", needs=(ROOT,)),)
 
 
 RULES = (gpu_errors_logged,)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import Gpu, Hardware, Site, Visibility
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.fixes import ROOT, end_processes, set_variable, unset
+from gpudoctor.diagnose.gpu_facts import replace
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import CudaContext, Framework, Libcuda, Missing, Nvml, NvmlGpu, Snapshot, Variables
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.snapshot import CudaContext, CudaDevice, Framework, Libcuda, Missing, Nvml, NvmlGpu, Snapshot, Variables
 
 _OUT_OF_MEMORY = 2
 _GIB = 1 << 30
 
 
 @rule("GD117", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU, predicts=False)
-def gpu_computes_wrong(gpu: Gpu, context: CudaContext) -> Iterator[Problem]:
+def gpu_computes_wrong(gpu: Gpu, context: CudaContext, snapshot: Snapshot) -> Iterator[Problem]:
     """The GPU computed wrong integers.
 
     ## Why it matters
@@ -40,12 +44,27 @@ def gpu_computes_wrong(gpu: Gpu, context: CudaContext) -> Iterator[Problem]:
             Evidence("the first", first, "our own kernel"),
         ),
         fixes=(
-            Fix(
-                "Look for hardware errors", "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER; sudo dmesg | grep -E 'NVRM|Xid'", ("root",)
-            ),
-            Fix("Run NVIDIA's diagnostics", "dcgmi diag -r 3", ("root",)),
+            Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            *_take_out(gpu, snapshot),
+            Fix("Confirm it with NVIDIA's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
+            replace("If it happens again, have the card replaced", FixKind.ELSE),
         ),
     )
+
+
+def _take_out(gpu: Gpu, snapshot: Snapshot) -> tuple[Fix, ...]:
+    """Train on the others; the only one is set to the clocks that it was built for."""
+    others = [one for one in _devices(snapshot) if one.address != gpu.key]
+    if others:
+        left = ",".join(one.uuid if isinstance(one.uuid, str) else str(one.ordinal) for one in others)
+        return (Fix("Train on the other GPUs only", f"export {VARIABLE}={left}"),)
+    return (
+        Fix("Undo overclocking: set the default clocks", f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc", (ROOT,)),
+    )
+
+
+def _devices(snapshot: Snapshot) -> tuple[CudaDevice, ...]:
+    return snapshot.libcuda.devices if isinstance(snapshot.libcuda, Libcuda) and isinstance(snapshot.libcuda.devices, tuple) else ()
 
 
 @rule("GD703", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
@@ -77,8 +96,7 @@ def cuda_visible_devices_uuid_unsupported(
     known = sorted(_uuids(snapshot.libcuda_unmasked, nvml))
     there = any(one.lower().startswith(entry.lower()) for one in known)
     why = "this CUDA does not take it, though the GPU is there" if there else "no GPU or MIG instance here has that UUID"
-    mend = Fix("List the UUIDs that there are, and correct the variable", "nvidia-smi -L")
-    ask = Fix(f"{site.scheduler} sets this variable: ask it for a GPU anew; do not set it by hand.")
+    ask = Fix(f"Ask {site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.")
     yield Problem(
         severity=Severity.WARNING if visibility.shown else None,
         message=f"{VARIABLE} names {entry}, and {why}: CUDA shows {visibility.shown} of the {len(entries)} devices that it names.",
@@ -86,8 +104,21 @@ def cuda_visible_devices_uuid_unsupported(
             Evidence(VARIABLE, visibility.value, "environment"),
             Evidence("UUIDs that there are", ", ".join(known) or "none known", "CUDA without the variable, NVML"),
         ),
-        fixes=(ask, mend) if site.scheduler else (mend,),
+        fixes=(ask,) if site.scheduler else (_right_mask(entries, known, snapshot),),
     )
+
+
+def _right_mask(entries: tuple[str, ...], known: list[str], snapshot: Snapshot) -> Fix:
+    """The variable with the entries that name a GPU; unset where none does."""
+    devices = _devices(msgspec.structs.replace(snapshot, libcuda=snapshot.libcuda_unmasked))
+    ordinals = {one.uuid: str(one.ordinal) for one in devices}
+    right = []
+    for entry in entries:
+        named = next((one for one in known if one.lower().startswith(entry.lower())), "")
+        right += [entry] if entry.isdecimal() else [ordinals[named]] if named in ordinals else []
+    if not right:
+        return unset(VARIABLE)
+    return set_variable(VARIABLE, ",".join(right), f"Name only GPUs that are there, here and where {VARIABLE} is set")
 
 
 def _uuids(unmasked: Libcuda | Missing, nvml: Nvml | Missing) -> set[str]:
@@ -149,12 +180,12 @@ def env_hides_gpu(framework: Framework, variables: Variables, hardware: Hardware
         only_for=framework.name,
         message=f"{name}={value} tells {framework.name} to {'use' if wholly else 'prefer'} the CPU.",
         evidence=(Evidence(name, value, "environment"),),
-        fixes=(Fix("Unset it, here and in the profile, image or job script that sets it", f"unset {name}"),),
+        fixes=(unset(name),),
     )
 
 
 @rule("GD711", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU, predicts=False)
-def gpu_memory_insufficient(gpu: Gpu, context: CudaContext) -> Iterator[Problem]:
+def gpu_memory_insufficient(gpu: Gpu, context: CudaContext, site: Site) -> Iterator[Problem]:
     """The GPU has too little free memory even for an empty CUDA program.
 
     ## Why it matters
@@ -176,10 +207,16 @@ def gpu_memory_insufficient(gpu: Gpu, context: CudaContext) -> Iterator[Problem]
     yield Problem(
         message=f"{gpu.label}: {call.call} answers 2 ({call.status.name}){_memory(gpu)}.",
         evidence=(Evidence(call.call, f"{call.status.code} {call.status.name}", "our own kernel"), *_holders(gpu)),
-        fixes=(
-            Fix("See who uses it", "nvidia-smi"),
-            Fix("See also those that hold it open without computing", "sudo fuser -v /dev/nvidia*", ("root",)),
-        ),
+        fixes=_free(gpu, site),
+    )
+
+
+def _free(gpu: Gpu, site: Site) -> tuple[Fix, ...]:
+    holders = gpu.nvml.compute_processes if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.compute_processes, tuple) else ()
+    end = end_processes(holders, site)
+    return (
+        Fix("See who has the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK),
+        end or Fix("End the processes that hold the GPU's memory, or use another GPU."),
     )
 
 

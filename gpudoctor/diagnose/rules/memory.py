@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.fixes import read_log
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing, Smoke, StageState
 
 
@@ -41,9 +41,9 @@ def host_memory_insufficient(smoke: Smoke) -> Iterator[Problem]:
             Evidence("stage", ended.name, smoke.framework),
         ),
         fixes=(
+            Fix("See what is free, and who holds the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head", kind=FixKind.CHECK),
+            read_log("oom|[Kk]illed process", "See what the kernel killed, and what each process held"),
             Fix("Give it more memory: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax."),
-            Fix("See what is free, and who holds the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head"),
-            Fix("See what the kernel killed, and what each process held", "sudo dmesg -T | grep -iE 'oom|killed process'", (ROOT,)),
         ),
     )
 

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import Facts, Stack
 from gpudoctor.derive.packages import Contradiction, Violation, called, known, major, stack_of
 from gpudoctor.derive.specifiers import contradict, satisfies
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.installing import install, install_framework, release_of
 from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there, without_cuda
+from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Distribution, Framework, Missing, Python
 
-_CHECK = "python -m pip check"
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
 """Wheels that put files of the same names into the same folder, whichever CUDA they are for (by the wheels' own lists of files)."""
 _NVIDIA = ("nvidia-", "cuda-")
@@ -37,7 +38,7 @@ def _accepted(violations: list[Violation]) -> str:
 
 
 @rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
-def numpy2_abi_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def numpy2_abi_mismatch(framework: Framework, stack: Stack, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
     """The framework is compiled for NumPy 1 and NumPy 2 is there.
 
     ## Why it matters
@@ -69,10 +70,19 @@ def numpy2_abi_mismatch(framework: Framework, stack: Stack, python: Python | Mis
             *demanded(bound),
         ),
         fixes=(
-            Fix("Install NumPy 1", install_package(python, "numpy<2"), (DOWNLOAD,), f"python -c 'import {framework.name}'"),
-            Fix(f"Install a newer release of {framework.name} that is compiled for NumPy 2.", needs=(DOWNLOAD,)),
+            Fix("Install NumPy 1", install_package(python, "numpy<2"), (DOWNLOAD,)),
+            *_for_numpy_2(framework, facts),
         ),
     )
+
+
+def _for_numpy_2(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+    """A release that works here and is compiled for NumPy 2, in place of NumPy 1."""
+    found = pick(facts, framework.name)
+    row = next((one for one in facts.matrix.releases(framework.distribution) if found and str(one.release) == found.release), None)
+    if found is None or row is None or row.numpy_abi != 2 or found.release == release_of(framework):
+        return ()
+    return (install(facts, framework.name, found, title=f"Install {found.name}, which is compiled for NumPy 2", kind=FixKind.INSTEAD),)
 
 
 @rule("GD606", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
@@ -103,14 +113,7 @@ def protobuf_mismatch(framework: Framework, stack: Stack, matrix: Matrix, python
         severity=None if fails else Severity.WARNING,
         confidence=Confidence.CERTAIN if stack.supposed else Confidence.LIKELY,
         evidence=(shown(unmet[0].found), *demanded(unmet)),
-        fixes=(
-            Fix(
-                "Install a protobuf that fits",
-                install_package(python, _accepted(unmet)),
-                (DOWNLOAD,),
-                f"python -c 'import {framework.name}'",
-            ),
-        ),
+        fixes=(Fix("Install a protobuf that fits", install_package(python, _accepted(unmet)), (DOWNLOAD,)),),
     )
 
 
@@ -165,14 +168,7 @@ def keras3_mismatch(framework: Framework, stack: Stack, python: Python | Missing
         message=_unmet(unmet, stack),
         severity=Severity.WARNING if spared else None,
         evidence=(shown(unmet[0].found), *demanded(unmet)),
-        fixes=(
-            Fix(
-                "Install the Keras that this TensorFlow requires",
-                install_package(python, _accepted(unmet)),
-                (DOWNLOAD,),
-                "python -c 'import tensorflow as tf; print(tf.keras.__version__)'",
-            ),
-        ),
+        fixes=(Fix("Install the Keras that this TensorFlow requires", install_package(python, _accepted(unmet)), (DOWNLOAD,)),),
     )
 
 
@@ -205,8 +201,8 @@ def nvidia_wheel_version_conflict(stack: Stack, facts: Facts, python: Python | M
             severity=Severity.ERROR if stack.supposed else None,
             evidence=tuple(row for one in mine for row in (shown(one.found), *demanded([one]))),
             fixes=(
-                Fix(f"Install what {called(by)} requires", install_package(python, *map(_wanted, mine)), (DOWNLOAD,), _CHECK),
-                Fix("Give each framework an environment of its own."),
+                Fix(f"Install what {called(by)} requires", install_package(python, *map(_wanted, mine)), (DOWNLOAD,)),
+                _APART,
             ),
         )
     yield from (_contradicted(one) for one in stack.contradictions if one.name.startswith(_NVIDIA))
@@ -228,15 +224,27 @@ def _overwritten(stack: Stack, python: Python | Missing) -> Iterator[Problem]:
             message=f"{named} {there(stack, many=True)} and hold the same files: the one installed last is what loads.",
             title="NVIDIA's packages for two CUDA releases overwrite each other's files",
             evidence=tuple(map(shown, every)),
-            fixes=(
-                Fix(
-                    "Remove them and install those that the framework for your GPU requires",
-                    remove_packages(python, *(one.name for one in every)),
-                    verify=_CHECK,
-                ),
-                Fix("Give each framework an environment of its own."),
-            ),
+            fixes=(_keep_one(every, stack, python), _APART),
         )
+
+
+_APART = Fix("Give each framework an environment of its own.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
+
+
+def _keep_one(twins: list[Distribution], stack: Stack, python: Python | Missing) -> Fix:
+    """Those that a framework requires, installed over the rest, which go; all of them where nothing says who requires which."""
+    required = {demand.requirement.name for demand in stack.demands}
+    keep = [one for one in twins if one.name in required]
+    libraries = {one.name.rpartition("-cu")[0] for one in keep}
+    go = [one for one in twins if one not in keep and one.name.rpartition("-cu")[0] in libraries]
+    if not keep or len(keep) > len(libraries):
+        newest = {one.name.rpartition("-cu")[0]: one for one in sorted(twins, key=lambda one: one.name)}
+        keep = list(newest.values())
+        go = [one for one in twins if one not in keep]
+    again = install_package(
+        python, "--force-reinstall", "--no-deps", *(f"{one.name}=={one.version}" for one in keep), replace=tuple(one.name for one in go)
+    )
+    return Fix(f"Remove {' and '.join(map(called, go))}, and reinstall {' and '.join(map(called, keep))}", again, (DOWNLOAD,))
 
 
 def _contradicted(one: Contradiction) -> Problem:
@@ -247,12 +255,12 @@ def _contradicted(one: Contradiction) -> Problem:
         title="Requirements that no release can meet together",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(f"{called(demand.by)} requires", demand.requirement.text, demand.where) for demand in one.demands),
-        fixes=(Fix("Choose releases that agree, or give each an environment of its own."),),
+        fixes=(Fix("Choose releases that agree, or give each framework an environment of its own."),),
     )
 
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def package_requirement_conflict(stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def package_requirement_conflict(stack: Stack, facts: Facts) -> Iterator[Problem]:
     """A package is outside the bounds that another one states for it.
 
     ## Why it matters
@@ -272,14 +280,17 @@ def package_requirement_conflict(stack: Stack, python: Python | Missing) -> Iter
             message=_unmet(mine, stack),
             severity=Severity.ERROR if stack.supposed else None,
             evidence=(shown(found), *demanded(mine)),
-            fixes=_agreeing(found, mine, python),
+            fixes=_agreeing(found, mine, facts),
         )
     yield from (_contradicted(one) for one in stack.contradictions if not one.name.startswith(_NVIDIA))
 
 
-def _agreeing(found: Distribution, unmet: list[Violation], python: Python | Missing) -> tuple[Fix, ...]:
+def _agreeing(found: Distribution, unmet: list[Violation], facts: Facts) -> tuple[Fix, ...]:
     wanted = _accepted(unmet)
-    return (Fix(f"Install a {found.name} within the bounds", install_package(python, wanted), (DOWNLOAD,), _CHECK),)
+    specifier = wanted.removeprefix(found.name)
+    if stack_of(found.name) == found.name and pick(facts, found.name, accepts=specifier) is not None:
+        return install_framework(facts, found.name, accepts=specifier)
+    return (Fix(f"Install a {found.name} within the bounds", install_package(facts.snapshot.python, wanted), (DOWNLOAD,)),)
 
 
 RULES = (numpy2_abi_mismatch, protobuf_mismatch, keras3_mismatch, nvidia_wheel_version_conflict, package_requirement_conflict)

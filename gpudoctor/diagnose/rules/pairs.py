@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Stack
+from gpudoctor.derive import Driver, Facts, Stack
 from gpudoctor.derive.packages import Violation, called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
+from gpudoctor.derive.platform import LINUX
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.installing import install_framework, release_of
 from gpudoctor.diagnose.package_facts import (
     JAX_PARTS,
     JAXLIB,
@@ -19,13 +21,15 @@ from gpudoctor.diagnose.package_facts import (
     shown,
     there,
 )
+from gpudoctor.diagnose.releases import TORCH_INDEX, newest
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Distribution, Framework, Missing, Python, Toolkit
+from gpudoctor.snapshot import Distribution, Framework, Missing, Toolkit
+from gpudoctor.versions import Version
 
 
 @rule("GD508", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def jax_plugin_version_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
     """The parts of JAX are of releases that do not go together.
 
     ## Why it matters
@@ -46,10 +50,6 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, python: Pyth
     unused = [] if refused else _unfit(stack)
     if not refused and not unused:
         return
-    jax = stack.distributions.get("jax")
-    plugin = next((one.name for one in stack.distributions.values() if one.name.startswith("jax-cuda")), "")
-    extra = f"[cuda{plugin[8:10]}]" if plugin else ""
-    pin = f"=={jax.version.partition('+')[0]}" if jax is not None else ""
     yield Problem(
         message=f"{'; '.join(said or unused)}.",
         confidence=Confidence.CERTAIN if said else Confidence.LIKELY,
@@ -57,15 +57,18 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, python: Pyth
             *(shown(one) for one in stack.distributions.values() if one.name in JAX_PARTS or one.name.startswith("jax-cuda")),
             *demanded(refused),
         ),
-        fixes=(
-            Fix(
-                "Install the parts of one release together",
-                install_package(python, f"jax{extra}{pin}"),
-                (DOWNLOAD,),
-                "python -c 'import jax; print(jax.devices())'",
-            ),
-        ),
+        fixes=_one_release(framework, stack, facts),
     )
+
+
+def _one_release(framework: Framework, stack: Stack, facts: Facts) -> tuple[Fix, ...]:
+    """All parts of one release: with CUDA where a plugin is there or asked for, else jax and jaxlib."""
+    title = "Install the parts of one release together"
+    if any(one.name.startswith("jax-cuda") for one in stack.distributions.values()):
+        return install_framework(facts, "jax", prefer=release_of(framework), title=title)
+    release = newest(facts, "jax", accepts=f"=={release_of(framework)}") or newest(facts, "jax")
+    wanted = f"jax=={release}" if release else "jax"
+    return (Fix(title, install_package(facts.snapshot.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
 
 
 def _unfit(stack: Stack) -> list[str]:
@@ -85,7 +88,7 @@ def _unfit(stack: Stack) -> list[str]:
     return said
 
 
-def _beside_torch(stack: Stack, name: str, refused: list[Violation], python: Python | Missing, why: str) -> Iterator[Problem]:
+def _beside_torch(stack: Stack, name: str, refused: list[Violation], facts: Facts, why: str) -> Iterator[Problem]:
     """What is wrong between torch and a library that is built for one release of it."""
     torch, library = stack.distributions.get("torch"), stack.distributions.get(name)
     if torch is None or library is None:
@@ -98,15 +101,28 @@ def _beside_torch(stack: Stack, name: str, refused: list[Violation], python: Pyt
         message=f"{differ}: {why}",
         severity=Severity.ERROR if stack.supposed else None,
         evidence=(shown(torch), shown(library), *demanded(refused)),
-        fixes=(
-            Fix(
-                f"Let the installer choose the {name} that fits this torch",
-                install_package(python, name, f"torch=={torch.version}"),
-                (DOWNLOAD,),
-                f"python -c 'import {name}; print({name}.__version__)'",
-            ),
-        ),
+        fixes=_fitting(torch, library, facts),
     )
+
+
+def _fitting(torch: Distribution, library: Distribution, facts: Facts) -> tuple[Fix, ...]:
+    """The release of the library that was published with this torch, from the index of its build; where none is known, both anew."""
+    release, _, tag = torch.version.partition("+")
+    stack = facts.stack
+    rows = () if isinstance(stack, Missing) else facts.matrix.releases(library.name, stack.platform or LINUX)
+    short = "" if isinstance(stack, Missing) else stack.python
+    fitting = [row for row in rows if f"torch=={release}" in row.requires and (not short or not row.pythons or short in row.pythons)]
+    if not fitting:
+        return install_framework(facts, "torch", title=f"Install torch and {library.name} of releases that fit")
+    local_version = f"+{tag}" if tag.startswith(("cu", "cpu")) else ""
+    index = f"{TORCH_INDEX}/{tag}" if local_version else ""
+    pin = f"{library.name}=={fitting[-1].release}{local_version}"
+    # of the same public version pip leaves what is there, whatever CUDA it is built for
+    again = (
+        ("--force-reinstall", "--no-deps") if library.version.partition("+")[0] == str(fitting[-1].release) and not local_version else ()
+    )
+    command = install_package(facts.snapshot.python, *again, pin, index=index)
+    return (Fix(f"Install the {library.name} that was published with torch {torch.version}", command, (DOWNLOAD,)),)
 
 
 def _other_build(torch: Distribution, library: Distribution) -> str:
@@ -114,7 +130,7 @@ def _other_build(torch: Distribution, library: Distribution) -> str:
 
 
 @rule("GD509", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def torch_torchvision_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def torch_torchvision_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
     """The torchvision that is there was built for another torch.
 
     ## Why it matters
@@ -131,11 +147,11 @@ def torch_torchvision_mismatch(framework: Framework, stack: Stack, python: Pytho
     if framework.name != "torch":
         not_applicable("not torch")
     refused = [one for one in stack.violations if named_by(one) == torch_torchvision_mismatch.name]
-    yield from _beside_torch(stack, TORCHVISION, refused, python, "its operators do not load.")
+    yield from _beside_torch(stack, TORCHVISION, refused, facts, "its operators do not load.")
 
 
 @rule("GD510", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def torch_torchaudio_mismatch(framework: Framework, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def torch_torchaudio_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
     """The torchaudio that is there was built for another torch.
 
     ## Why it matters
@@ -151,11 +167,11 @@ def torch_torchaudio_mismatch(framework: Framework, stack: Stack, python: Python
     if framework.name != "torch":
         not_applicable("not torch")
     refused = [one for one in stack.violations if named_by(one) == torch_torchaudio_mismatch.name]
-    yield from _beside_torch(stack, TORCHAUDIO, refused, python, "its extension does not load.")
+    yield from _beside_torch(stack, TORCHAUDIO, refused, facts, "its extension does not load.")
 
 
 @rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
+def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts) -> Iterator[Problem]:
     """CuPy's wheel is for another CUDA than the one here, or there are several.
 
     ## Why it matters
@@ -175,7 +191,7 @@ def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts, python: Python | Missin
         yield Problem(
             message=f"{' and '.join(map(called, wheels))} {there(stack, many=True)}: both hold the package cupy.",
             evidence=tuple(map(shown, wheels)),
-            fixes=(Fix("Remove all of them, then install the one for your CUDA", remove_packages(python, *(one.name for one in wheels))),),
+            fixes=_one_cupy(wheels, facts),
         )
         return
     wheel = wheels[0]
@@ -188,15 +204,23 @@ def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts, python: Python | Missin
         severity=Severity.ERROR if stack.supposed else None,
         confidence=Confidence.LIKELY,
         evidence=(shown(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
-        fixes=(
-            Fix(
-                "Install the wheel for the CUDA that is there",
-                install_package(python, f"cupy-cuda{max(found)}x", replace=wheel.name),
-                (DOWNLOAD,),
-                "python -c 'import cupy; cupy.show_config()'",
-            ),
-        ),
+        fixes=_one_cupy(wheels, facts, max(found)),
     )
+
+
+def _one_cupy(wheels: list[Distribution], facts: Facts, major: str = "") -> tuple[Fix, ...]:
+    """One wheel in place of those that are there: for the CUDA that is here, or else for the one that the driver serves."""
+    driver = facts.driver
+    served = driver.cuda_served if isinstance(driver, Driver) else None
+    stack = facts.stack
+    here = dict(_cuda_majors(stack, facts)) if isinstance(stack, Stack) else {}
+    wanted = major or max(here, default="") or (str(served.major) if isinstance(served, Version) else "12")
+    name = f"cupy-cuda{wanted}x"
+    release = newest(facts, name)
+    if not release:
+        return (Fix(f"Remove {' and '.join(one.name for one in wheels)}: no CuPy for CUDA {wanted} and this Python is known."),)
+    command = install_package(facts.snapshot.python, f"{name}=={release}", replace=tuple(one.name for one in wheels))
+    return (Fix(f"Keep one CuPy wheel, the one for CUDA {wanted}", command, (DOWNLOAD,)),)
 
 
 def _cuda_majors(stack: Stack, facts: Facts) -> Iterator[tuple[str, str]]:

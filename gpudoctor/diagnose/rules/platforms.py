@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+
+import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.cuda import WITHOUT_CUDA
-from gpudoctor.derive.packages import called, known
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, install_package
+from gpudoctor.derive.packages import called, known, stack_of
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VENV, install_package
+from gpudoctor.diagnose.installing import install, install_framework
 from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.diagnose.releases import newest, pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Platform, Python
@@ -32,9 +37,7 @@ def _asked(framework: Framework, stack: Stack | Missing) -> Distribution | None:
 
 
 @rule("GD502", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def windows_native_no_gpu(
-    framework: Framework, host: Host, hardware: Hardware, stack: Stack | Missing, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def windows_native_no_gpu(framework: Framework, host: Host, hardware: Hardware, stack: Stack | Missing, facts: Facts) -> Iterator[Problem]:
     """The framework has no CUDA on native Windows.
 
     ## Why it matters
@@ -74,22 +77,23 @@ def windows_native_no_gpu(
         ),
         fixes=(
             Fix(f"Use WSL 2 and install the build for Linux there: {_WSL[framework.name]}", "wsl --install", (ROOT, DOWNLOAD, REBOOT)),
-            *(_native_tensorflow(python) if framework.name == "tensorflow" else ()),
+            *(_native_tensorflow(facts) if framework.name == "tensorflow" else ()),
         ),
     )
 
 
-def _native_tensorflow(python: Python | Missing) -> tuple[Fix, ...]:
-    plugin = install_package(python, "tensorflow-cpu==2.10.0", "tensorflow-directml-plugin")
-    return (
-        Fix("Stay on native Windows with TensorFlow 2.10 and CUDA 11.2 (Python 3.7 to 3.10)", install_package(python, "tensorflow<2.11")),
-        Fix("Use DirectML, which knows no CUDA and needs TensorFlow 2.10", plugin, (DOWNLOAD,)),
-    )
+def _native_tensorflow(facts: Facts) -> tuple[Fix, ...]:
+    """TensorFlow with DirectML, where this Python has wheels of it."""
+    release = newest(facts, "tensorflow-cpu", accepts="<2.11")
+    if not release or not newest(facts, "tensorflow-directml-plugin"):
+        return ()
+    command = install_package(facts.snapshot.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
+    return (Fix("Use DirectML, which needs no CUDA, with TensorFlow 2.10", command, (DOWNLOAD,), kind=FixKind.INSTEAD),)
 
 
 @rule("GD503", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def no_cuda_wheel_for_platform(
-    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, python: Python | Missing
+    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, facts: Facts
 ) -> Iterator[Problem]:
     """The package index has a CUDA build of this release for other platforms only.
 
@@ -125,24 +129,21 @@ def no_cuda_wheel_for_platform(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),
             *(Evidence(f"wheel for {platforms.called(name)}", "with CUDA", known(other)) for name, other in others.items()),
         ),
-        fixes=_cuda_elsewhere(framework, own, stack, python),
+        fixes=_cuda_elsewhere(framework, own, stack, facts),
     )
 
 
-def _cuda_elsewhere(framework: Framework, own: Distribution, stack: Stack, python: Python | Missing) -> tuple[Fix, ...]:
+def _cuda_elsewhere(framework: Framework, own: Distribution, stack: Stack, facts: Facts) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
-        return (Fix("Train on a machine with Linux, or with Windows: macOS has no CUDA."),)
+        return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA."),)
     if framework.name == "torch":
-        executable = python.executable if isinstance(python, Python) else "python"
-        command = f"uv pip install --python {executable} --reinstall torch=={own.version} --torch-backend=auto"
-        title = "Install it from PyTorch's own index; https://pytorch.org/get-started/locally/ gives the command for pip too"
-        return (Fix(title, command, (DOWNLOAD,), "python -c 'import torch; print(torch.version.cuda)'"),)
+        return install_framework(facts, "torch", prefer=own.version)
     containers = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
-    return (Fix(f"Use a container of NVIDIA's with CUDA for this platform: {containers}", needs=(DOWNLOAD,)),)
+    return (Fix(f"Use NVIDIA's container with CUDA for this platform: {containers}", needs=(DOWNLOAD,)),)
 
 
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def python_version_unsupported(stack: Stack, python: Python) -> Iterator[Problem]:
+def python_version_unsupported(stack: Stack, python: Python, facts: Facts) -> Iterator[Problem]:
     """No wheel of this release is published for this Python.
 
     ## Why it matters
@@ -169,7 +170,7 @@ def python_version_unsupported(stack: Stack, python: Python) -> Iterator[Problem
                 Evidence("Python", need(python.version), python.why),
                 Evidence(f"Pythons that have a wheel of {called(one)}", " ".join(row.pythons), known(row)),
             ),
-            fixes=(_other_python(row, stack.python), *(_other_release(one, stack, python) if stack.stated(one) else ())),
+            fixes=(_other_python(one, row, stack.python), *(_other_release(one, facts) if stack.stated(one) else ())),
         )
 
 
@@ -183,26 +184,28 @@ def _span(pythons: tuple[str, ...]) -> str:
     return plain[0] if len(plain) == 1 else f"{plain[0]} to {plain[-1]}"
 
 
-def _other_python(row: FrameworkRelease, here: str) -> Fix:
-    """The nearest Python that has a wheel."""
+def _other_python(one: Distribution, row: FrameworkRelease, here: str) -> Fix:
+    """The nearest Python that has a wheel, in an environment of its own with the release in it."""
     plain = sorted((python for python in row.pythons if not python.endswith("t")), key=_order)
     below = [python for python in plain if _order(python) < _order(here)]
     nearest = below[-1] if below else plain[0] if plain else row.pythons[0]
-    return Fix(f"Make an environment with Python {nearest}", f"uv venv --python {nearest}", (DOWNLOAD,), "python --version")
+    extras = f"[{','.join(one.extras)}]" if one.extras else ""
+    wanted = shlex.quote(f"{one.name}{extras}=={one.version}")
+    command = f"python{nearest} -m venv {VENV} && {VENV}/bin/python -m pip install {wanted}"
+    return Fix(f"Make an environment with Python {nearest}, and install it there", command, (DOWNLOAD,))
 
 
-def _other_release(one: Distribution, stack: Stack, python: Python | Missing) -> tuple[Fix, ...]:
-    """The newest release that has a wheel for this Python."""
-    rows = stack.matrix.releases(one.name, stack.platform or platforms.LINUX)
-    fitting = [row for row in rows if stack.python in row.pythons and row.accelerator != _STUB]
-    if not fitting:
-        return ()
-    title = f"Install the newest release with a wheel for Python {stack.python}"
-    return (Fix(title, install_package(python, f"{one.name}=={fitting[-1].release}"), (DOWNLOAD,)),)
+def _other_release(one: Distribution, facts: Facts) -> tuple[Fix, ...]:
+    """The newest release that has a wheel for this Python and works here."""
+    family = stack_of(one.name)
+    if family == one.name:
+        found = pick(facts, one.name)
+        return (install(facts, one.name, found, kind=FixKind.INSTEAD),) if found is not None else ()
+    return tuple(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in _newest_here(one, facts))
 
 
 @rule("GD608", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def package_not_installable(stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def package_not_installable(stack: Stack, facts: Facts) -> Iterator[Problem]:
     """The release cannot be installed: it is not there, or only a stub, or not for this platform.
 
     ## Why it matters
@@ -220,23 +223,21 @@ def package_not_installable(stack: Stack, python: Python | Missing) -> Iterator[
     for one in stack.distributions.values():
         row = stack.row(one)
         if row is not None and row.accelerator == _STUB:
-            yield _stub(one, row, python)
+            yield _stub(one, row, facts)
         elif row is None and stack.matrix.releases(one.name):
-            yield from _unpublished(one, stack, python)
+            yield from _unpublished(one, stack, facts)
 
 
-def _stub(one: Distribution, row: FrameworkRelease, python: Python | Missing) -> Problem:
+def _stub(one: Distribution, row: FrameworkRelease, facts: Facts) -> Problem:
     instead = one.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
         message=f"{called(one)} is only a stub that refuses to be installed.",
         evidence=(Evidence(called(one), row.note or "a stub", known(row)),),
-        fixes=(Fix(f"Install {instead} instead", install_package(python, f"{instead}=={one.version}"), (DOWNLOAD,)),)
-        if instead != one.name
-        else (),
+        fixes=install_framework(facts, instead, prefer=one.version) if instead != one.name else (),
     )
 
 
-def _unpublished(one: Distribution, stack: Stack, python: Python | Missing) -> Iterator[Problem]:
+def _unpublished(one: Distribution, stack: Stack, facts: Facts) -> Iterator[Problem]:
     """A release that is not there, or not for this platform. Newer than the newest row, older than the oldest: unknown, no fault.
 
     Of the builds of a release ("+cu118") no list is complete, so a build that is not listed is no fault either.
@@ -259,17 +260,18 @@ def _unpublished(one: Distribution, stack: Stack, python: Python | Missing) -> I
             f"There is no release {public} of {one.name}; of {release.short} there {'is' if len(near) == 1 else 'are'} {' '.join(near)}."
         )
         evidence = (Evidence(f"releases of {one.name}", " ".join(near), known(rows[-1])),)
-    yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, stack, python))
+    yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, facts))
 
 
-def _newest_here(one: Distribution, stack: Stack, python: Python | Missing) -> tuple[Fix, ...]:
+def _newest_here(one: Distribution, facts: Facts, accepts: str = "") -> tuple[Fix, ...]:
     """The newest release for this platform and Python."""
-    rows = stack.matrix.releases(one.name, stack.platform or platforms.LINUX)
-    fitting = [row for row in rows if row.accelerator != _STUB and (not stack.python or not row.pythons or stack.python in row.pythons)]
-    if not fitting:
-        return ()
+    if stack_of(one.name) == one.name and pick(facts, one.name, accepts=accepts) is not None:
+        return install_framework(facts, one.name, accepts=accepts)
+    release = newest(facts, one.name, accepts=accepts)
+    if not release:
+        return (Fix(f"Leave {one.name} out: no release of it is published for this platform and Python."),)
     title = "Install the newest release that is published for this platform"
-    return (Fix(title, install_package(python, f"{one.name}=={fitting[-1].release}"), (DOWNLOAD,)),)
+    return (Fix(title, install_package(facts.snapshot.python, f"{one.name}=={release}"), (DOWNLOAD,)),)
 
 
 RULES = (windows_native_no_gpu, no_cuda_wheel_for_platform, python_version_unsupported, package_not_installable)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, Gpu, Hardware, Site
+import msgspec
+
+from gpudoctor.derive import Driver, Facts, Gpu, Hardware, Site
 from gpudoctor.derive import libcuda as library
 from gpudoctor.derive.gpus import divided
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, install_driver
+from gpudoctor.diagnose.driver_fixes import install_driver
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, read_log, reboot
 from gpudoctor.diagnose.gpu_facts import known, reset
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Cause, CudaDevice, CudaFiles, KernelDriver, Libcuda, Missing, Nvml, Snapshot
 
-_FIND = "ldconfig -p | grep libcuda.so.1"
 _LIBCUDA = {
     "ubuntu": "sudo apt install libnvidia-compute-{branch}",
     "debian": "sudo apt install libcuda1",
@@ -33,7 +35,7 @@ def libcuda_not_installed(
     nvml: Nvml | Missing,
     kernel_driver: KernelDriver,
     driver: Driver | Missing,
-    site: Site,
+    facts: Facts,
 ) -> Iterator[Problem]:
     """Driver's CUDA library (libcuda.so.1) is not installed.
 
@@ -47,6 +49,7 @@ def libcuda_not_installed(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
+    site = facts.site
     if not site.has_pci or isinstance(kernel_driver.version, Missing):
         not_applicable("no NVIDIA kernel driver is loaded here")
     if site.container:
@@ -61,7 +64,7 @@ def libcuda_not_installed(
     version = kernel_driver.version.value
     branch = driver.version.major if isinstance(driver, Driver) else version.partition(".")[0]
     command = here(site, _LIBCUDA).format(branch=branch)
-    install = Fix(f"Install the driver's CUDA library, release {version}", command, (ROOT, DOWNLOAD), _FIND)
+    install = Fix(f"Install the driver's CUDA library, release {version}", command, (ROOT, DOWNLOAD))
     works = "NVML works" if isinstance(nvml, Nvml) else "NVIDIA's kernel driver is loaded"
     yield Problem(
         message=f"{works} (driver {version}), but libcuda.so.1 is not on this machine.",
@@ -70,7 +73,7 @@ def libcuda_not_installed(
             Evidence("libcuda on disk", "none", "the folders where drivers put it"),
             Evidence("kernel driver", version, "/proc/driver/nvidia/version"),
         ),
-        fixes=(install,) if command else (install_driver(site, f"all of NVIDIA's driver {version}"),),
+        fixes=(install,) if command else (install_driver(facts, what=f"Install all of NVIDIA driver {version}"),),
     )
 
 
@@ -104,15 +107,14 @@ def gpu_missing_from_cuda(gpu: Gpu, snapshot: Snapshot, hardware: Hardware, site
     for device in listed:
         need(device.address, Rung.LIBCUDA)
     others = sum(isinstance(other.cuda_unmasked, CudaDevice) for other in hardware)
-    log = f"sudo dmesg | grep -E 'NVRM|Xid|{gpu.key.removeprefix('0000:')}'"
     yield Problem(
         message=f"{gpu.label}: NVML opens it, CUDA does not list it. CUDA lists {others} of {len(hardware)} GPUs.",
         confidence=Confidence.CERTAIN,
         evidence=(Evidence("NVML", f"index {seen.index}", "libnvidia-ml.so.1"), Evidence("CUDA devices", str(others), "cuDeviceGetCount")),
         fixes=(
-            Fix("Read what the kernel says of this GPU", log, (ROOT,), kind=FixKind.CHECK),
+            read_log(f"NVRM|Xid|{gpu.key.removeprefix('0000:')}", "Read what the kernel says of this GPU"),
             reset(gpu, site),
-            *(() if site.container else (Fix("Reboot", "sudo reboot", (ROOT, REBOOT), "nvidia-smi -L", kind=FixKind.ELSE),)),
+            *(() if site.container else (msgspec.structs.replace(reboot(), kind=FixKind.ELSE),)),
         ),
     )
 

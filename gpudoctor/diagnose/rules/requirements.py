@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_driver, install_package
+from gpudoctor.derive import Facts, Site, Visibility
+from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.driver_fixes import install_driver, least_of
+from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.requirements import Answer, Judged, judged
 from gpudoctor.diagnose.rule import CouldNotTell, not_applicable, rule
 from gpudoctor.diagnose.verdict import required
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.requirements import FEATURES, FRAMEWORKS
-from gpudoctor.snapshot import Missing, Python
+from gpudoctor.snapshot import Missing
 
 
 @rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def requirement_not_met(facts: Facts, site: Site, python: Python | Missing) -> Iterator[Problem]:
+def requirement_not_met(facts: Facts) -> Iterator[Problem]:
     """A version, number or size is not the one that was required.
 
     ## Why it matters
@@ -39,7 +42,7 @@ def requirement_not_met(facts: Facts, site: Site, python: Python | Missing) -> I
                 message=f"{_title(one)}.",
                 title=_title(one),
                 evidence=(Evidence(one.requirement.subject, one.seen, one.where),),
-                fixes=(_fix(one, site, python),),
+                fixes=_fixes(one, facts),
             )
     _admit(answers)
 
@@ -60,13 +63,13 @@ def _admit(answers: tuple[Judged, ...]) -> None:
             raise CouldNotTell(Missing(one.missing.cause, f"{one.requirement.text}: {one.missing.reason}"), one.rung)
 
 
-def _fix(one: Judged, site: Site, python: Python | Missing) -> Fix:
+def _fixes(one: Judged, facts: Facts) -> tuple[Fix, ...]:
     wanted = one.requirement
     if wanted.subject == "driver":
-        return install_driver(site, f"a driver {wanted.specifier}", newer=True)
+        return (install_driver(facts, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
     if wanted.subject in FRAMEWORKS:
-        return Fix(f"Install {wanted.text}", install_package(python, wanted.text), (DOWNLOAD,))
-    return Fix(f"Run on a machine with {wanted.text}, or require less")
+        return install_framework(facts, wanted.subject, accepts=wanted.specifier)
+    return (Fix(f"Run on a machine with {wanted.text}, or require less."),)
 
 
 @rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
@@ -91,9 +94,21 @@ def required_gpus_missing(facts: Facts) -> Iterator[Problem]:
                 message=f"{_title(one)}.",
                 title=_title(one),
                 evidence=(Evidence(one.requirement.subject, one.seen, one.where),),
-                fixes=(Fix("See which GPUs the machine has, and which of them work", "gpudoctor check --level look"),),
+                fixes=(
+                    *_more_gpus(facts.site, facts.visibility),
+                    Fix(f"Run on a machine with {one.requirement.text}, or require less.", kind=FixKind.INSTEAD),
+                ),
             )
     _admit(answers)
+
+
+def _more_gpus(site: Site, visibility: Visibility | Missing | None) -> tuple[Fix, ...]:
+    """How this environment comes to more GPUs, where that is known."""
+    if site.scheduler:
+        return (Fix(f"Ask {site.scheduler} for as many GPUs when the job is submitted."),)
+    if isinstance(visibility, Visibility) and visibility.shown < visibility.there:
+        return (unset(VARIABLE),)
+    return (Fix("See which GPUs the machine has, and which of them work", "gpudoctor check --no-smoke", kind=FixKind.CHECK),)
 
 
 RULES = (requirement_not_met, required_gpus_missing)

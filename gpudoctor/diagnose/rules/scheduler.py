@@ -13,10 +13,10 @@ from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Lib
 
 _HIDDEN = "NoDevFiles"
 _ASK = {
-    "Slurm": Fix("Ask for a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", verify="nvidia-smi -L"),
-    "PBS": Fix("Ask for a GPU", "qsub -l select=1:ngpus=1 SCRIPT", verify="nvidia-smi -L"),
-    "LSF": Fix("Ask for a GPU", "bsub -gpu num=1 nvidia-smi -L", verify="nvidia-smi -L"),
-    "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", verify="nvidia-smi -L"),
+    "Slurm": Fix("Ask for a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L"),
+    "PBS": Fix("Ask for a GPU", "qsub -l select=1:ngpus=1 SCRIPT"),
+    "LSF": Fix("Ask for a GPU", "bsub -gpu num=1 nvidia-smi -L"),
+    "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1."),
 }
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.gpus import NVIDIA
-from gpudoctor.diagnose.gpu_facts import GIB, known, links_up, offered
+from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log
+from gpudoctor.diagnose.gpu_facts import GIB, known, links_up, offered, reset
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import CudaDevice, Missing, NvmlGpu, Pci
 
 _BRIDGE = "0680"
@@ -20,7 +21,7 @@ def _switched(pci: Pci | Missing) -> bool:
 
 
 @rule("GD803", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
-def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing) -> Iterator[Problem]:
+def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing, site: Site) -> Iterator[Problem]:
     """NVLinks of this GPU are down that are up on its siblings, or that lead to an NVSwitch.
 
     ## Why it matters
@@ -52,8 +53,16 @@ def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing) -> Iterato
                 *((Evidence("NVSwitches", "on the PCI bus", "/sys/bus/pci/devices"),) if switched else ()),
             ),
             fixes=(
-                Fix("Look at the links and their errors", f"nvidia-smi nvlink --status -i {gpu.key} && nvidia-smi nvlink -e -i {gpu.key}"),
-                Fix("Read what the kernel says of them (Xid 74)", "sudo dmesg | grep -E 'NVRM|Xid|NVLink'", ("root",)),
+                Fix(
+                    "Look at the links and their errors",
+                    f"nvidia-smi nvlink --status -i {gpu.key} && nvidia-smi nvlink -e -i {gpu.key}",
+                    kind=FixKind.CHECK,
+                ),
+                read_log("NVRM|Xid|NVLink", "Read what the kernel says of them (Xid 74)"),
+                Fix("Restart the fabric manager, which trains the links again", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
+                if switched
+                else reset(gpu, site),
+                Fix("Reseat the NVLink bridge or the module; then have the card examined.", needs=(ROOT, REBOOT), kind=FixKind.ELSE),
             ),
         )
     for link in links:

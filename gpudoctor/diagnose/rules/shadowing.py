@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Facts, Hardware
+from gpudoctor.derive import Facts, Hardware, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
 from gpudoctor.diagnose.build_facts import called
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, interpreter, shell_list, shell_path
 from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses, xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Framework, LibraryFile, LibraryUse, Missing, Smoke, Variables
 from gpudoctor.versions import Version
 
-VERIFY = "gpudoctor xray"
 _OTHERS = {"system", "toolkit", "conda"}
 """Owners of a file that no package of the environment brought."""
 _MOST = 4
@@ -101,24 +100,19 @@ def _take_out(
     entries = [entry for entry in value.split(":") if entry]
     out = [entry for entry in entries if any(f"{path}/".startswith(f"{entry.rstrip('/')}/") for path in folders)]
     if not out:
-        return (Fix(f"Take {' and '.join(folders)} out of {PATH}, where it is set.", f'echo "${PATH}"', verify=VERIFY),)
+        return (Fix(f"Take {' and '.join(folders)} out of {PATH}, where it is set."),)
     if any(_only_there(use, folders) for use in found):
-        first = ":".join(dict.fromkeys(folder(one.instead) for one in shadowing))
+        first = shell_list(dict.fromkeys(folder(one.instead) for one in shadowing))
         title = f"Put the framework's own folders first; {' and '.join(out)} must stay for other libraries"
-        return (Fix(title, f'export {PATH}={_spelt(first)}:"${PATH}"', verify=VERIFY),)
+        return (Fix(title, f'export {PATH}={first}:"${PATH}"'),)
     left = [entry for entry in entries if entry not in out]
-    line = f"export {PATH}={_spelt(':'.join(left))}" if left else f"unset {PATH}"
-    return (Fix(f"Take {' and '.join(out)} out of {PATH}, here and where it is set", line, verify=VERIFY),)
+    line = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
+    return (Fix(f"Take {' and '.join(out)} out of {PATH}, here and where it is set", line),)
 
 
 def _only_there(use: LibraryUse, folders: list[str]) -> bool:
     """Whether a library would be found no more without these folders."""
     return isinstance(use.file, LibraryFile) and by_path(use) and folder(use.file.path) in folders and not (use.shadows or _would_be(use))
-
-
-def _spelt(value: str) -> str:
-    """As a shell reads it; a home folder's tilde stays one."""
-    return value if all(character.isalnum() or character in "/._-+:~@%," for character in value) else shlex.quote(value)
 
 
 @rule("GD408", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
@@ -142,15 +136,15 @@ def cudnn_shadowed_by_system(framework: Framework, facts: Facts, hardware: Hardw
     one = copy(use, _package(use), framework, facts) if use is not None else None
     if one is None or not isinstance(one.use.file, LibraryFile):
         return
-    first = f'export {PATH}={_spelt(folder(one.instead))}"${{{PATH}:+:${PATH}}}"'
+    first = f'export {PATH}={shell_path(folder(one.instead))}"${{{PATH}:+:${PATH}}}"'
     yield Problem(
         message=f"{called(framework)} would load cuDNN from {one.path} ({one.use.file.owner}), not from the environment's package: {_how(one)}.",
         severity=_severity(one),
         only_for=framework.name,
         evidence=tuple(told(one)),
         fixes=(
-            Fix("Put the package's folder first, for this environment only", first, verify=VERIFY),
-            Fix(f"Or remove {one.path}, if nothing else needs it."),
+            Fix("Put the package's folder first, for this environment only", first),
+            Fix(f"Remove {one.path}, if nothing else needs it.", kind=FixKind.INSTEAD),
         ),
     )
 
@@ -198,7 +192,7 @@ def nccl_version_conflict(framework: Framework, facts: Facts, hardware: Hardware
             Evidence("NCCL that the build wants", str(one.wanted), one.wanted_where),
             *((Evidence("another copy", another, "on disk"),) if another else ()),
         ),
-        fixes=(_one_nccl(one, another, both=two),),
+        fixes=(_one_nccl(one, another, framework, facts, both=two),),
     )
 
 
@@ -216,12 +210,33 @@ def _harm(one: Copy, framework: Framework, hardware: Hardware) -> Severity | Non
     return Severity.NOTE
 
 
-def _one_nccl(one: Copy, another: str, *, both: bool) -> Fix:
+def _one_nccl(one: Copy, another: str, framework: Framework, facts: Facts, *, both: bool) -> Fix:
     if both:
-        return Fix("Remove the package of NCCL that the framework does not require, then install the other one again: they share a folder.")
+        return _reinstalled(framework, facts)
     if by_path(one.use):
-        return Fix(f"Take {folder(one.path)} out of {PATH}, where it is set.", f'echo "${PATH}"', verify=VERIFY)
-    return Fix("Put the folder of the other copy first", f'export {PATH}={_spelt(folder(another))}"${{{PATH}:+:${PATH}}}"', verify=VERIFY)
+        variables = facts.snapshot.variables
+        value = "" if isinstance(variables, Missing) else variables.values.get(PATH, "")
+        left = [entry for entry in value.split(":") if entry and not f"{folder(one.path)}/".startswith(f"{entry.rstrip('/')}/")]
+        line = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
+        return Fix(f"Take {folder(one.path)} out of {PATH}, here and where it is set", line)
+    return Fix("Put the folder of the other copy first", f'export {PATH}={shell_path(folder(another))}"${{{PATH}:+:${PATH}}}"')
+
+
+def _reinstalled(framework: Framework, facts: Facts) -> Fix:
+    """Two packages share a folder: the one that the framework requires, installed again over the other."""
+    stack = facts.stack
+    there = stack.distributions if isinstance(stack, Stack) else {}
+    demands = stack.demands if isinstance(stack, Stack) else ()
+    wanted = [
+        one.requirement for one in demands if one.by.name == framework.distribution and one.requirement.name.startswith("nvidia-nccl")
+    ]
+    names = {one.name for one in wanted}
+    gone = tuple(name for name in there if name.startswith("nvidia-nccl") and name not in names)
+    if not wanted or not gone:
+        return Fix("Remove the package of NCCL that the framework does not require, then reinstall the other: they share a folder.")
+    pins = dict.fromkeys(f"{one.name}{one.specifier}" for one in wanted)
+    command = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", *pins, replace=gone)
+    return Fix(f"Remove {' and '.join(gone)}, and reinstall the package that {called(framework)} requires", command, (DOWNLOAD,))
 
 
 @rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
@@ -254,7 +269,13 @@ def unexpected_library_loaded(framework: Framework, smoke: Smoke, facts: Facts) 
                     Evidence(f"{one.use.wanted}, expected", one.simulated or "none", one.use.why or "the X-ray"),
                 )
             ),
-            fixes=(Fix("See which step loads it", f"LD_DEBUG=libs python -c 'import {framework.name}' 2>&1 | grep {found[0].use.wanted}"),),
+            fixes=(
+                Fix(
+                    "See which step loads it",
+                    f"LD_DEBUG=libs {interpreter(facts.snapshot.python)} -c 'import {framework.name}' 2>&1 | grep {found[0].use.wanted}",
+                    kind=FixKind.CHECK,
+                ),
+            ),
         )
 
 

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.heat import temperatures
 from gpudoctor.diagnose.slowdown_facts import slowdown
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing, Snapshot
 
 LOWERED = 0.95
@@ -44,9 +44,7 @@ def power_throttled(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
         yield Problem(
             message=f"{gpu.label} {braked.was} slowed down by a power brake{braked.often}: the machine's power supply asks for it.",
             evidence=(braked.evidence("power brake"),),
-            fixes=(
-                Fix("Check the power supply, its cables and the rack's power budget.", verify=f"nvidia-smi -q -d PERFORMANCE -i {gpu.key}"),
-            ),
+            fixes=(Fix("Give the machine more power: a stronger supply, its second feed, or a larger budget of the rack."),),
         )
     limit, default = seen.power_limit, seen.power_limit_default
     if isinstance(limit, Missing) or isinstance(default, Missing):
@@ -69,7 +67,6 @@ def power_throttled(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
                 "Set the default again, unless the limit is meant to be lower",
                 f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}",
                 (ROOT,),
-                f"nvidia-smi -q -d POWER -i {gpu.key}",
             ),
         ),
     )
@@ -101,9 +98,11 @@ def hw_slowdown(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
             evidence=(slowed.evidence("hardware slowdown"), *temperatures(gpu, snapshot, known(gpu))),
             fixes=(
                 Fix(
-                    "Check the card's power cables, the power supply and the cooling; then look again",
+                    "See which it is, while it works",
                     f"nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
+                    kind=FixKind.CHECK,
                 ),
+                Fix("Reseat the card's power cables; then replace the power supply, or improve the cooling."),
             ),
         )
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Flaw, Hardware, judge, on_device
+from gpudoctor.derive import Facts, Flaw, Hardware, judge, on_device
 from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.log import telling_lines
 from gpudoctor.derive.training import kernel_right, within
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.fixes import explained
+from gpudoctor.diagnose.installing import CALLED, another_release, install, install_framework
+from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.signatures import Recognised, recognise
-from gpudoctor.snapshot import Cause, Missing, Python, Real, Smoke, Snapshot, StageState, Training
+from gpudoctor.snapshot import Cause, Missing, Real, Smoke, Snapshot, StageState, Training
 
 _READ_LOG = Fix(
-    "Read the framework's own log: the report holds its end as snapshot.smoke[].output", "gpudoctor check --format json -o report.json"
+    "Read the framework's own log: the report holds its end as snapshot.smoke[].output",
+    "gpudoctor check --format json -o report.json",
+    kind=FixKind.CHECK,
 )
 
 
 @rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing, snapshot: Snapshot) -> Iterator[Problem]:
+def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, facts: Facts, snapshot: Snapshot) -> Iterator[Problem]:
     """The framework computes on the CPU although the machine has a GPU.
 
     ## Why it matters
@@ -45,18 +49,27 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, python: Python | Missing,
     if blind and smoke.skipped:
         not_applicable("every GPU was left alone")
     seen = ", ".join(device.name for device in devices) or "no device"
+    release = smoke.version.partition("+")[0] if isinstance(smoke.version, str) else ""
+    title = f"Reinstall {CALLED.get(smoke.framework, smoke.framework)} with the CUDA libraries that it was built with"
     message = (
         f"{smoke.framework} lists no GPU{f', only {seen}' if devices else ''}."
         if blind
         else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
     )
     sign = _sign(smoke)
-    general = (_libraries(smoke, python),) if smoke.framework == "tensorflow" else (_READ_LOG,)
     yield Problem(
         message=f"{message}{_points_to(sign)}",
         evidence=(Evidence("devices", seen, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
-        fixes=_explained(sign) or general,
+        fixes=(*_explained(sign), _READ_LOG, *_again(facts, smoke.framework, release, title)),
     )
+
+
+def _again(facts: Facts, framework: str, release: str, title: str) -> tuple[Fix, ...]:
+    """The same release with its libraries, over what is there; what to change where that does not work here."""
+    found = pick(facts, framework, prefer=release)
+    if found is None or found.release != release:
+        return install_framework(facts, framework)
+    return (install(facts, framework, found, title=title, options=("--force-reinstall",)),)
 
 
 def _contradicted(smoke: Smoke, hardware: Hardware, snapshot: Snapshot) -> Iterator[Problem]:
@@ -78,16 +91,10 @@ def _contradicted(smoke: Smoke, hardware: Hardware, snapshot: Snapshot) -> Itera
                 Evidence("utilisation at most", f"{load.utilization} %", watched),
             ),
             fixes=(
-                Fix("Watch the GPU while it trains, to settle it", f"nvidia-smi -i {gpu.key} -l 1", verify="gpudoctor smoke"),
+                Fix("Watch the GPU while it trains, to settle it", f"nvidia-smi -i {gpu.key} -l 1", kind=FixKind.CHECK),
                 _READ_LOG,
             ),
         )
-
-
-def _libraries(smoke: Smoke, python: Python | Missing) -> Fix:
-    release = f"=={smoke.version}" if isinstance(smoke.version, str) else ""
-    command = install_package(python, f"tensorflow[and-cuda]{release}")
-    return Fix("If the log speaks of libraries, install those that TensorFlow was built with", command, (DOWNLOAD,), "gpudoctor check")
 
 
 def _sign(smoke: Smoke, *words: str) -> Recognised | None:
@@ -105,10 +112,17 @@ def _signed(smoke: Smoke, sign: Recognised | None) -> tuple[Evidence, ...]:
 
 
 def _explained(sign: Recognised | None) -> tuple[Fix, ...]:
-    causes = sign.signature.causes if sign else ()
-    return tuple(
-        Fix(f"Read what {cause} means and what to do about it", f"gpudoctor explain {cause}", verify="gpudoctor check") for cause in causes
-    )
+    return tuple(explained(cause) for cause in (sign.signature.causes if sign else ()))
+
+
+def _without(device: str, smoke: Smoke, facts: Facts) -> tuple[Fix, ...]:
+    """What to do about a device that computes wrong: train on the others, where these were right; else take another release."""
+    gpus = {one.device for one in smoke.trainings if one.device.startswith("GPU")}
+    others = sorted(one.partition(":")[2] for one in gpus - {device})
+    release = another_release(facts, smoke.framework, kind=FixKind.ELSE if others and device in gpus else FixKind.FIX)
+    if not others or device not in gpus:
+        return _READ_LOG, release
+    return _READ_LOG, Fix(f"Train without {device}", f"export CUDA_VISIBLE_DEVICES={','.join(others)}"), release
 
 
 def _log(smoke: Smoke) -> tuple[Evidence, ...]:
@@ -130,7 +144,7 @@ def _finite(number: Real) -> bool:
     return isinstance(number, int | float)
 
 
-def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[Problem]:
+def _flawed(smoke: Smoke, flaws: set[Flaw], facts: Facts) -> Iterator[Problem]:
     """One problem a device, with what is wrong of each of its networks."""
     wrong: dict[str, list[tuple[str, str]]] = {}
     for training in smoke.trainings:
@@ -141,7 +155,7 @@ def _flawed(smoke: Smoke, flaws: set[Flaw]) -> Iterator[Problem]:
         yield Problem(
             message=f"{smoke.framework} on {device}: {'; '.join(dict.fromkeys(detail for _, detail in details))}.",
             evidence=tuple(Evidence(what, detail, device) for what, detail in details),
-            fixes=(_READ_LOG,),
+            fixes=_without(device, smoke, facts),
         )
 
 
@@ -150,7 +164,7 @@ def _training(training: Training) -> str:
 
 
 @rule("GD902", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
+def smoke_wrong_result(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     """The arithmetic on the device is wrong.
 
     ## Why it matters
@@ -169,20 +183,20 @@ def smoke_wrong_result(smoke: Smoke) -> Iterator[Problem]:
             yield Problem(
                 message=f"{smoke.framework}: a product on {kernel.device} is off by {kernel.error}, rounding explains {kernel.tolerance:.2g}.",
                 evidence=(Evidence("largest relative error", str(kernel.error), kernel.device),),
-                fixes=(_READ_LOG,),
+                fixes=_without(kernel.device, smoke, facts),
             )
     for what, device, error, tolerance in _measured(smoke):
         if not within(error, tolerance):
             yield Problem(
                 message=f"{smoke.framework}: {what} on {device} is off by {error}, rounding explains {tolerance:.2g}.",
                 evidence=(Evidence(f"error of {what}", str(error), device),),
-                fixes=(_READ_LOG,),
+                fixes=_without(device, smoke, facts),
             )
-    yield from _flawed(smoke, {Flaw.DISAGREES})
+    yield from _flawed(smoke, {Flaw.DISAGREES}, facts)
 
 
 @rule("GD903", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_did_not_learn(smoke: Smoke) -> Iterator[Problem]:
+def smoke_did_not_learn(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     """The smoke training ran and did not learn.
 
     ## Why it matters
@@ -195,11 +209,11 @@ def smoke_did_not_learn(smoke: Smoke) -> Iterator[Problem]:
     ## References
     - https://www.tensorflow.org/guide/core/mlp_core
     """
-    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS})
+    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}, facts)
 
 
 @rule("GD911", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_loss_not_finite(smoke: Smoke) -> Iterator[Problem]:
+def smoke_loss_not_finite(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     """The loss of the smoke training became infinite or not a number.
 
     ## Why it matters
@@ -214,14 +228,14 @@ def smoke_loss_not_finite(smoke: Smoke) -> Iterator[Problem]:
     - https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
     - https://www.tensorflow.org/api_docs/python/tf/debugging/enable_check_numerics
     """
-    yield from _flawed(smoke, {Flaw.NOT_FINITE})
+    yield from _flawed(smoke, {Flaw.NOT_FINITE}, facts)
     for step in smoke.compiled:
         if not _finite(step.loss_difference):
             what = f"loss of a step compiled by {step.compiler}, less that of the same step uncompiled"
             yield Problem(
                 message=f"{smoke.framework} on {step.device}: the {what}, is {step.loss_difference}.",
                 evidence=(Evidence(what, str(step.loss_difference), step.device),),
-                fixes=(_READ_LOG,),
+                fixes=_without(step.device, smoke, facts),
             )
 
 
@@ -229,7 +243,7 @@ _BESIDES = ("copies", "memory", "products", "compiled step", "speed")
 """Stages that measure: where one fails the trainings before it have passed."""
 
 
-def _ended(smoke: Smoke, states: set[StageState]) -> Iterator[Problem]:
+def _ended(smoke: Smoke, states: set[StageState], facts: Facts) -> Iterator[Problem]:
     for stage in smoke.stages:
         if stage.state in states:
             why = stage.error if isinstance(stage.error, str) else "no reason given"
@@ -238,12 +252,12 @@ def _ended(smoke: Smoke, states: set[StageState]) -> Iterator[Problem]:
                 message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}{_points_to(sign)}",
                 severity=Severity.WARNING if stage.name.startswith(_BESIDES) else None,
                 evidence=(Evidence("stage", stage.name, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
-                fixes=(*_explained(sign), _READ_LOG),
+                fixes=(*_explained(sign), _READ_LOG, another_release(facts, smoke.framework)),
             )
 
 
 @rule("GD904", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_crashed(smoke: Smoke) -> Iterator[Problem]:
+def smoke_crashed(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     """The smoke training ended in an error or a crash.
 
     ## Why it matters
@@ -256,11 +270,11 @@ def smoke_crashed(smoke: Smoke) -> Iterator[Problem]:
     ## References
     - https://www.tensorflow.org/install/errors
     """
-    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED})
+    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED}, facts)
 
 
 @rule("GD905", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_hung(smoke: Smoke) -> Iterator[Problem]:
+def smoke_hung(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     """The smoke training stopped making progress.
 
     ## Why it matters
@@ -273,7 +287,7 @@ def smoke_hung(smoke: Smoke) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    yield from _ended(smoke, {StageState.HUNG})
+    yield from _ended(smoke, {StageState.HUNG}, facts)
     for stage in smoke.stages:
         if stage.state is StageState.STOPPED:
             need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage.name}” {stage.error}"), Rung.TRAINED)

@@ -11,7 +11,7 @@ from gpudoctor.derive.load import stage_of
 from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.load_facts import before, during, explanation
 from gpudoctor.diagnose.rule import need, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.snapshot import NOT_ASKED, Missing, Smoke, Snapshot, Speed
 
@@ -83,12 +83,10 @@ def _watched(gpu: Gpu, siblings: list[Gpu], snapshot: Snapshot, measured: tuple[
     return why, tuple(row for _, stage in stages for row in during(gpu, stage)) or before(gpu)
 
 
-def _unlock(gpu: Gpu, why: str) -> tuple[Fix, ...]:
-    """Where low clocks explain it."""
-    if not why:
-        return ()
+def _unlock(gpu: Gpu) -> Fix:
+    """What somebody may have locked or set."""
     command = f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rac"
-    return (Fix("Free its clocks, if somebody has locked them or set application clocks", command, (ROOT,), "gpudoctor check"),)
+    return Fix("Reset its clocks, in case somebody has locked them or set application clocks", command, (ROOT,))
 
 
 @rule("GD909", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
@@ -124,9 +122,10 @@ def gpu_slower_than_expected(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, m
                 Fix(
                     "Look at its clocks and what holds them while it works",
                     f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
-                    verify="gpudoctor check --level full",
+                    kind=FixKind.CHECK,
                 ),
-                *_unlock(gpu, why),
+                _unlock(gpu),
+                Fix("Have the card examined, if its siblings are faster.", kind=FixKind.ELSE),
             ),
         )
 
@@ -167,9 +166,10 @@ def gpu_not_faster_than_cpu(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
                     Fix(
                         "Look at who uses it, its clocks and what holds them, while it trains",
                         f"nvidia-smi -q -d UTILIZATION,CLOCK,PERFORMANCE,POWER,TEMPERATURE -i {gpu.key}",
-                        verify="gpudoctor check",
+                        kind=FixKind.CHECK,
                     ),
-                    *_unlock(gpu, why),
+                    _unlock(gpu),
+                    Fix("Train on the CPU", "export CUDA_VISIBLE_DEVICES=", kind=FixKind.INSTEAD),
                 ),
             )
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import Gpu, Ladder, Site, Visibility
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.fixes import ROOT, end_processes, set_variable
 from gpudoctor.diagnose.gpu_facts import GIB, MIB, for_data_centres, hidden, known, offered, unless_it_failed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import GpuProcess, Missing, Nvml
 
 NOTHING_FREE = GIB // 2
@@ -26,8 +28,7 @@ def _names(processes: tuple[GpuProcess, ...]) -> str:
 def _default_mode(gpu: Gpu, site: Site) -> Fix:
     if site.container:
         return Fix("Have the host set the GPU's compute mode to DEFAULT.")
-    verify = f"nvidia-smi -q -d COMPUTE -i {gpu.key}"
-    return Fix("Let any number of programs use the GPU", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,), verify)
+    return Fix("Let any number of programs use the GPU", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,))
 
 
 @rule("GD705", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU)
@@ -61,8 +62,14 @@ def exclusive_compute_mode(gpu: Gpu, site: Site) -> Iterator[Problem]:
             Evidence("compute mode", str(seen.compute_mode), "nvmlDeviceGetComputeMode"),
             *((Evidence("compute processes", _names(holders), "NVML"),) if holders else ()),
         ),
-        fixes=(_default_mode(gpu, site),),
+        fixes=_one_at_a_time(gpu, holders if not shared else (), site),
     )
+
+
+def _one_at_a_time(gpu: Gpu, holders: tuple[GpuProcess, ...], site: Site) -> tuple[Fix, ...]:
+    """Any number of programs may use the GPU, or the one that has it ends."""
+    end = end_processes(holders, site)
+    return (_default_mode(gpu, site), *((msgspec.structs.replace(end, kind=FixKind.INSTEAD),) if end else ()))
 
 
 @rule("GD706", severity=Severity.ERROR, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU)
@@ -121,8 +128,16 @@ def mig_one_instance_per_process(nvml: Nvml, visibility: Visibility | Missing | 
             Evidence("MIG instances", str(total), "NVML"),
             *((Evidence("CUDA_VISIBLE_DEVICES", ",".join(asked), "environment"),) if more else ()),
         ),
-        fixes=(Fix("List the instances, and give each process one of their UUIDs in CUDA_VISIBLE_DEVICES", "nvidia-smi -L"),),
+        fixes=(_one_instance([one.uuid for gpu in gpus if isinstance(gpu.mig_instances, tuple) for one in gpu.mig_instances], asked),),
     )
+
+
+def _one_instance(there: list[str | Missing], asked: list[str]) -> Fix:
+    """One instance to each process, the first of those that were asked for."""
+    first = next(iter((*asked, *(uuid for uuid in there if isinstance(uuid, str)))), "")
+    if not first:
+        return Fix("Give each process the UUID of one instance in CUDA_VISIBLE_DEVICES; nvidia-smi -L lists them.")
+    return set_variable("CUDA_VISIBLE_DEVICES", first, "Give each process one instance; for the first process")
 
 
 @rule("GD708", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", about=SubjectKind.GPU)
@@ -154,13 +169,18 @@ def _divide(gpu: Gpu, site: Site) -> tuple[Fix, ...]:
     if site.container:
         return (Fix("Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and see on the host that there is one."),)
     return (
-        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,), "nvidia-smi -L"),
-        Fix("Or list the profiles, then create instances with -cgi PROFILE -C", f"sudo nvidia-smi mig -i {gpu.key} -lgip", (ROOT,)),
+        Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,)),
+        Fix(
+            "Create one instance of the whole GPU (`nvidia-smi mig -lgip` lists others)",
+            f"sudo nvidia-smi mig -i {gpu.key} -cgi 0 -C",
+            (ROOT,),
+            kind=FixKind.INSTEAD,
+        ),
     )
 
 
 @rule("GD709", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU)
-def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder) -> Iterator[Problem]:
+def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder, site: Site) -> Iterator[Problem]:
     """Other programs hold so much of the GPU's memory that a training does not find room.
 
     ## Why it matters
@@ -196,11 +216,17 @@ def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder) -> Iterator[Probl
             Evidence("memory free, used", f"{free // MIB} MiB, {used // MIB} MiB", "nvmlDeviceGetMemoryInfo"),
             Evidence("compute processes", _names(compute) or "none visible", "NVML"),
         ),
-        fixes=(
-            Fix("See who holds it", f"nvidia-smi -i {gpu.key} --query-compute-apps=pid,process_name,used_memory --format=csv"),
-            Fix("See who has the device open, where that list is empty", "sudo fuser -v /dev/nvidia*", (ROOT,)),
-        ),
+        fixes=_free(compute, site),
     )
+
+
+def _free(compute: tuple[GpuProcess, ...], site: Site) -> tuple[Fix, ...]:
+    """End those that are known; others are found by who has the device files open."""
+    end = end_processes(compute, site)
+    if end is not None:
+        return (end,)
+    look = Fix("See who has the device open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
+    return look, Fix("End the processes that hold the GPU's memory; what a dead one holds is freed by a reset of the GPU.", needs=(ROOT,))
 
 
 @rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
@@ -234,7 +260,6 @@ def persistence_mode_off(nvml: Nvml, site: Site) -> Iterator[Problem]:
                     "Run the persistence daemon",
                     "sudo systemctl enable --now nvidia-persistenced",
                     (ROOT,),
-                    "nvidia-smi -q | grep Persistence",
                 ),
             ),
         )

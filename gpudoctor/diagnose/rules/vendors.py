@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import Facts, Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.fixes import DOWNLOAD, by_uv, install_package, interpreter
+from gpudoctor.diagnose.releases import TORCH_INDEX, newest
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Amd, Cause, Framework, Host, Missing, Packages, Pci, PciDevice, Platform, Python, Snapshot
 
 AMD = "1002"
@@ -75,7 +76,6 @@ def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site
         return
     names = ", ".join(one.name for one in for_cuda)
     torch = any(one.name == "torch" for one in for_cuda)
-    executable = python.executable if isinstance(python, Python) else "python"
     yield Problem(
         severity=Severity.NOTE if policy.allow_cpu else None,
         message=f"{', '.join(map(called, theirs))}: {names} {'is' if len(for_cuda) == 1 else 'are'} built for CUDA, which an AMD GPU does not run.",
@@ -87,16 +87,27 @@ def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site
             ),
         ),
         fixes=(
-            Fix(
-                "Install a build for ROCm; https://pytorch.org/get-started/locally/ names the index of each ROCm release",
-                f"uv pip install --python {executable} --reinstall torch --torch-backend=auto",
-                (DOWNLOAD,),
-            )
-            if torch
-            else Fix("Install a build for ROCm, as AMD publishes it; https://rocm.docs.amd.com names the packages.", needs=(DOWNLOAD,)),
-            Fix("Train on the CPU instead", "gpudoctor check --allow-cpu"),
+            *(
+                _rocm(python)
+                if torch
+                else (Fix("Install a build for ROCm, as AMD publishes it: https://rocm.docs.amd.com", needs=(DOWNLOAD,)),)
+            ),
+            Fix("Train on the CPU: accept it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
+
+
+def _rocm(python: Python | Missing) -> tuple[Fix, ...]:
+    """PyTorch's build for ROCm, whose index PyTorch's page names for each release of ROCm; uv finds it by itself."""
+    command = f"uv pip install --python {interpreter(python)} --reinstall torch --torch-backend=auto"
+    if by_uv(python):
+        return (Fix("Install PyTorch's build for ROCm", command, (DOWNLOAD,)),)
+    index = install_package(python, "--force-reinstall", "torch", index=f"{TORCH_INDEX}/{_ROCM}")
+    return (Fix("Install PyTorch's build for ROCm; https://pytorch.org/get-started/locally/ names the newest index", index, (DOWNLOAD,)),)
+
+
+_ROCM = "rocm6.4"
+"""An index of PyTorch's that its installation pages name for releases 2.8 and 2.9."""
 
 
 @rule("GD115", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
@@ -135,7 +146,7 @@ def rocm_arch_unsupported(framework: Framework, snapshot: Snapshot) -> Iterator[
 
 @rule("GD116", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
 def metal_plugin_missing(
-    framework: Framework, host: Host, packages: Packages, python: Python | Missing, policy: Policy
+    framework: Framework, host: Host, packages: Packages, python: Python | Missing, policy: Policy, facts: Facts
 ) -> Iterator[Problem]:
     """TensorFlow on macOS without tensorflow-metal computes on the CPU.
 
@@ -159,8 +170,14 @@ def metal_plugin_missing(
         severity=Severity.NOTE if policy.allow_cpu else None,
         message="TensorFlow is installed on macOS, tensorflow-metal is not.",
         evidence=(Evidence("tensorflow-metal", "not installed", "the environment's packages"),),
-        fixes=(Fix("Install Apple's plug-in", install_package(python, "tensorflow-metal"), (DOWNLOAD,)),),
+        fixes=(Fix("Install Apple's plug-in", install_package(python, _plugin(facts)), (DOWNLOAD,)),),
     )
+
+
+def _plugin(facts: Facts) -> str:
+    """The newest plug-in with a wheel for this Python."""
+    release = newest(facts, _PLUGINS[0])
+    return f"{_PLUGINS[0]}=={release}" if release else _PLUGINS[0]
 
 
 RULES = (amd_gpu_unsupported, rocm_arch_unsupported, metal_plugin_missing)

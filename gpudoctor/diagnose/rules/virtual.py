@@ -8,7 +8,7 @@ from gpudoctor.derive import Gpu, Site
 from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Libcuda, Missing, Nvml, Status
 
 _NOT_LICENSED = 102
@@ -40,8 +40,11 @@ def vgpu_unlicensed(gpu: Gpu, libcuda: Libcuda | Missing) -> Iterator[Problem]:
             severity=None if refused else Severity.WARNING,
             evidence=(Evidence(one.product, "unlicensed", "nvmlDeviceGetGridLicensableFeatures"),),
             fixes=(
-                Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,), "nvidia-smi -q | grep -A2 'License'"),
-                Fix("Read why there is no licence", "sudo journalctl -u nvidia-gridd -n 30", (ROOT,)),
+                Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,)),
+                Fix("Read why there is no licence", "sudo journalctl -u nvidia-gridd -n 30", (ROOT,), kind=FixKind.CHECK),
+                Fix(
+                    "Put the client token into /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE
+                ),
             ),
         )
 
@@ -68,7 +71,7 @@ def confidential_computing_not_ready(nvml: Nvml, site: Site) -> Iterator[Problem
     yield Problem(
         message="Confidential computing is on and the GPUs are not set ready to accept work.",
         evidence=(Evidence("GPUs ready state", "not ready", "nvmlSystemGetConfComputeGpusReadyState"),),
-        fixes=(Fix("Attest the GPUs and set them ready, on the machine itself", command, (ROOT,), "nvidia-smi conf-compute -grs"),),
+        fixes=(Fix("Attest the GPUs, then set them ready" + ("" if command else ", on the machine itself."), command, (ROOT,)),),
     )
 
 

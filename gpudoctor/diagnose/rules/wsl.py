@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, shell_path
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Host, Libcuda, Missing, Nvml, NvmlGpu, Platform, Snapshot, Status, Wsl
 
 _LIBRARIES = "/usr/lib/wsl/lib"
@@ -57,9 +57,12 @@ def wsl_libcuda_not_on_path(wsl: Wsl | Missing, site: Site, libcuda: Libcuda | M
                 "Tell the loader of the folder",
                 f"echo {_LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig",
                 (ROOT,),
-                "ldconfig -p | grep libcuda.so.1",
             ),
-            Fix("For this shell alone", f'export LD_LIBRARY_PATH="{_LIBRARIES}:$LD_LIBRARY_PATH"'),
+            Fix(
+                "For this shell alone",
+                f'export LD_LIBRARY_PATH="{_LIBRARIES}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+                kind=FixKind.INSTEAD,
+            ),
         ),
     )
 
@@ -98,9 +101,13 @@ def wsl_driver_stack_broken(wsl: Wsl | Missing, site: Site, snapshot: Snapshot) 
             *refusing,
         ),
         fixes=(
-            Fix(f"Shut WSL down and start it again ({_RESTART}).", verify="nvidia-smi"),
-            Fix("Renew WSL, in PowerShell: wsl --update.", needs=(DOWNLOAD,)),
-            Fix("Install the current NVIDIA driver in Windows, never in WSL: https://www.nvidia.com/drivers", needs=(DOWNLOAD, REBOOT)),
+            Fix("Shut WSL down and start it again", "wsl.exe --shutdown"),
+            Fix("Update WSL", "wsl.exe --update", (DOWNLOAD,), kind=FixKind.ELSE),
+            Fix(
+                "Install the current NVIDIA driver in Windows, never in WSL: https://www.nvidia.com/drivers",
+                needs=(DOWNLOAD, REBOOT),
+                kind=FixKind.ELSE,
+            ),
         ),
     )
 
@@ -139,7 +146,7 @@ def wsl_linux_driver_installed(wsl: Wsl | Missing, site: Site, snapshot: Snapsho
     wins = any(file.path.rpartition("/")[0] == loaded.rpartition("/")[0] for file in seen.linux_driver)
     works = isinstance(snapshot.libcuda, Libcuda) and isinstance(snapshot.libcuda.init, Status) and not snapshot.libcuda.init.code
     names = ", ".join((*packages, *(file.path for file in seen.linux_driver)))
-    remove = Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,), "nvidia-smi")
+    remove = Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,))
     yield Problem(
         message=f"A Linux driver is installed inside WSL: {names}{'; its libcuda is the one that programs load' if wins else ''}.",
         severity=Severity.WARNING if works else None,
@@ -149,8 +156,14 @@ def wsl_linux_driver_installed(wsl: Wsl | Missing, site: Site, snapshot: Snapsho
             *(Evidence("libcuda.so.1 for Linux", _version(file.version), file.path) for file in seen.linux_driver),
             Evidence("libcuda that is loaded", loaded or "none", "the loader"),
         ),
-        fixes=(remove if packages else Fix(f"Remove the Linux driver that brought {names}, then run ldconfig.", needs=(ROOT,)),),
+        fixes=(remove if packages else _without(seen),),
     )
+
+
+def _without(seen: Wsl) -> Fix:
+    """Files that no package lists: an installer of NVIDIA's put them there, or nobody knows who."""
+    files = " ".join(shell_path(file.path) for file in seen.linux_driver)
+    return Fix("Remove these files, or the driver as a whole with nvidia-uninstall", f"sudo rm {files} && sudo ldconfig", (ROOT,))
 
 
 def _version(version: str | Missing) -> str:
@@ -180,7 +193,7 @@ def wsl1(host: Host) -> Iterator[Problem]:
         message="This is WSL 1, from which no GPU can be reached.",
         evidence=(Evidence("kernel", kernel, "/proc/sys/kernel/osrelease"),),
         fixes=(
-            Fix("Convert it, in PowerShell (wsl --list --verbose shows its name): wsl --set-version NAME 2.", verify="uname -r"),
+            Fix("Convert it, in PowerShell (wsl --list --verbose shows its name): wsl --set-version NAME 2."),
             Fix("Make version 2 the default, in PowerShell: wsl --set-default-version 2."),
         ),
     )

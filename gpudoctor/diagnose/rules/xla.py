@@ -8,16 +8,15 @@ from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Facts, Hardware
 from gpudoctor.derive.code import capability
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_path
 from gpudoctor.diagnose.library_facts import asked, uses
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.loading import bring
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import CudaRelease, Matrix
 from gpudoctor.snapshot import Cause, Fact, Framework, LibraryFile, LibraryUse, Missing, Python, Variables
 from gpudoctor.versions import Version
 
-VERIFY = "gpudoctor check --level train"
 FLAG = "--xla_gpu_cuda_data_dir="
 BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
 _KERAS_COMPILES = Version(2, 11)
@@ -65,7 +64,7 @@ def _ways(use: LibraryUse, framework: Framework, facts: Facts, python: Python | 
     if not use.elsewhere:
         return bring(framework, facts, (use,), python)
     root = use.elsewhere[0].path.removesuffix("/bin/ptxas").removesuffix("/nvvm/libdevice/libdevice.10.bc")
-    return (Fix("Name its folder to XLA", f'export XLA_FLAGS="{FLAG}{root} $XLA_FLAGS"', verify=VERIFY),)
+    return (Fix("Name its folder to XLA", f'export XLA_FLAGS={FLAG}{shell_path(root)}" $XLA_FLAGS"'),)
 
 
 def _places(use: LibraryUse) -> tuple[Evidence, ...]:
@@ -139,7 +138,11 @@ def ptxas_not_found(
         evidence=_places(use),
         fixes=(
             *_ways(use, framework, facts, python),
-            Fix("Or let the driver compile, which takes more memory", f'export XLA_FLAGS="{BY_DRIVER}=true $XLA_FLAGS"', verify=VERIFY),
+            Fix(
+                "Let the driver compile, which takes more memory",
+                f'export XLA_FLAGS="{BY_DRIVER}=true $XLA_FLAGS"',
+                kind=FixKind.INSTEAD,
+            ),
         ),
     )
 
@@ -212,11 +215,16 @@ def _newer(use: LibraryUse, effective: EffectiveCuda | Missing, python: Python |
     )
     if other and not other.endswith("triton/backends/nvidia/bin/ptxas"):
         root = other.removesuffix("/bin/ptxas")
-        return (Fix("Name the folder of the environment's own compiler package to XLA", f'export XLA_FLAGS="{FLAG}{root} $XLA_FLAGS"'),)
+        return (
+            Fix(
+                "Name the folder of the environment's own compiler package to XLA",
+                f'export XLA_FLAGS={FLAG}{shell_path(root)}" $XLA_FLAGS"',
+            ),
+        )
     major = effective.version.major if isinstance(effective, EffectiveCuda) else 12
     package = "nvidia-cuda-nvcc" if major >= 13 else f"nvidia-cuda-nvcc-cu{major}"
     bring_it = install_package(python, "--upgrade", package)
-    return (Fix("Install the newest compiler package for the build's CUDA, and take the old one off PATH", bring_it, (DOWNLOAD,), VERIFY),)
+    return (Fix("Install the newest compiler package for the build's CUDA, and take the old one off PATH", bring_it, (DOWNLOAD,)),)
 
 
 RULES = (libdevice_not_found, ptxas_not_found, ptxas_too_old)

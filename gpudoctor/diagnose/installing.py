@@ -1,0 +1,116 @@
+"""Fixes that install a release of a framework which works here, by whatever installed it before: pip, uv or conda."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.derive import Driver, Facts
+from gpudoctor.diagnose.driver_fixes import install_driver
+from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_path
+from gpudoctor.diagnose.releases import Pick, newest, pick
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.snapshot import Fact, Framework, Missing, Packages, Python
+
+CALLED = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+_CONDA = {"torch": ("pytorch-gpu",), "tensorflow": ("tensorflow-gpu",), "jax": ("jax", "jaxlib=*=*cuda*")}
+"""The packages of conda-forge that are the builds with CUDA."""
+_CONDA_CALLS = {"torch": ("pytorch", "torch"), "tensorflow": ("tensorflow", "tensorflow-base"), "jax": ("jax", "jaxlib")}
+
+
+def release_of(framework: Framework) -> str:
+    """The installed release without its local version; empty where it is not known."""
+    return framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
+
+
+def from_conda(facts: Facts, framework: str) -> bool:
+    """Whether conda installed a framework of the examined environment."""
+    packages, python = facts.snapshot.packages, facts.snapshot.python
+    if not isinstance(packages, Packages) or not isinstance(python, Python) or python.kind != "conda":
+        return False
+    stems = packages.conda if isinstance(packages.conda, tuple) else ()
+    by_pip = any(
+        one.name == framework and one.installer not in {"conda", ""} for one in packages.distributions if isinstance(one.installer, str)
+    )
+    return not by_pip and any(stem.rsplit("-", 2)[0] in _CONDA_CALLS.get(framework, ()) for stem in stems)
+
+
+def install(
+    facts: Facts,
+    framework: str,
+    found: Pick,
+    *,
+    title: str = "",
+    replace: str | tuple[str, ...] = "",
+    kind: FixKind = FixKind.FIX,
+    options: tuple[str, ...] = (),
+) -> Fix:
+    """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
+    python = facts.snapshot.python
+    text = title or f"Install {found.name}"
+    if from_conda(facts, framework) and isinstance(python, Python):
+        return Fix(text if title else f"Install {CALLED[framework]} with CUDA", _by_conda(facts, framework, python), (DOWNLOAD,), kind=kind)
+    command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
+    return Fix(text, command, (DOWNLOAD,), kind=kind)
+
+
+def _by_conda(facts: Facts, framework: str, python: Python) -> str:
+    """Conda chooses the release; it is told the newest CUDA that the driver serves."""
+    served = facts.driver.cuda_served if isinstance(facts.driver, Driver) else None
+    cuda = f" 'cuda-version<={served.short}'" if isinstance(served, versions.Version) else ""
+    prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
+    names = " ".join(f"'{name}'" if "*" in name else name for name in _CONDA[framework])
+    return f"conda install {prefix}--channel conda-forge {names}{cuda}"
+
+
+def install_framework(
+    facts: Facts, framework: str, *, accepts: str = "", prefer: str = "", title: str = "", replace: str = "", kind: FixKind = FixKind.FIX
+) -> tuple[Fix, ...]:
+    """How to get a release of a framework that works here; what to change first, in order, where none does as things are."""
+    found = pick(facts, framework, accepts=accepts, prefer=prefer)
+    if found is not None:
+        return (install(facts, framework, found, title=title, replace=replace, kind=kind),)
+    name = f"{CALLED.get(framework, framework)}{f' {accepts}' if accepts else ''}"
+    newer_driver = pick(facts, framework, accepts=accepts, prefer=prefer, any_driver=True)
+    if newer_driver is not None and isinstance(facts.driver, Driver):
+        return (_driver_for(facts, newer_driver, name, kind), install(facts, framework, newer_driver, replace=replace, kind=kind))
+    other_python = pick(facts, framework, accepts=accepts, any_python=True)
+    if other_python is not None and other_python.pythons:
+        return (new_environment(facts, other_python, kind=kind),)
+    return (Fix(f"Use another GPU or another framework: no published {name} with CUDA is known to work on this machine.", kind=kind),)
+
+
+def _driver_for(facts: Facts, found: Pick, name: str, kind: FixKind) -> Fix:
+    floor = facts.matrix.driver_floor(found.cuda) if found.cuda is not None else None
+    least = (floor.minor_version_floor or floor.exact) if floor is not None else None
+    fix = install_driver(facts, least or versions.Version(1))
+    return Fix(f"{fix.title} (no {name} with CUDA works with the driver that is here)", fix.command, fix.needs, kind=kind)
+
+
+def new_environment(facts: Facts, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
+    """An environment with a Python that a release has a wheel for, and that release in it."""
+    plain = [python for python in found.pythons if not python.endswith("t")]
+    here = versions.parse(facts.stack.python) if not isinstance(facts.stack, Missing) else None
+    order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
+    below = [text for text in order if here and (versions.parse(text) or here) <= here]
+    python = (below or order)[-1]
+    index = f" --index-url {found.index}" if found.index else ""
+    wanted = " ".join(f"'{one}'" if "[" in one else one for one in found.requirements)
+    command = f'python{python} -m venv "$HOME"/training && "$HOME"/training/bin/python -m pip install {wanted}{index}'
+    return Fix(f"Make an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+
+
+def another_release(facts: Facts, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
+    """Another release of an installed framework than the one that was seen to fail."""
+    own = next((one for one in facts.frameworks if one.name == framework), None)
+    name = CALLED.get(framework, framework)
+    accepts = f"!={release_of(own)}" if own is not None and release_of(own) else ""
+    found = pick(facts, framework, accepts=accepts) if facts.hardware else None
+    if found is not None:
+        return install(facts, framework, found, title=f"Install another release of {name}: {found.name}", kind=kind)
+    release = newest(facts, own.distribution, accepts=accepts) if own is not None and own.distribution else ""
+    if own is None or not release:
+        return Fix(f"Install another release of {name}.", needs=(DOWNLOAD,), kind=kind)
+    command = install_package(facts.snapshot.python, f"{own.distribution}=={release}")
+    return Fix(f"Install another release of {name}: {release}", command, (DOWNLOAD,), kind=kind)
+
+
+__all__ = ["CALLED", "another_release", "from_conda", "install", "install_framework", "new_environment", "release_of"]

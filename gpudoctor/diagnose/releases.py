@@ -1,0 +1,227 @@
+"""Which published release of a framework would work here: with this driver, these GPUs, this platform and this Python, by the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.derive import Driver, EffectiveCode, Facts, Stack
+from gpudoctor.derive.code import Fit, capability, runs
+from gpudoctor.derive.platform import LINUX
+from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.gpu_facts import hidden
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.tables import TORCH_BUILDS
+from gpudoctor.snapshot import Missing
+from gpudoctor.versions import Version, parse
+
+TORCH_INDEX = "https://download.pytorch.org/whl"
+_COMPANIONS = ("torchvision", "torchaudio")
+_PJRT = ("jax-cuda13-pjrt", "jax-cuda12-pjrt")
+"""The half of JAX that holds its GPU code, for each CUDA it is published for."""
+_EXTRA = 'extra=="and-cuda"'
+
+
+class Pick(msgspec.Struct, frozen=True):
+    """A release that fits, as an installer is asked for it."""
+
+    name: str
+    """For a person: "torch 2.7.1 for CUDA 12.6"."""
+    requirements: tuple[str, ...]
+    """Pinned, with the parts that must fit it."""
+    index: str = ""
+    """Where its build is published, where the default index does not have it."""
+    release: str = ""
+    cuda: Version | None = None
+    pythons: tuple[str, ...] = ()
+    """Those that have a wheel of it; () where it is for any."""
+
+
+class _Here(msgspec.Struct, frozen=True):
+    """What a release must fit."""
+
+    facts: Facts
+    platform: str
+    python: str
+    capabilities: tuple[Version, ...]
+    accepts: str
+    driver: Driver | None = None
+    """None where there is none, or where any driver may be supposed."""
+
+    def installable(self, row: FrameworkRelease) -> bool:
+        """Whether there is a wheel for this Python, of a release that is accepted."""
+        wheel = not self.python or not row.pythons or self.python in row.pythons
+        return wheel and satisfies(str(row.release), self.accepts) is not False
+
+    def served(self, cuda: Version | None) -> bool:
+        """Whether the driver, where there is one, runs what was built with this CUDA."""
+        driver = self.driver
+        if cuda is None or driver is None:
+            return True
+        if self.facts.site.on_wsl:
+            return isinstance(driver.cuda_served, Missing) or driver.cuda_served.major >= cuda.major
+        floor = self.facts.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
+        least = (floor.minor_version_floor or floor.exact) if floor is not None else None
+        return least is None or driver.version >= least
+
+    @property
+    def driven(self) -> bool:
+        """Whether the driver, where there is one, drives every GPU."""
+        if self.driver is None or self.facts.site.on_wsl:
+            return True
+        bounds = [self.facts.matrix.branches_for(one) for one in self.capabilities]
+        row = self.facts.matrix.driver(self.driver.version)
+        branch = row.branch if row is not None else self.driver.version.major
+        return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
+
+    def runs_on_all(self, row: FrameworkRelease) -> bool:
+        """Whether it has machine code for every GPU, and so has the cuDNN that it pins, as far as that is known."""
+        pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
+        major = row.built_with_cuda.major if row.built_with_cuda else 0
+        version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
+        cudnn = self.facts.matrix.cudnn(version, major) if version and version.text.count(".") > 1 else None
+        code = EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
+        return all(runs(row, one) is Fit.NATIVE and (code is None or runs(code, one) in {Fit.NATIVE, Fit.PTX}) for one in self.capabilities)
+
+
+def pick(
+    facts: Facts, framework: str, *, accepts: str = "", prefer: str = "", any_driver: bool = False, any_python: bool = False
+) -> Pick | None:
+    """The newest published release of a framework with CUDA that works here; `prefer` before it, if that one does.
+
+    `accepts` are versions as PEP 440 specifies them. With `any_driver` or `any_python` it may need another of these than is here.
+    None where the tables know none.
+    """
+    here = _here(facts, accepts)
+    here = msgspec.structs.replace(here, driver=None if any_driver else here.driver, python="" if any_python else here.python)
+    candidates = {"torch": _torch, "tensorflow": _tensorflow, "jax": _jax}.get(framework)
+    if candidates is None or not here.driven:
+        return None
+    if prefer:
+        same = msgspec.structs.replace(here, accepts=",".join(filter(None, (accepts, f"=={prefer}"))))
+        found = next(candidates(same), None)
+        if found is not None:
+            return found
+    return next(candidates(here), None)
+
+
+def _here(facts: Facts, accepts: str) -> _Here:
+    stack = facts.stack
+    platform, python = (stack.platform, stack.python) if isinstance(stack, Stack) else ("", "")
+    used = (gpu for gpu in facts.hardware if not (gpu.set_aside or hidden(gpu)))
+    known = dict.fromkeys(one for gpu in used if (one := capability(gpu, facts.matrix)) is not None)
+    driver = facts.driver if isinstance(facts.driver, Driver) else None
+    return _Here(facts, platform or LINUX, python, tuple(known), accepts, driver)
+
+
+def _rows(here: _Here, distribution: str) -> Iterator[FrameworkRelease]:
+    return (row for row in reversed(here.facts.matrix.releases(distribution, here.platform)) if here.installable(row))
+
+
+def _torch(here: _Here) -> Iterator[Pick]:
+    for row in _rows(here, "torch"):
+        own = _tag(row) if row.accelerator == "cuda" else ""
+        for tag in _tags(here, row):
+            build = row if tag == own else here.facts.matrix.resolve("torch", f"{row.release}+{tag}", here.platform).row
+            if build is None or build.built_with_cuda is None or (build.sass is None and here.capabilities):
+                continue
+            if here.served(build.built_with_cuda) and here.runs_on_all(build):
+                yield _torch_pick(here, row, tag, own=tag == own, cuda=build.built_with_cuda)
+
+
+def _tag(row: FrameworkRelease) -> str:
+    """How PyTorch calls the build that the default index has."""
+    cuda = row.built_with_cuda
+    return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
+
+
+def _tags(here: _Here, row: FrameworkRelease) -> list[str]:
+    """The CUDA builds of a release, the one of the default index first, then those of the newest CUDA."""
+    others = {
+        one.local for one in here.facts.matrix.rows(TORCH_BUILDS) if (one.release.short, one.platform) == (row.release.short, here.platform)
+    }
+    official = {tag for tag in (*row.builds, *others) if tag.startswith("cu") and tag[2:].isdigit()}
+    own = _tag(row) if row.accelerator == "cuda" else ""
+    return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
+
+
+def _torch_pick(here: _Here, row: FrameworkRelease, tag: str, *, own: bool, cuda: Version) -> Pick:
+    """With the companions that are installed, and the local version where the same release may be there in another build."""
+    stack = here.facts.stack
+    there = stack.distributions if isinstance(stack, Stack) else {}
+    plain = own and not any(name in there and there[name].version.partition("+")[0] == str(row.release) for name in ("torch",))
+    local = "" if plain else f"+{tag}"
+    pins = [f"torch=={row.release}{local}"]
+    for name in _COMPANIONS:
+        fitting = (one for one in _rows(msgspec.structs.replace(here, accepts=""), name) if f"torch=={row.release}" in one.requires)
+        found = next(fitting, None) if name in there else None
+        pins += [f"{name}=={found.release}{local}"] if found is not None else []
+    return Pick(
+        f"torch {row.release} for CUDA {cuda.short}",
+        tuple(pins),
+        "" if plain else f"{TORCH_INDEX}/{tag}",
+        str(row.release),
+        cuda,
+        row.pythons,
+    )
+
+
+def _tensorflow(here: _Here) -> Iterator[Pick]:
+    for row in _rows(here, "tensorflow"):
+        brings_cuda = any(text.endswith(_EXTRA) for text in row.requires)
+        if row.accelerator == "cuda" and brings_cuda and here.served(row.built_with_cuda) and here.runs_on_all(row):
+            requirement = f"tensorflow[and-cuda]=={row.release}"
+            yield Pick(
+                f"TensorFlow {row.release} with CUDA",
+                (requirement,),
+                release=str(row.release),
+                cuda=row.built_with_cuda,
+                pythons=row.pythons,
+            )
+
+
+def _jax(here: _Here) -> Iterator[Pick]:
+    known = {str(row.release): row for row in here.facts.matrix.releases("jax")}
+    found = []
+    for name in _PJRT:
+        for row in reversed(here.facts.matrix.releases(name, here.platform)):
+            release = ".".join(map(str, row.release[:3]))  # a fourth number is the plugin's own
+            own = known.get(release)
+            extra = name.split("-")[1]
+            if known and (own is None or not here.installable(own) or not _has_extra(own, extra)):
+                continue
+            if here.served(row.built_with_cuda or Version(int(extra[4:]))) and here.runs_on_all(row):
+                cuda = Version(int(extra[4:]), text=extra[4:])
+                found.append(
+                    (
+                        row.release[:3],
+                        Pick(
+                            f"JAX {release} for CUDA {extra[4:]}",
+                            (f"jax[{extra}]=={release}",),
+                            "",
+                            release,
+                            cuda,
+                            own.pythons if own else (),
+                        ),
+                    )
+                )
+    yield from (one for _, one in sorted(found, key=lambda item: item[0], reverse=True))
+
+
+def _has_extra(row: FrameworkRelease, extra: str) -> bool:
+    return any(text.endswith(f'extra=="{extra}"') for text in row.requires)
+
+
+def works_here(facts: Facts, row: FrameworkRelease) -> bool:
+    """Whether one release has a wheel for this Python, code for every GPU, and a CUDA that the driver serves."""
+    here = _here(facts, "")
+    return here.installable(row) and here.served(row.built_with_cuda) and here.runs_on_all(row)
+
+
+def newest(facts: Facts, distribution: str, *, accepts: str = "", capabilities: Iterable[Version] | None = None) -> str:
+    """The newest known release of any distribution with a wheel for this platform and Python; empty where the tables know none."""
+    here = _here(facts, accepts)
+    if capabilities is not None:
+        here = msgspec.structs.replace(here, capabilities=tuple(capabilities))
+    return next((str(row.release) for row in _rows(here, distribution) if row.accelerator != "stub"), "")
