@@ -37,6 +37,8 @@ class Package:
             library.put(site / path)
 
 
+TORCH_INIT = Path(__file__).parent.parent / "environments/torch_text/2.6.0.txt"
+"""The functions of torch/__init__.py that load libraries."""
 TENSORFLOW_OPENS = ("cudart", "cublas", "cublaslt", "cufft", "cusolver", "cusparse")
 FOLDERS = {"cudart": "cuda_runtime", "cublaslt": "cublas", "nvtx": "nvtx"}
 """Of nvidia/, where it is not called as the component."""
@@ -100,7 +102,7 @@ def torch(version: str, cuda: str | None) -> Package:
         f"torch/lib/{kernels}": Library(kernels, needs, rpath=folders),
         "torch/_C.cpython-311-x86_64-linux-gnu.so": Library(needs=(kernels,), rpath="$ORIGIN/lib"),
     }
-    files = {"torch/__init__.py": "", "torch/version.py": text}
+    files = {"torch/__init__.py": TORCH_INIT.read_text(), "torch/version.py": text}
     return Package("torch", version.partition("+")[0], files, (), (own | cuda_files) if cuda else {})
 
 

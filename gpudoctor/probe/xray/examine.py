@@ -89,7 +89,7 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
     except Refused as refused:
         return {**said, "uses": missing("failed", refused.reason)}
     objects = [found for path in own if (found := _object(shared, path)) is not None]
-    uses = list(patient.uses.values())
+    uses: Any = list(patient.uses.values())
     holding = [one for one in objects if one["code"]["type"] == "gpu-code"]
     most = max(holding, key=lambda one: _code_size(shared, one["path"]), default=None)
     if wish.name in {"tensorflow", "jax"} and most is not None:
@@ -107,6 +107,7 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
     also = [one.path for one in patient.loader.objects if component(one.name) is not None and one.path not in taken]
     for path in own:
         _broken(patient, path)
+    uses = missing("failed", patient.unknown) if patient.unknown else uses
     return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values())}
 
 

@@ -84,6 +84,8 @@ class Patient:
         self._home = home
         self.uses: dict[str, dict[str, Any]] = {}
         self.broken: dict[str, dict[str, Any]] = {}
+        self.unknown = ""
+        """Why it is not known what is loaded, where the framework's own text could not be followed."""
         self._own: dict[str, bool] = {}
         self.loader.start(around.program)
 
@@ -114,6 +116,15 @@ class Patient:
                 self.break_off(path, refused.kind, refused.reason, asker)
             if not one.damaged:
                 self.break_off(one.wanted, "missing", one.problem or "nowhere", asker)
+
+    def lack(self, wanted: str, part: str, asker: str, folder: str) -> None:
+        """Keep a library of CUDA's that the framework looks for by a pattern, and does not start without."""
+        self.uses[wanted] = {
+            "type": "library-use", "component": part, "wanted": wanted, "asked_by": asker, "asking": "opened", "vital": True,
+            "file": missing("absent", f"no {wanted} is in {folder} or its like on sys.path"), "looked_in": [folder],
+            "elsewhere": places(self.around.disk.elsewhere(wanted, "")[:MOST_ELSEWHERE]),
+        }  # fmt: skip
+        self._own[wanted] = True
 
     def break_off(self, path: str, kind: str, why: str, asker: str = "") -> None:
         """Keep why the framework's import fails."""

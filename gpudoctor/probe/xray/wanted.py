@@ -13,6 +13,8 @@ from gpudoctor.elf.loader import Object
 from gpudoctor.elf.system import Refused
 from gpudoctor.probe.xray.components import cudnn_parts, soname
 from gpudoctor.probe.xray.patient import Around, Patient
+from gpudoctor.probe.xray.script import Unknown
+from gpudoctor.probe.xray.torch_start import TorchStart
 
 _TENSORFLOW_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
 """In the order of TryDlopenCUDALibraries; cuDNN is the last. Without one of them no GPU is registered."""
@@ -95,7 +97,10 @@ def torch(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
     disk = around.disk
     patient = Patient(around, wish.home)
     lib = f"{wish.home}/lib"
-    _torch_start(patient, wish, f"{lib}/libtorch_global_deps.so")
+    try:
+        TorchStart(patient, wish.home, wish.cuda).follow()
+    except Unknown as unknown:
+        patient.unknown = f"how torch/__init__.py loads its libraries is not known: {unknown}"
     for name in sorted(disk.names(wish.home)):
         if name.startswith("_C.") and name.endswith(".so"):
             patient.load(f"{wish.home}/{name}")
@@ -111,58 +116,6 @@ def torch(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
     return patient, [
         f"{lib}/{name}" for name in sorted(disk.names(lib)) if name.startswith(("libtorch_cuda", "libc10_cuda", "libtorch.so"))
     ]
-
-
-def _torch_start(patient: Patient, wish: Wish, library: str) -> None:
-    """What torch/__init__.py does before it imports torch._C: _load_global_deps."""
-    source = patient.around.disk.text(f"{wish.home}/__init__.py")
-    first = patient.load(library)
-    failed = bool(first.missing)
-    preloads = list(_preloads(source, failed=failed, loaded=[one.path for one in patient.loader.objects]))
-    for folder, name in preloads:
-        path = _torch_candidate(patient.around, wish.cuda, folder, name)
-        if path:
-            patient.load(path, why="preloaded by torch/__init__.py", note=False)
-    if failed and preloads:
-        patient.forget()
-        patient.load(library)
-
-
-def _preloads(source: str, *, failed: bool, loaded: list[str]) -> Iterator[tuple[str, str]]:
-    """Folder and pattern of what torch/__init__.py loads beforehand: all of its list where the first library failed to load, else what it says."""
-    listed = list(_pairs(source.partition("def _preload_cuda_deps")[2].partition("\ndef ")[0]))
-    if failed:
-        yield from listed
-        return
-    body = source.partition("def _load_global_deps")[2].partition("\n    except OSError")[0]
-    condition = body.partition(" not in _maps")[0].rpartition("\n")[2]
-    needed = condition.partition('"')[2].partition('"')[0]
-    if not needed or not any(needed in path for path in loaded):
-        return
-    after = body.partition(" not in _maps")[2]
-    if "_preload_cuda_deps(" in after:
-        yield from listed
-    else:
-        yield from _pairs(after)
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """("cublas", "libcublas.so.*[0-9]") of each line that holds such a pair, as a tuple, an argument list or an entry of a dictionary."""
-    for line in text.splitlines():
-        words = line.split('"')
-        if len(words) >= 5 and words[3].startswith("lib") and ".so" in words[3]:
-            yield words[1], words[3]
-
-
-def _torch_candidate(around: Around, cuda: str, folder: str, pattern: str) -> str:
-    """The first file that _get_cuda_dep_paths of torch finds."""
-    stem = pattern.partition("*")[0]
-    for site in around.disk.path:
-        for place in (f"nvidia/{folder}/lib", f"nvidia/cu{_major(cuda)}/lib", f"{folder}/lib"):
-            for name in around.disk.names(f"{site}/{place}"):
-                if name.startswith(stem) and name[-1:].isdecimal():
-                    return f"{site}/{place}/{name}"
-    return ""
 
 
 def jax(wish: Wish, around: Around) -> tuple[Patient, list[str]]:

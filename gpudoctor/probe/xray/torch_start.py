@@ -1,0 +1,146 @@
+"""What torch/__init__.py does before it imports torch._C: its own text is followed, with the simulated process behind ctypes, glob and os."""
+
+from __future__ import annotations
+
+import os.path
+from typing import Any
+
+from gpudoctor.elf.loader import Opening
+from gpudoctor.probe.xray.components import component
+from gpudoctor.probe.xray.patient import Patient
+from gpudoctor.probe.xray.script import Failure, Program, Space, Unknown
+
+ENTRY = "_load_global_deps"
+WHY = "preloaded by torch/__init__.py"
+
+
+class TorchStart:
+    """One import of torch up to torch._C."""
+
+    def __init__(self, patient: Patient, home: str, cuda: str) -> None:
+        self._patient = patient
+        self._disk = patient.around.disk
+        self._home = home
+        self._cuda = cuda or None
+        self._failed: Opening | None = None
+        self._asked = ("", "")
+        """Folder and pattern of the last search for a library."""
+
+    def follow(self) -> None:
+        """Load what it loads. Raises Unknown where its text is in no form that can be followed."""
+        source = self._disk.text(f"{self._home}/__init__.py")
+        if ENTRY not in source:
+            if "torch._C" not in source:  # up to 1.4 it only imports torch._C
+                raise Unknown("it does not import torch._C")
+            return
+        try:
+            Program(source, self._names(), self._modules()).call(ENTRY)
+        except Failure as failure:
+            self._keep(failure)
+        except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+            raise Unknown(f"{type(error).__name__}: {error}") from None
+
+    def _names(self) -> dict[str, Any]:
+        raising = {name: _raiser(name) for name in ("OSError", "ValueError", "AssertionError", "RuntimeError")}
+        plain = {"int": int, "str": _text, "len": len, "bool": bool, "print": lambda *_, **__: None, "object": object}
+        return {**self._modules(), **raising, **plain, "open": self._open, "__file__": f"{self._home}/__init__.py"}
+
+    def _modules(self) -> dict[str, Any]:
+        path = Space(join=os.path.join, dirname=os.path.dirname, basename=os.path.basename, abspath=os.path.normpath, exists=self._exists)
+        metadata = Space(distribution=self._distribution)
+        util = Space(find_spec=self._find_spec)
+        return {
+            "sys": Space(path=list(self._disk.path), executable=self._patient.around.program, modules={}),
+            "os": Space(path=path, listdir=self._disk.names),
+            "glob": Space(glob=self._glob),
+            "platform": Space(system=lambda: "Linux"),
+            "ctypes": Space(CDLL=self._cdll, RTLD_GLOBAL=256),
+            "importlib": Space(metadata=metadata, util=util),
+            "importlib.metadata": metadata,
+            "importlib.util": util,
+            "torch.version": Space(cuda=self._cuda),
+        }
+
+    def _exists(self, path: str) -> bool:
+        return self._disk.exists(path)
+
+    def _open(self, path: str, *_: Any) -> Space:
+        if path != "/proc/self/maps":
+            raise Unknown(f"it opens {path}")
+        text = "\n".join(self._disk.real(one.path) for one in self._patient.loader.objects)
+        return Space(read=lambda: text)
+
+    def _glob(self, pattern: str) -> list[str]:
+        folder, _, last = pattern.rpartition("/")
+        self._asked = (folder, last)
+        if any(letter in folder for letter in "*?["):
+            return []
+        return [f"{folder}/{name}" for name in self._disk.names(folder) if matches(last, name)]
+
+    def _cdll(self, path: str, **_: Any) -> None:
+        own = path.startswith(f"{self._home}/") or os.path.basename(path).startswith("libtorch")
+        if own:
+            self._patient.forget()
+        opening = self._patient.load(path, why="" if own else WHY, note=own)
+        if opening.missing:
+            self._failed = opening
+            raise Failure("OSError", _words(opening))
+        self._failed = None
+
+    def _find_spec(self, name: str) -> None:
+        if any(name in self._disk.names(folder) for folder in self._disk.path):
+            raise Unknown(f"it loads {name}")
+
+    def _distribution(self, name: str) -> Space:
+        """Where an editable install keeps the compiled files that its sources lack."""
+        for site in self._disk.path:
+            if any(entry.startswith(f"{name}-") and entry.endswith(".dist-info") for entry in self._disk.names(site)):
+                return Space(locate_file=lambda inside, site=site: self._located(f"{site}/{inside}"))
+        raise Failure("PackageNotFoundError", name)
+
+    def _located(self, path: str) -> Space:
+        return Space(exists=lambda: self._disk.exists(path), path=path)
+
+    def _keep(self, failure: Failure) -> None:
+        """Note what the import fails for."""
+        patient = self._patient
+        if self._failed is not None:
+            for one in self._failed.missing:
+                patient.note(one, asking="linked", vital=True)
+                patient.note_broken(one)
+        folder, pattern = self._asked
+        stem = pattern.partition(".so")[0]
+        part = component(f"{stem}.so")
+        if failure.kind == "ValueError" and part and not any(one["component"] == part for one in patient.uses.values()):
+            patient.lack(f"{stem}.so", part, f"{self._home}/__init__.py", folder)
+        elif not patient.uses and not patient.broken:
+            patient.break_off(f"{self._home}/__init__.py", "missing", failure.message)
+
+
+def _raiser(kind: str) -> Any:
+    return lambda message="", *_: Failure(kind, str(message))
+
+
+def _text(value: Any) -> str:
+    return str(value.members["path"]) if isinstance(value, Space) and "path" in value.members else str(value)
+
+
+def _words(opening: Opening) -> str:
+    """The loader's own, as far as torch compares them: they begin with the name or the path of the file."""
+    one = opening.missing[0]
+    if one.damaged:
+        return f"{one.damaged[0][0]}: {one.damaged[0][1].reason}"
+    return f"{one.wanted}: cannot open shared object file: No such file or directory"
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern of `*`, `?` and `[0-9]`, as fnmatch has it."""
+    if not pattern:
+        return not name
+    if pattern[0] == "*":
+        return any(matches(pattern[1:], name[start:]) for start in range(len(name) + 1))
+    if pattern.startswith("[0-9]"):
+        return name[:1].isdecimal() and matches(pattern[5:], name[1:])
+    if pattern[0] in "[]":
+        raise Unknown(f"the pattern {pattern}")
+    return bool(name) and pattern[0] in {"?", name[0]} and matches(pattern[1:], name[1:])
