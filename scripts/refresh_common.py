@@ -240,7 +240,21 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
             else:
                 row = merged_row(release, told, rows.get(release[:3]))
                 rows[table.key(row)] = row
-    return 1 if failed else finish(options, table, [rows[key] for key in sorted(rows)])
+    held = {(row.distribution, row.release) for row in rows.values()}
+    left = [one for project in options.projects or projects for one in _left(index, project, wanted, held)]
+    for distribution, version in left:
+        print(f"{distribution} {version} has no wheel for a platform of the tables, and no row.", file=sys.stderr)
+    return 1 if failed or (left and options.check) else finish(options, table, [rows[key] for key in sorted(rows)])
+
+
+def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Version]]) -> list[tuple[str, Version]]:
+    """The final releases that the index holds, a table should and does not."""
+    try:
+        wheels = [wheel for file in index.files(project) if (wheel := parse_wheel_name(file.filename))]
+    except (OSError, ValueError):
+        return []
+    found = {(wheel.distribution, release) for wheel in wheels if (release := _published(wheel)) and wanted(wheel.distribution, release)}
+    return sorted(found - held)
 
 
 def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:

@@ -2,7 +2,8 @@
 
 Of each minor release the newest final wheel of the compiler is read, for all builds of one say the same: `ptxas --help` names its
 targets, its refusal of a PTX version that does not exist names its own, and crt/host_config.h the newest gcc. The libraries are
-those that the package cuda-toolkit pins for that release. Drivers, and releases without wheels, were entered by hand.
+those that the package cuda-toolkit pins for that release. A toolkit on the index that has no row gets one, without a driver of its own.
+Drivers, and releases without wheels, were entered by hand.
 """
 
 from __future__ import annotations
@@ -118,6 +119,33 @@ def updated(row: CudaRelease, told: Told) -> CudaRelease:
     return msgspec.structs.replace(row, source=source, **told)
 
 
+def unlisted(rows: Sequence[CudaRelease], toolkits: Iterable[tuple[int, ...]]) -> list[CudaRelease]:
+    """A row for each toolkit that has none, with what NVIDIA states for all of its major release; of a new major, with no driver."""
+    known = {(*row.release[:3],) for row in rows}
+    return [_blank(number, rows) for number in sorted(set(toolkits) - known)]
+
+
+def _blank(number: tuple[int, ...], rows: Sequence[CudaRelease]) -> CudaRelease:
+    version = versions.parse(".".join(map(str, number[:2] if number[2] == 0 else number)))
+    if version is None:
+        raise ValueError(f"{number} is no release")
+    of_major = [row for row in rows if row.release.major == version.major]
+    return CudaRelease(
+        release=version,
+        driver_linux=None,
+        driver_windows=None,
+        minor_driver_linux=of_major[-1].minor_driver_linux if of_major else None,
+        minor_driver_windows=of_major[-1].minor_driver_windows if of_major else None,
+        sass=None,
+        ptx_isa=None,
+        host_gcc=None,
+        sonames=(),
+        components=(),
+        source=of_major[-1].source if of_major else (),
+        note="no source states its driver",
+    )
+
+
 class Published:
     """The wheels of CUDA on the index, read through the cache."""
 
@@ -125,7 +153,7 @@ class Published:
         self._index, self._cache = Index(), cache
         self._listed: dict[str, list[IndexFile]] = {}
         self.compilers, self._headers, self.toolkits = (self._newest(names) for names in (COMPILERS, HEADERS, TOOLKITS))
-        self._toolkits = by_release(file for project in TOOLKITS for file in self._files(project))
+        self.releases = by_release(file for project in TOOLKITS for file in self._files(project))
 
     def compiler(self, minor: str) -> Told:
         """What the newest compiler of a minor release tells."""
@@ -146,7 +174,7 @@ class Published:
 
     def components(self, release: Version) -> Told:
         """The packages that the toolkit of just this release pins; nothing where it was not published as packages."""
-        found = self._toolkits.get((*release[:3],))
+        found = self.releases.get((*release[:3],))
         if found is None:
             return {}
         pinned = sorted(every_pin(self._wheel(*found).metadata()).items())
@@ -195,6 +223,7 @@ def main() -> int:
     options = arguments(())
     found = Published(options.cache)
     rows = read_table(str(options.compat), CUDA)
+    rows = tuple(sorted((*rows, *unlisted(rows, found.releases)), key=CUDA.key))
     minors = list(dict.fromkeys(row.release.short for row in rows))
     told: dict[str, Told] = {}
     failed = False
@@ -207,7 +236,8 @@ def main() -> int:
             print(f"  failed: {type(problem).__name__}: {problem}", file=sys.stderr)
             failed = True
     for minor in sorted(found.compilers.keys() - set(minors)):
-        print(f"CUDA {minor} has a compiler and no row here: enter it with its drivers.", file=sys.stderr)
+        print(f"CUDA {minor} has a compiler and no toolkit on the index, and no row here: enter it by hand.", file=sys.stderr)
+        failed = failed or options.check
     if failed:
         return 1
     learnt = {row.release: told[row.release.short] | found.components(row.release) for row in rows}

@@ -18,12 +18,14 @@ from gpudoctor.matrix.tables import TENSORFLOW
 from gpudoctor.versions import Version
 
 PROJECTS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu")
-_OLDEST = (1, 12)
+_OLDEST = (0, 12)
 _USES_NUMPY = ("/_pywrap_checkpoint_reader.so", "/_pywrap_checkpoint_reader.pyd", "/fast_tensor_util.so", "/fast_tensor_util.pyd")
 """Small modules that use NumPy's C interface."""
 _LIBRARIES = (
     "/_pywrap_tensorflow_internal.so",
     "/_pywrap_tensorflow_internal.pyd",
+    "/_pywrap_tensorflow.so",
+    "/_pywrap_tensorflow.pyd",
     "/libtensorflow_framework.so",
     "/libtensorflow_framework.so.1",
     "/libtensorflow_framework.so.2",
@@ -101,7 +103,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
     required = requires(wheel.metadata(), wheel.release.platform)
     info = wheel.text("/python/platform/build_info.py")
     if info is None:
-        return {"requires": required, **_in_place_of(required)}
+        return {"requires": required, **_without_build_info(wheel, required)}
     facts = parse_build_info(info)
     old = facts.get("is_cuda_build") and not facts.get("cuda_compute_capabilities")
     told = facts_of(facts, _libraries(wheel) if old else Libraries())
@@ -113,6 +115,15 @@ def read(wheel: Wheel) -> dict[str, Any]:
 def _unreachable(wheel: Wheel, required: Iterable[str], accelerator: str) -> tuple[str, ...] | None:
     linux = wheel.release.platform.startswith("linux_")
     return unreachable(wheel, required, _OPENS_CUDA) if linux and accelerator == "cuda" else None
+
+
+def _without_build_info(wheel: Wheel, required: Iterable[str]) -> dict[str, Any]:
+    """The build of a wheel up to 1.3, by its libraries, or of one without files."""
+    if not any(map(wheel.find, _LIBRARIES)):
+        return _in_place_of(required)
+    libraries = _libraries(wheel)
+    named = {"note": "by its libraries: the wheel has no build_info.py"}
+    return {**facts_of({"is_cuda_build": bool(libraries.sass or libraries.cuda)}, libraries), **named}
 
 
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:

@@ -7,13 +7,26 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive import platform
 from gpudoctor.derive.code import EffectiveCode, xray
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.packages import Demand, Stack, known, stack_of
 from gpudoctor.derive.specifiers import clauses, requirement
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, GpuCode, LibraryFile, LibraryUse, Missing, Snapshot
+from gpudoctor.snapshot import (
+    Cause,
+    Distribution,
+    Fact,
+    Framework,
+    GpuCode,
+    Host,
+    LibraryFile,
+    LibraryUse,
+    Missing,
+    Platform,
+    Snapshot,
+)
 from gpudoctor.versions import Version
 
 WHEELS = {
@@ -161,14 +174,20 @@ def _main(path: str) -> bool:
     return name.startswith(("libcudnn_engines_precompiled", "libcudnn_cnn_infer"))
 
 
-def with_code(found: Component, cuda: EffectiveCuda, matrix: Matrix) -> Component:
-    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix; "9" alone names no release."""
+def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> Component:
+    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix; "9" alone names no release.
+
+    The matrix holds the published wheels of each platform. On a Jetson the system's cuDNN is another build, which it does not know.
+    """
     if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
         return found
-    row = matrix.cudnn(found.loaded, cuda.version.major)
+    jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
+    if jetson and not found.loaded_where.startswith(found.wheel):
+        return found
+    row = matrix.cudnn(found.loaded, cuda.version.major, platform.word(snapshot.host, snapshot.python))
     if row is None or row.sass is None:
         return found
-    where = cited(row.source, f"cuDNN {row.release}")
+    where = cited(row.source, f"cuDNN {row.release} for {platform.called(row.platform)}")
     return msgspec.structs.replace(found, code=EffectiveCode(sass=row.sass, ptx=row.ptx, where=where))
 
 

@@ -80,7 +80,7 @@ class _Here(msgspec.Struct, frozen=True):
         pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
         major = row.built_with_cuda.major if row.built_with_cuda else 0
         version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
-        cudnn = self.facts.matrix.cudnn(version, major) if version and version.text.count(".") > 1 else None
+        cudnn = self.facts.matrix.cudnn(version, major, row.platform) if version and version.text.count(".") > 1 else None
         code = EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
         return all(runs(row, one) is Fit.NATIVE and (code is None or runs(code, one) in {Fit.NATIVE, Fit.PTX}) for one in self.capabilities)
 

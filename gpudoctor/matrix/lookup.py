@@ -88,9 +88,10 @@ class Matrix:
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 
-        For a CUDA that is not in the tables, the floor that its major shares; None where nothing is known.
+        For an update whose driver no source states, that of the release before it in its minor; for a CUDA that is not in the tables,
+        the floor that its major shares; None where nothing is known.
         """
-        release = self.cuda(cuda)
+        release = self._stated(cuda, os)
         shared = [row for row in self.rows(CUDA) if row.release.major == cuda.major >= _FIRST_WITH_MINOR_COMPATIBILITY]
         row = release or (shared[-1] if shared else None)
         if row is None or os not in {"linux", "windows"}:
@@ -98,6 +99,13 @@ class Matrix:
         exact, minor = (row.driver_linux, row.minor_driver_linux) if os == "linux" else (row.driver_windows, row.minor_driver_windows)
         floor = DriverFloor(cuda=cuda, os=os, exact=exact if release else None, minor_version_floor=minor, source=row.source)
         return None if floor.exact is None and minor is None else floor
+
+    def _stated(self, cuda: Version, os: str) -> CudaRelease | None:
+        """The row of this CUDA release or, where no driver is stated for it, of the last one before it in its minor that has one."""
+        found = self.cuda(cuda)
+        before = [row for row in self.rows(CUDA) if found and row.release[:2] == cuda[:2] and row.release <= found.release]
+        stated = (row for row in reversed(before) if (row.driver_windows if os == "windows" else row.driver_linux) is not None)
+        return next(stated, found)
 
     def driver(self, version: Version) -> DriverBranch | None:
         """The branch this driver belongs to."""
@@ -109,19 +117,19 @@ class Matrix:
         rows = (row for row in self.rows(DRIVER_PACKAGES) if row.system == system)
         return tuple(sorted(rows, key=lambda row: (row.origin == "nvidia", row.version or Version(0))))
 
-    def cudnn(self, version: Version, cuda: int) -> CudnnRelease | None:
-        """The cuDNN of this release for a major release of CUDA.
+    def cudnn(self, version: Version, cuda: int, platform: str) -> CudnnRelease | None:
+        """The cuDNN of this release for a major release of CUDA and a platform ("linux_aarch64"); None where the platform is not known.
 
         Of a version of one or two numbers the newest that begins so; of a longer one the same build, or another build of its first
         three numbers, which is all that cuDNN tells of itself.
         """
         said = min(version.text.count(".") + 1, 3) if version.text else 3
-        fitting = [row for row in self.rows(CUDNN) if row.cuda == cuda and row.release[:said] == version[:said]]
+        fitting = [row for row in self.cudnns(cuda, platform) if row.release[:said] == version[:said]]
         return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
 
-    def cudnns(self, cuda: int) -> tuple[CudnnRelease, ...]:
-        """The releases of cuDNN for a major release of CUDA, oldest first."""
-        return tuple(row for row in self.rows(CUDNN) if row.cuda == cuda)
+    def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
+        """The releases of cuDNN for a major release of CUDA and a platform, oldest first."""
+        return tuple(row for row in self.rows(CUDNN) if row.cuda == cuda and row.platform == platform)
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
         """The oldest and the newest branch known to drive GPUs of this compute capability; None where no row says it."""

@@ -129,13 +129,14 @@ class TorchBuild(msgspec.Struct, frozen=True):
 
 
 class CudnnRelease(msgspec.Struct, frozen=True):
-    """What a published cuDNN holds, for one major release of CUDA ("9.11.0.98" for 12).
+    """What a published cuDNN holds, for one major release of CUDA ("9.11.0.98" for 12) and one platform ("linux_aarch64").
 
     `sass` and `ptx` are the architectures of its kernels, as in FrameworkRelease.
     """
 
     release: Version
     cuda: int
+    platform: str
     soname: str
     sass: tuple[str, ...] | None
     ptx: tuple[str, ...] | None

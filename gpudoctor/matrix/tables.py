@@ -29,6 +29,7 @@ from gpudoctor.matrix.table import (
     NUMBER,
     ORIGIN,
     PCI_ID,
+    PLATFORM,
     RELEASE,
     REQUIRED,
     SOURCES,
@@ -105,7 +106,7 @@ DRIVER_PACKAGES: Table[DriverPackage] = Table(
 _FRAMEWORK_COLUMNS = {
     "distribution": REQUIRED,
     "release": RELEASE,
-    "platform": REQUIRED,
+    "platform": PLATFORM,
     "pythons": WORDS,
     "accelerator": ACCELERATOR,
     "built_with_cuda": optional(VERSION),
@@ -135,7 +136,7 @@ TORCH_BUILDS: Table[TorchBuild] = Table(
     row=TorchBuild,
     columns={
         "release": VERSION,
-        "platform": REQUIRED,
+        "platform": PLATFORM,
         "local": REQUIRED,
         "cudnn": optional(VERSION),
         "sass": optional(ARCHITECTURES),
@@ -152,13 +153,14 @@ CUDNN: Table[CudnnRelease] = Table(
     columns={
         "release": VERSION,
         "cuda": NUMBER,
+        "platform": PLATFORM,
         "soname": REQUIRED,
         "sass": optional(ARCHITECTURES),
         "ptx": optional(ARCHITECTURES),
         "source": SOURCES,
         "note": TEXT,
     },
-    key=lambda row: (row.release, row.cuda),
+    key=lambda row: (row.release, row.cuda, row.platform),
 )
 
 GPUS: Table[GpuProduct] = Table(

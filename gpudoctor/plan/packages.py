@@ -197,7 +197,9 @@ class Packages:
         """The releases that the tables know of a package, oldest first, with the row of each where it has one."""
         if name.startswith(_CUDNN):
             major = versions.parse(name.removeprefix(_CUDNN))
-            yield from ((str(row.release), None) for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major)
+            known = [row for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major]
+            here = [row for row in known if row.platform == self._platform]
+            yield from dict.fromkeys((str(row.release), None) for row in here or known)
             return
         yield from ((str(row.release), row) for row in self._matrix.releases(name))
 

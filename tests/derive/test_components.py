@@ -18,21 +18,24 @@ from gpudoctor.snapshot import (
     Framework,
     FrameworkLibraries,
     GpuCode,
+    Host,
     Libraries,
     LibraryFile,
     LibraryUse,
     Missing,
     Packages,
+    Platform,
 )
-from tests.builders import machine, tensorflow, torch
+from tests.builders import ABSENT, machine, tensorflow, torch
 from tests.matrix.samples import matrix, version
 
 SITE = "/env/lib/python3.12/site-packages"
 AND_CUDA = 'nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "and-cuda"'
 CUDNN = matrix(
     cudnn="""
-    9.10.2.21,12,libcudnn.so.9,sm_50,compute_90,cudnn-wheels
-    9.11.0.98,12,libcudnn.so.9,sm_75,compute_120,cudnn-wheels
+    9.10.2.21,12,linux_x86_64,libcudnn.so.9,sm_50,compute_90,cudnn-wheels
+    9.11.0.98,12,linux_aarch64,libcudnn.so.9,sm_87,none,cudnn-wheels
+    9.11.0.98,12,linux_x86_64,libcudnn.so.9,sm_75,compute_120,cudnn-wheels
     """
 )
 
@@ -127,12 +130,37 @@ def test_the_code_of_the_library_that_holds_the_kernels() -> None:
 
 
 def test_the_matrix_knows_the_code_of_a_release() -> None:
-    found = cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98")))
+    assert of_the_matrix(installed("nvidia-cudnn-cu12", "9.11.0.98")) == ("sm_75",)
+    assert of_the_matrix(installed("nvidia-cudnn-cu12", "9.99.0.1")) is None
+
+
+def test_a_cudnn_is_judged_by_the_wheel_of_its_platform() -> None:
+    package = installed("nvidia-cudnn-cu12", "9.11.0.98")
+    assert of_the_matrix(package, architecture="aarch64") == ("sm_87",)
+    assert of_the_matrix(package, architecture="ppc64le") is None
+    assert of_the_matrix(package, architecture=Missing(Cause.NOT_STATED, "nobody said it")) is None
+    assert of_the_matrix(package, platform=Platform.WINDOWS) is None
+
+
+def test_the_cudnn_of_a_jetsons_system_is_not_that_of_the_wheels() -> None:
+    system = Fact("9.11.0", "/usr/include/cudnn_version.h")
+    assert of_the_matrix(architecture="aarch64", system_cudnn=system) == ("sm_87",)
+    assert of_the_matrix(architecture="aarch64", platform=Platform.JETSON, system_cudnn=system) is None
+    package = installed("nvidia-cudnn-cu12", "9.11.0.98")
+    assert of_the_matrix(package, architecture="aarch64", platform=Platform.JETSON, system_cudnn=system) == ("sm_87",)
+
+
+def of_the_matrix(
+    *packages: Distribution,
+    architecture: str | Missing = "x86_64",
+    platform: Platform = Platform.LINUX,
+    system_cudnn: Fact | Missing = ABSENT,
+) -> tuple[str, ...] | None:
+    """The machine code in the cuDNN that would be loaded there; None where it is not known."""
+    found = facts(*packages, host=Host(platform=platform, architecture=architecture), system_cudnn=system_cudnn)
     cuda = EffectiveCuda(version=version("12.5"), where="", cudnn=version("9"), floor=version("1"), exact_floor=version("1"))
-    known = with_code(found, cuda, CUDNN)
-    assert not isinstance(known.code, Missing)
-    assert known.code.sass == ("sm_75",)
-    assert isinstance(with_code(cudnn(facts(installed("nvidia-cudnn-cu12", "9.99.0.1"))), cuda, CUDNN).code, Missing)
+    code = with_code(cudnn(found), cuda, found.snapshot, CUDNN).code
+    return None if isinstance(code, Missing) else code.sass
 
 
 @pytest.mark.parametrize(

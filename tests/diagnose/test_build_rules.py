@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.diagnose import diagnose
@@ -201,9 +202,9 @@ def test_a_newer_driver_is_not_advised_where_it_drops_the_gpu() -> None:
 
 
 CUDNN = """
-9.10.2.21,12,libcudnn.so.9,sm_50 sm_70 sm_80,none,cudnn-wheels
-9.11.0.98,12,libcudnn.so.9,sm_75 sm_80,none,cudnn-wheels
-9.12.0.46,12,libcudnn.so.9,sm_75 sm_80,none,cudnn-wheels
+9.10.2.21,12,linux_x86_64,libcudnn.so.9,sm_50 sm_70 sm_80,none,cudnn-wheels
+9.11.0.98,12,linux_x86_64,libcudnn.so.9,sm_75 sm_80,none,cudnn-wheels
+9.12.0.46,12,linux_x86_64,libcudnn.so.9,sm_75 sm_80,none,cudnn-wheels
 """
 REQUIRES = '"nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra==""and-cuda"""'
 ROW = f"tensorflow,2.18.0,linux_x86_64,3.11,cuda,12.5,9,sm_70 sm_80,none,{REQUIRES},,,,tensorflow-wheels\n"
@@ -229,6 +230,17 @@ def test_a_cudnn_that_nobody_named_is_a_warning() -> None:
 
 def test_a_gpu_that_cudnn_still_knows_makes_it_a_warning() -> None:
     assert only(stack("9.12.0.46", gpus=("7.0", "8.6")), "cudnn-drops-gpu").severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("machine", ["aarch64", "ppc64le"])
+def test_a_cudnn_for_another_platform_says_nothing_of_this_one(machine: str) -> None:
+    host = Host(platform=Platform.JETSON, architecture=machine)
+    python = Python("python3.12", "--python-version", version="3.12", machine=machine)
+    rows = ROW + ROW.replace("linux_x86_64", "linux_aarch64")
+    wheel = stated("nvidia-cudnn-cu12", "9.12.0.46")
+    thor = supposed(stated("tensorflow", "2.18.0", "and-cuda"), wheel, gpus=("7.0",), host=host)
+    found = judge(msgspec.structs.replace(thor, python=python), matrix(tensorflow="\n".join(sorted(rows.splitlines())) + "\n", cudnn=CUDNN))
+    assert outcome(found, "GD411") == "not-asked"
 
 
 @pytest.mark.parametrize("cudnn", ["9.10.2.21", "9.99.0.1"], ids=["has the code", "not known"])

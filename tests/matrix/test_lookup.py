@@ -64,7 +64,7 @@ def test_a_minor_version_floor_above_the_exact_driver_is_told() -> None:
 
 
 def test_a_cudnn_for_an_unknown_cuda_is_told() -> None:
-    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,,a", cudnn="9.1,12,l,,,a\n9.1,13,l,,,a")
+    found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,,a", cudnn="9.1,12,any,l,,,a\n9.1,13,any,l,,,a")
     assert found == ["cuDNN 9.1 is for CUDA 13, which cuda.csv lacks."]
 
 

@@ -24,6 +24,14 @@ def test_every_release_names_its_compiler_and_libraries(shipped: Matrix) -> None
         assert len(families) == len(row.sonames)
 
 
+@pytest.mark.parametrize("release", ["12.3.2", "12.8.2", "12.9.2", "13.0.3", "13.1.2", "13.3.1", "13.4.1", "13.4.2", "13.4.3", "13.5"])
+def test_an_update_has_a_row_of_its_own_with_its_components(shipped: Matrix, release: str) -> None:
+    row = shipped.cuda(version(release))
+    assert row is not None
+    assert str(row.release) == release
+    assert row.components
+
+
 @pytest.mark.parametrize(
     ("release", "made"),
     [
@@ -55,9 +63,9 @@ def test_what_compilers_make_and_accept(shipped: Matrix, release: str, made: tup
         ("libcublas.so.10", "10.1", "10.2"),
         ("libcudart.so.11.0", "11.0.2", "11.8"),
         ("libcusolver.so.10", "10.1", "11.0.3"),
-        ("libcusolver.so.11", "11.1", "12.9.1"),
+        ("libcusolver.so.11", "11.1", "12.9.2"),
         ("libnvrtc.so.11.2", "11.2", "11.8"),
-        ("libcudart.so.12", "12.0", "12.9.1"),
+        ("libcudart.so.12", "12.0", "12.9.2"),
     ],
 )
 def test_toolkits_that_come_with_a_library(shipped: Matrix, soname: str, first: str, last: str) -> None:

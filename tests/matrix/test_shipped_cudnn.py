@@ -17,7 +17,8 @@ def shipped() -> Matrix:
 
 def test_wheels_say_what_they_hold_and_the_soname_is_that_of_the_major(shipped: Matrix) -> None:
     for row in shipped.rows(CUDNN):
-        assert row.soname == f"libcudnn.so.{row.release.major}"
+        windows = row.platform.startswith("win_")
+        assert row.soname == (f"cudnn64_{row.release.major}.dll" if windows else f"libcudnn.so.{row.release.major}")
         assert (row.sass is not None) == (row.ptx is not None) == ("cudnn-wheels" in row.source)
         assert row.sass != ()
 
@@ -35,7 +36,7 @@ def test_wheels_say_what_they_hold_and_the_soname_is_that_of_the_major(shipped: 
     ],
 )
 def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, lacks: str) -> None:
-    row = shipped.cudnn(version(release), cuda)
+    row = shipped.cudnn(version(release), cuda, "linux_x86_64")
     assert row is not None
     assert row.sass is not None
     assert has in row.sass
@@ -58,14 +59,19 @@ def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, 
     ],
 )
 def test_a_release_is_found(shipped: Matrix, asked: Version, cuda: int, found: str | None) -> None:
-    row = shipped.cudnn(asked, cuda)
+    row = shipped.cudnn(asked, cuda, "linux_x86_64")
     assert (row and str(row.release)) == found
 
 
 def test_a_short_version_finds_the_newest_that_begins_so() -> None:
-    known = matrix(cudnn="9.1.0.70,12,l,,,x\n9.9.0.52,12,l,,,x\n9.9.0.53,12,l,,,x\n9.9.0.53,13,l,,,x\n10.0.0.1,12,l,,,x")
-    assert [str(row.release) for row in (known.cudnn(version("9"), 12), known.cudnn(version("9.9.0.1"), 12)) if row] == ["9.9.0.53"] * 2
-    exact = known.cudnn(version("9.9.0.52"), 12)
+    known = matrix(
+        cudnn="9.1.0.70,12,any,l,,,x\n9.9.0.52,12,any,l,,,x\n9.9.0.53,12,any,l,,,x\n9.9.0.53,13,any,l,,,x\n10.0.0.1,12,any,l,,,x"
+    )
+    assert [str(row.release) for row in (known.cudnn(version("9"), 12, "any"), known.cudnn(version("9.9.0.1"), 12, "any")) if row] == [
+        "9.9.0.53"
+    ] * 2
+    exact = known.cudnn(version("9.9.0.52"), 12, "any")
     assert exact is not None
     assert str(exact.release) == "9.9.0.52"
-    assert [str(row.release) for row in known.cudnns(13)] == ["9.9.0.53"]
+    assert [str(row.release) for row in known.cudnns(13, "any")] == ["9.9.0.53"]
+    assert known.cudnn(version("9.9.0.52"), 12, "") is None

@@ -16,7 +16,7 @@ NOW = "2026-11-21T00:00:00Z"
 
 def tables(*rows: FrameworkRelease, cudnn: tuple[str, ...] = ()) -> Matrix:
     """A matrix over rows of torch and of what may stand beside it, and releases of cuDNN for CUDA 12."""
-    cudnns = tuple(CudnnRelease(version(text), 12, "libcudnn.so.9", None, None, ("cudnn-wheels",), "") for text in cudnn)
+    cudnns = tuple(CudnnRelease(version(text), 12, "linux_x86_64", "libcudnn.so.9", None, None, ("cudnn-wheels",), "") for text in cudnn)
     held: dict[str, tuple[Any, ...]] = {"torch": tuple(sorted(rows, key=lambda row: (row.distribution, row.release))), "cudnn": cudnns}
 
     def read(table: Table[Row], distribution: str = "") -> tuple[Any, ...]:

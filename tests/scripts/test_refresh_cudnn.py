@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from refresh_common import COMPAT, Release, Wheel
-from refresh_cudnn import PLATFORM, Published, libraries, published, read, row_of
+from refresh_cudnn import Published, libraries, published, read, row_of
 from refresh_fatbin import Code
 from refresh_index import Index, IndexFile
 
@@ -21,7 +21,10 @@ NAMES_9 = [
 NAMES_8 = ["nvidia/cudnn/lib/libcudnn.so.8", "nvidia/cudnn/lib/libcudnn_ops_infer.so.8", "nvidia/cudnn/lib/libcudnn_ops_train.so.8"]
 
 
-def test_final_wheels_for_linux_oldest_first() -> None:
+NAMES_OF_WINDOWS = ["nvidia/cudnn/bin/cudnn64_9.dll", "nvidia/cudnn/bin/cudnn_graph64_9.dll", "nvidia/cudnn/bin/cudnn_ops64_9.dll"]
+
+
+def test_final_wheels_of_each_platform_oldest_first() -> None:
     names = [
         "nvidia_cudnn_cu12-9.10.0.56-py3-none-manylinux_2_27_x86_64.whl",
         "nvidia_cudnn_cu12-9.9.0.52-py3-none-manylinux_2_27_x86_64.whl",
@@ -30,9 +33,17 @@ def test_final_wheels_for_linux_oldest_first() -> None:
         "nvidia_cudnn_cu12-9.26.0.33.dev63203437-py3-none-manylinux_2_27_x86_64.whl",
         "nvidia_cudnn_cu13-0.0.0a0-py2.py3-none-any.whl",
         "nvidia_cudnn_cu12-9.0.0.312.tar.gz",
+        "nvidia_cudnn_cu12-9.0.0.312.post1-py3-none-manylinux2014_aarch64.whl",
+        "nvidia_cudnn_cu13-9.26.1.1-py3-none-win_arm64.whl",
     ]
     found = published(IndexFile(name, "u") for name in names)
-    assert [(one.cuda, str(one.release)) for one in found] == [(12, "9.9.0.52"), (12, "9.10.0.56")]
+    assert [(one.cuda, str(one.release), one.platform) for one in found] == [
+        (12, "9.0.0.312", "linux_aarch64"),
+        (12, "9.9.0.52", "linux_aarch64"),
+        (12, "9.9.0.52", "linux_x86_64"),
+        (12, "9.10.0.56", "linux_x86_64"),
+        (12, "9.11.0.98", "win_amd64"),
+    ]
 
 
 def test_of_a_wheel_built_twice_the_later_build() -> None:
@@ -43,6 +54,7 @@ def test_of_a_wheel_built_twice_the_later_build() -> None:
 def test_the_library_that_decides() -> None:
     assert libraries(NAMES_9) == ("nvidia/cudnn/lib/libcudnn_ops.so.9", "libcudnn.so.9")
     assert libraries(NAMES_8) == ("nvidia/cudnn/lib/libcudnn_ops_infer.so.8", "libcudnn.so.8")
+    assert libraries(NAMES_OF_WINDOWS) == ("nvidia/cudnn/bin/cudnn_ops64_9.dll", "cudnn64_9.dll")
 
 
 @pytest.mark.parametrize("names", [[], NAMES_9[:3], NAMES_9[2:], NAMES_9 + NAMES_8])
@@ -52,16 +64,18 @@ def test_another_kind_of_wheel_is_refused(names: list[str]) -> None:
 
 
 def test_a_row_names_its_wheel_as_source() -> None:
-    one = Published(12, version("9.11.0.98"), IndexFile("f", "u"))
+    one = Published(12, version("9.11.0.98"), "linux_aarch64", IndexFile("f", "u"))
     row = row_of(one, "libcudnn.so.9", Code(("sm_75", "sm_90a"), ()))
-    assert CUDNN.dump(row) == ["9.11.0.98", "12", "libcudnn.so.9", "sm_75 sm_90a", "none", "cudnn-wheels", ""]
+    assert CUDNN.dump(row) == ["9.11.0.98", "12", "linux_aarch64", "libcudnn.so.9", "sm_75 sm_90a", "none", "cudnn-wheels", ""]
 
 
 @pytest.mark.index
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
 def test_a_published_wheel_says_so_again(tmp_path: Path) -> None:
     index = Index()
-    (one,) = (one for one in published(index.files("nvidia-cudnn-cu13")) if str(one.release) == "9.12.0.46")
-    wheel = Wheel(Release("nvidia-cudnn-cu13", one.release, PLATFORM, (), one.file), index, tmp_path)
-    (known,) = (row for row in read_table(str(COMPAT), CUDNN) if (row.release, row.cuda) == (one.release, one.cuda))
+    (one,) = (
+        one for one in published(index.files("nvidia-cudnn-cu13")) if (str(one.release), one.platform) == ("9.12.0.46", "linux_x86_64")
+    )
+    wheel = Wheel(Release("nvidia-cudnn-cu13", one.release, one.platform, (), one.file), index, tmp_path)
+    (known,) = (row for row in read_table(str(COMPAT), CUDNN) if CUDNN.key(row) == (one.release, one.cuda, one.platform))
     assert row_of(one, *read(wheel)) == known

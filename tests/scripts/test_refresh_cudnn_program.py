@@ -19,9 +19,9 @@ from .test_refresh_fatbin import PTX_100F, SASS_90A, SASS_100F, container, entry
 
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
 
-HEADER = "release,cuda,soname,sass,ptx,source,note\n"
-KNOWN = "7.6.5.32,10,libcudnn.so.7,,,by-hand,\n"
-ROW = "9.11.0.98,12,libcudnn.so.9,sm_90a sm_100f,compute_100f,cudnn-wheels,\n"
+HEADER = "release,cuda,platform,soname,sass,ptx,source,note\n"
+KNOWN = "7.6.5.32,10,linux_x86_64,libcudnn.so.7,,,by-hand,\n"
+ROW = "9.11.0.98,12,linux_x86_64,libcudnn.so.9,sm_90a sm_100f,compute_100f,cudnn-wheels,\n"
 
 
 def wheel(code: bytes) -> bytes:
@@ -123,6 +123,6 @@ def test_a_wheel_that_cannot_be_read_is_told_and_the_file_stays(
     files["nvidia_cudnn_cu12-9.12.0.46-py3-none-manylinux_2_27_x86_64.whl"] = content
     run = refresh(address, compat, "--write")
     assert run.returncode == 1
-    assert "[2/2] cuDNN 9.12.0.46 for CUDA 12" in run.stderr
+    assert "[2/2] cuDNN 9.12.0.46 for CUDA 12 linux_x86_64" in run.stderr
     assert told in run.stderr
     assert (compat / "cudnn.csv").read_text() == HEADER + KNOWN

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Component, EffectiveCuda, Facts, Meetings, Stack
+from gpudoctor.derive import Component, EffectiveCuda, Facts, Meetings, Stack, platform
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.packages import SUPPOSED
@@ -149,7 +149,7 @@ def cudnn_drops_gpu(
     loaded = need(found.loaded)
     if isinstance(found.wanted, Version) and unlike(found.wanted, loaded) == "major":
         not_applicable("the cuDNN that is there is of another major release")
-    code = need(with_code(found, cuda, facts.matrix).code)
+    code = need(with_code(found, cuda, facts.snapshot, facts.matrix).code)
     fits = [(one, runs(code, one.capability) if one.capability else Fit.UNKNOWN) for one in usable if one.fit not in LACKS]
     lost = [one for one, fit in fits if fit in LACKS]
     if not lost:
@@ -177,7 +177,8 @@ def _pin(framework: Framework, cuda: EffectiveCuda, found: Component, lost: list
         compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)
         return accepted and compatible and all(one.capability and runs(row, one.capability) is Fit.NATIVE for one in lost)
 
-    row = next((row for row in reversed(facts.matrix.cudnns(cuda.version.major)) if fits(row)), None)
+    published = facts.matrix.cudnns(cuda.version.major, platform.word(facts.snapshot.host, facts.snapshot.python))
+    row = next((row for row in reversed(published) if fits(row)), None)
     if row is None:
         title = f"Install a {framework.name} with a cuDNN for this GPU; none that {called(framework)} accepts has code for it"
         return msgspec.structs.replace(install_framework(facts, framework.name)[0], title=title)
