@@ -88,6 +88,8 @@ _UNREACHED = (
     "uvm-broken-after-suspend",
     "fabric-manager-missing",
     "fabric-manager-version-mismatch",
+    "fabric-prerequisites-missing",
+    "fabric-not-ready",
 )
 """The driver is at work, and CUDA does not reach it."""
 _UNUSABLE = (
@@ -148,6 +150,8 @@ _HELD_BACK = ("power-throttled", "thermal-throttled", "hw-slowdown", "pcie-link-
 _APART = (
     "nccl-p2p-acs-iommu",
     "nvlink-inactive",
+    "nvlink-errors",
+    "fabric-unhealthy",
     "container-shm-too-small",
     "wsl-multi-gpu-limit",
     *_GONE,
@@ -172,7 +176,7 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _UNLISTED for row in _explains(cause, "gpu-missing-from-cuda", join=Join.GPU)),
     *_explains("device-permission-denied", "gpu-missing-from-cuda"),
     *_explains("container-cgroup-device-lost", "gpu-missing-from-cuda"),
-    *_explains("fabric-manager-missing", "gpu-missing-from-cuda"),
+    *(row for cause in _UNREACHED[3:] for row in _explains(cause, "gpu-missing-from-cuda")),
     *_explains("libcuda-not-installed", *_SMOKE),
     *_explains("cuda-visible-devices-masked", "cuda-init-fails", *_SMOKE),
     *_explains("cuda-init-fails", *_SMOKE),
@@ -249,7 +253,10 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("device-nodes-missing", "gpu-count-mismatch", "gpu-missing-from-cuda", join=Join.GPU),
     *_explains("device-permission-denied", "uvm-not-loaded"),
     *_explains("cuda-visible-devices-masked", "uvm-not-loaded"),
-    *_explains("fabric-manager-version-mismatch", "fabric-manager-missing"),
+    *_explains("fabric-manager-version-mismatch", "fabric-manager-missing", "fabric-not-ready"),
+    *_explains("fabric-prerequisites-missing", "fabric-manager-missing", "fabric-not-ready"),
+    *_explains("fabric-unhealthy", "nvlink-inactive", join=Join.GPU),
+    *_explains("nvlink-errors", "nvlink-inactive", join=Join.GPU),
     *(row for cause in _UNREACHED[3:] for row in _explains(cause, "nvlink-inactive")),
     *_explains("amd-gpu-unsupported", "no-gpu", "no-driver", "cuda-init-fails", *_SMOKE),
     *_explains("rocm-arch-unsupported", *_SMOKE, join=Join.FRAMEWORK),

@@ -1,4 +1,4 @@
-"""The fabric manager, which sets up the NVSwitches of a machine: is it installed, does it run, of which version is it."""
+"""What sets up the NVSwitches that GPUs are attached to: the fabric manager, its version, and what NVLink 5 needs beside it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import NOT_ASKED, Cause, Container, FabricManager, Fact, Missing, Pci, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, Container, Fabric, FabricManager, FabricParts, Fact, Missing, Nvml, Pci, readable
 
 UNIT = "nvidia-fabricmanager.service"
 UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
@@ -15,6 +15,11 @@ GROUPS = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 """Where systemd keeps a service's processes, in control groups of version 2 and 1."""
 PROCESS = "nv-fabricmanager"[:15]
 """The kernel keeps fifteen letters of a name."""
+NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
+"""Where NVIDIA's package puts the NVLink subnet manager."""
+IMEX = "nvidia-imex.service"
+CHANNELS = "/dev/nvidia-caps-imex-channels"
+UMAD, INFINIBAND = "/sys/class/infiniband_mad", "/sys/class/infiniband"
 LOG = "/var/log/fabricmanager.log"
 DPKG = "/var/lib/dpkg/status"
 _RUNNING = r"(?i)Fabric Manager version(?: is)?:? *(\d+\.[\d.]*\d)"
@@ -27,12 +32,16 @@ def switches(pci: Pci | Missing) -> bool:
     return isinstance(pci, Pci) and any(device.vendor == "10de" and device.class_code.startswith("0680") for device in pci.devices)
 
 
-def fabric_manager(root: str, pci: Pci | Missing, container: Container | Missing) -> FabricManager | Missing:
-    """The service, on a machine with NVSwitches."""
-    if not switches(pci):
-        return NOT_ASKED
+def attached(nvml: Nvml | Missing) -> bool:
+    """Whether NVML says that a GPU belongs to a fabric, as also those do whose NVSwitches are not on this PCI bus."""
+    gpus = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
+    return any(isinstance(gpu.fabric, Fabric) and gpu.fabric.state != "not-supported" for gpu in gpus)
+
+
+def fabric_manager(root: str, container: Container | Missing) -> FabricManager | Missing:
+    """The service, on a machine whose GPUs belong to a fabric."""
     unit = next((f"{folder}/{UNIT}" for folder in UNITS if os.path.exists(files.under(root, f"{folder}/{UNIT}"))), "")
-    running = NOT_ASKED if isinstance(container, Container) else _running(root)
+    running = NOT_ASKED if isinstance(container, Container) else _running(root, UNIT, PROCESS)
     log = _tail(files.under(root, LOG))
     version = _version(root, log)
     if not unit and running is not True and isinstance(version, Missing):
@@ -48,16 +57,46 @@ def fabric_manager(root: str, pci: Pci | Missing, container: Container | Missing
     )
 
 
-def _running(root: str) -> bool | Missing:
-    for folder in GROUPS:
-        members = files.read(files.under(root, f"{folder}/{UNIT}/cgroup.procs"), 4096)
+def fabric_parts(root: str, container: Container | Missing) -> FabricParts | Missing:
+    """What NVLink 5 needs beside the service; a container sees nothing of it."""
+    if isinstance(container, Container):
+        return Missing(Cause.NOT_ASKED, "a container does not show the host's services")
+    imex = next((f"{folder}/{IMEX}" for folder in UNITS if os.path.exists(files.under(root, f"{folder}/{IMEX}"))), "")
+    there = os.path.exists(files.under(root, NVLSM))
+    processes = _processes(root)
+    return FabricParts(
+        nvlsm=NVLSM if there else Missing(Cause.ABSENT, f"no {NVLSM}"),
+        nvlsm_running=_running(root, "", "nvlsm", processes),
+        umad=os.path.exists(files.under(root, UMAD)),
+        infiniband=_names(root, INFINIBAND),
+        imex=imex or Missing(Cause.ABSENT, f"no {IMEX} in {', '.join(UNITS)}"),
+        imex_running=_running(root, IMEX, "nvidia-imex", processes),
+        imex_channels=_names(root, CHANNELS),
+    )
+
+
+def _names(root: str, folder: str) -> tuple[str, ...] | Missing:
+    names = files.names(files.under(root, folder))
+    return names if isinstance(names, Missing) else tuple(readable(name) for name in names)
+
+
+def _running(root: str, unit: str, process: str, processes: set[str] | Missing | None = None) -> bool | Missing:
+    """Whether a service runs, by its control group or by a process of that name; `processes` are those known already."""
+    for folder in GROUPS if unit else ():
+        members = files.read(files.under(root, f"{folder}/{unit}/cgroup.procs"), 4096)
         if isinstance(members, str) and members.strip():
             return True
-    processes = files.names(files.under(root, "/proc"))
-    if isinstance(processes, Missing):
-        return processes
-    names = (files.read(files.under(root, f"/proc/{process}/comm"), 64) for process in processes if process.isdecimal())
-    return any(isinstance(name, str) and name.strip() == PROCESS for name in names)
+    names = _processes(root) if processes is None else processes
+    return names if isinstance(names, Missing) else process in names
+
+
+def _processes(root: str) -> set[str] | Missing:
+    """The names of all processes."""
+    numbers = files.names(files.under(root, "/proc"))
+    if isinstance(numbers, Missing):
+        return numbers
+    names = (files.read(files.under(root, f"/proc/{number}/comm"), 64) for number in numbers if number.isdecimal())
+    return {name.strip() for name in names if isinstance(name, str)}
 
 
 def _tail(path: str) -> str | Missing:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.probe import files
-from gpudoctor.probe.fabric import fabric_manager
+from gpudoctor.probe.fabric import attached, fabric_manager, fabric_parts, switches
 from gpudoctor.probe.kernel_log import journal, kernel_log
 from gpudoctor.probe.kernel_modules import kernel_modules
 from gpudoctor.process import Supervisor
-from gpudoctor.snapshot import Amd, Cause, Host, KernelDriver, Libcuda, Missing, Nvml, Snapshot, Status, StuckProcess, readable
+from gpudoctor.snapshot import NOT_ASKED, Amd, Cause, Host, KernelDriver, Libcuda, Missing, Nvml, Snapshot, Status, StuckProcess, readable
 
 KFD = "/sys/class/kfd/kfd/topology/nodes"
 BETWEEN_LOOKS = 0.3
@@ -25,7 +25,7 @@ def with_kernel_side(seen: Snapshot, root: str) -> Snapshot:
         seen,
         kernel_modules=kernel_modules(root, seen.host.kernel if isinstance(seen.host, Host) else seen.host, loaded=_loaded(seen)),
         kernel_log=kernel_log(root),
-        fabric_manager=fabric_manager(root, seen.pci, seen.container),
+        fabric_manager=fabric_manager(root, seen.container) if switches(seen.pci) else NOT_ASKED,
         amd=amd(root),
     )
 
@@ -51,7 +51,7 @@ def amd(root: str) -> tuple[Amd, ...] | Missing:
 
 
 def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
-    """`whole` with what costs too much to ask of a machine in order: the journal, and processes that are stuck."""
+    """`whole` with what depends on the driver's answers: the fabric's services, the journal, processes that are stuck."""
     changes: dict[str, object] = {}
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
     live = files.under(root, "/") == "/"
@@ -61,6 +61,10 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
         changes["kernel_log"] = journal(supervisor, which)
     if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
         changes["stuck"] = stuck(root)
+    if attached(whole.nvml):
+        changes["fabric_parts"] = fabric_parts(root, whole.container)
+        if not switches(whole.pci):
+            changes["fabric_manager"] = fabric_manager(root, whole.container)
     return msgspec.structs.replace(whole, **changes)
 
 

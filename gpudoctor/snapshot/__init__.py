@@ -28,7 +28,7 @@ from gpudoctor.snapshot.driver import (
 )
 from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python
 from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
-from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, KernelModules, ModuleFile, StuckProcess
+from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
     Asking,
     Damage,
@@ -138,6 +138,7 @@ __all__ = [
     "Extension",
     "Fabric",
     "FabricManager",
+    "FabricParts",
     "Fact",
     "Framework",
     "FrameworkLibraries",
@@ -254,6 +255,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     kernel_log: KernelLog | Missing = NOT_ASKED
     device_nodes: DeviceNodes | Missing = NOT_ASKED
     fabric_manager: FabricManager | Missing = NOT_ASKED
+    fabric_parts: FabricParts | Missing = NOT_ASKED
     stuck: tuple[StuckProcess, ...] | Missing = NOT_ASKED
     """Looked for only where a driver call did not return."""
     amd: tuple[Amd, ...] | Missing = NOT_ASKED

@@ -63,7 +63,7 @@ class KernelModules(Observed, frozen=True):
 
 
 class FabricManager(Observed, frozen=True):
-    """The service that sets up the NVSwitches. Asked for only where the PCI bus shows one; absent: nothing of it is installed."""
+    """The service that sets up the NVSwitches. Asked for only where the PCI bus shows one or NVML a GPU on a fabric; absent: nothing of it is installed."""
 
     running: bool | Missing = NOT_ASKED
     """Not-asked in a container, which does not see the host's processes."""
@@ -74,6 +74,23 @@ class FabricManager(Observed, frozen=True):
     version: Fact | Missing = NOT_ASKED
     complaint: str | Missing = NOT_ASKED
     """The last line of its log that speaks of a failure."""
+
+
+class FabricParts(Observed, frozen=True):
+    """What a fabric of NVLink 5 needs beside the fabric manager. Asked for only where NVML says that a GPU is attached to a fabric."""
+
+    nvlsm: str | Missing = NOT_ASKED
+    """The program of the NVLink subnet manager; absent: not installed."""
+    nvlsm_running: bool | Missing = NOT_ASKED
+    umad: bool | Missing = NOT_ASKED
+    """Whether the kernel offers InfiniBand's management datagrams (module ib_umad), by which the switches are reached."""
+    infiniband: tuple[str, ...] | Missing = NOT_ASKED
+    """The InfiniBand devices; an HGX baseboard with NVLink 5 has some of its own before its switches."""
+    imex: str | Missing = NOT_ASKED
+    """The unit of nvidia-imex, which shares memory between the nodes of a rack."""
+    imex_running: bool | Missing = NOT_ASKED
+    imex_channels: tuple[str, ...] | Missing = NOT_ASKED
+    """Device files below /dev/nvidia-caps-imex-channels."""
 
 
 class StuckProcess(Observed, frozen=True):

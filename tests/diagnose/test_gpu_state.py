@@ -60,7 +60,7 @@ def log(*events: tuple[int, int]) -> KernelLog:
 
 
 ABOUT_NVML = [rule.name for rule in RULES if rule.code in {
-    "GD104", "GD105", "GD106", "GD107", "GD111", "GD222", "GD705", "GD706", "GD708", "GD709", "GD803", "GD906", "GD907", "GD908",
+    "GD104", "GD105", "GD106", "GD107", "GD111", "GD222", "GD705", "GD706", "GD708", "GD709", "GD130", "GD803", "GD808", "GD810", "GD906", "GD907", "GD908",
 }]  # fmt: skip
 
 

@@ -250,7 +250,36 @@ class TestFabric:
         gpus = tuple(msgspec.structs.replace(gpu, fabric=Fabric("in-progress", 0, 0)) for gpu in whole.nvml.gpus)
         nvml = msgspec.structs.replace(whole.nvml, gpus=gpus)
         (one,) = found("fabric-manager-missing", msgspec.structs.replace(whole, nvml=nvml), matrix)
-        assert one.evidence[0].value == "in-progress"
+        assert one.evidence[0].value == "in-progress on 2 of 2 GPUs"
+
+    def registered(self, *states: str, code: int = 802, **sections: Any) -> Snapshot:
+        """Two GPUs with these states of the fabric, which cuInit waits for."""
+        whole = machine(2, libcuda=libcuda(0, code, "CUDA_ERROR_SYSTEM_NOT_READY"), **sections)
+        assert isinstance(whole.nvml, Nvml)
+        assert isinstance(whole.nvml.gpus, tuple)
+        pairs = zip(whole.nvml.gpus, states, strict=True)
+        gpus = tuple(msgspec.structs.replace(gpu, fabric=Fabric(state, 0, 0)) for gpu, state in pairs)
+        return msgspec.structs.replace(whole, nvml=msgspec.structs.replace(whole.nvml, gpus=gpus))
+
+    def test_nvmls_state_is_enough_without_a_switch_on_the_bus(self, matrix: Matrix) -> None:
+        (one,) = found("fabric-manager-missing", self.registered("in-progress", "completed", fabric_manager=ABSENT), matrix)
+        assert "NVML: 2 of 2 GPUs attached" in one.message
+        assert [evidence.value for evidence in one.evidence][:2] == ["802 CUDA_ERROR_SYSTEM_NOT_READY", "in-progress on 1 of 2 GPUs"]
+
+    def test_802_of_registered_gpus_is_not_put_down_to_the_fabric(self, matrix: Matrix) -> None:
+        done = self.registered("completed", "completed", fabric_manager=FabricManager(running=False))
+        assert outcome("fabric-manager-missing", done, matrix) is OutcomeKind.PASSED
+        (one,) = found("cuda-init-fails", done, matrix)
+        assert not one.because_of
+
+    def test_a_service_that_runs_is_waited_for(self, matrix: Matrix) -> None:
+        (one,) = found(
+            "fabric-not-ready", self.registered("in-progress", "in-progress", fabric_manager=FabricManager(running=True)), matrix
+        )
+        assert "--wait" in one.fixes[0].command
+        assert not found(
+            "fabric-manager-missing", self.registered("in-progress", "in-progress", fabric_manager=FabricManager(running=True)), matrix
+        )
 
     def test_another_release_that_works_all_the_same_is_a_note(self, matrix: Matrix) -> None:
         manager = FabricManager(running=True, version=Fact("550.54.15", "/var/log/fabricmanager.log"))

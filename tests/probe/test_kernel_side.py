@@ -4,11 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.fabric import fabric_manager
+from gpudoctor.probe.fabric import attached, fabric_manager, fabric_parts, switches
 from gpudoctor.probe.kernel_driver import kernel_driver
 from gpudoctor.probe.kernel_side import amd, stuck
 from gpudoctor.probe.pci import pci
-from gpudoctor.snapshot import Amd, Cause, Container, FabricManager, Fact, KernelDriver, Major, Missing, Pci, StuckProcess
+from gpudoctor.snapshot import (
+    Amd,
+    Cause,
+    Container,
+    Fabric,
+    FabricManager,
+    FabricParts,
+    Fact,
+    KernelDriver,
+    Major,
+    Missing,
+    Nvml,
+    NvmlGpu,
+    Pci,
+    StuckProcess,
+)
 from tests.machines.recipes.kernel import FABRIC_UNIT, RUNNING, SWITCH, TPU, logged
 from tests.probe.places import plant
 from tests.seams import PciCard, Tree
@@ -20,13 +35,16 @@ ABSENT = Missing(Cause.ABSENT, "no container")
 class TestFabricManager:
     def look(self, tmp_path: Path, files: dict[str, str], container: Container | Missing = ABSENT) -> FabricManager | Missing:
         root = plant(SWITCHED.build(tmp_path), files)
-        return fabric_manager(root, pci(root), container)
+        return fabric_manager(root, container)
 
-    def test_is_not_asked_for_without_a_switch(self, tmp_path: Path) -> None:
-        root = str(Tree(pci=[PciCard()]).build(tmp_path))
-        found = fabric_manager(root, pci(root), ABSENT)
-        assert isinstance(found, Missing)
-        assert found.cause is Cause.NOT_ASKED
+    def test_is_asked_for_where_the_bus_shows_a_switch(self, tmp_path: Path) -> None:
+        assert switches(pci(str(SWITCHED.build(tmp_path / "with"))))
+        assert not switches(pci(str(Tree(pci=[PciCard()]).build(tmp_path / "without"))))
+
+    def test_is_asked_for_where_nvml_says_that_a_gpu_is_attached(self) -> None:
+        for state, expected in (("not-supported", False), ("not-started", True), ("in-progress", True), ("completed", True)):
+            assert attached(Nvml(gpus=(NvmlGpu(0), NvmlGpu(1, fabric=Fabric(state, 0, 0))))) is expected
+        assert not attached(ABSENT)
 
     def test_not_installed(self, tmp_path: Path) -> None:
         found = self.look(tmp_path, {})
@@ -63,6 +81,30 @@ class TestFabricManager:
         found = self.look(tmp_path, {}, Container("docker", "/.dockerenv"))
         assert isinstance(found, Missing)
         assert found.cause is Cause.NOT_ASKED
+
+
+def test_what_nvlink_5_needs_beside_the_service(tmp_path: Path) -> None:
+    bare = fabric_parts(str(SWITCHED.build(tmp_path / "bare")), ABSENT)
+    assert isinstance(bare, FabricParts)
+    assert isinstance(bare.nvlsm, Missing)
+    assert (bare.nvlsm_running, bare.umad, bare.imex_running) == (False, False, False)
+    root = plant(
+        SWITCHED.build(tmp_path / "whole"),
+        {
+            "opt/nvidia/nvlsm/sbin/nvlsm": "",
+            "proc/9/comm": "nvlsm\n",
+            "sys/class/infiniband_mad/abi_version": "5\n",
+            "sys/class/infiniband/mlx5_4/node_type": "1: CA\n",
+            "usr/lib/systemd/system/nvidia-imex.service": "[Unit]\n",
+            "sys/fs/cgroup/system.slice/nvidia-imex.service/cgroup.procs": "10\n",
+            "dev/nvidia-caps-imex-channels/channel0": "",
+        },
+    )
+    whole = fabric_parts(root, ABSENT)
+    assert isinstance(whole, FabricParts)
+    assert (whole.nvlsm, whole.nvlsm_running, whole.umad) == ("/opt/nvidia/nvlsm/sbin/nvlsm", True, True)
+    assert (whole.infiniband, whole.imex_running, whole.imex_channels) == (("mlx5_4",), True, ("channel0",))
+    assert isinstance(fabric_parts(root, Container("docker", "/.dockerenv")), Missing)
 
 
 def test_amd_targets(tmp_path: Path) -> None:

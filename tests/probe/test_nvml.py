@@ -5,14 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+import pynvml
 import pytest
 
-from gpudoctor.snapshot import Cause, Fabric, Licence, Missing, Nvml, NvmlGpu, RetiredPages, Sram
+from gpudoctor.snapshot import Cause, Fabric, Licence, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
 from tests.probe.places import Options, look
 from tests.seams import Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
+COUNTED = "NVML_FI_DEV_NVLINK_COUNT_"
+COUNTERS_5 = {
+    name.removeprefix(COUNTED).lower(): number
+    for name, number in sorted(vars(pynvml).items(), key=lambda item: str(item[1]))
+    if name.startswith(COUNTED) and 206 <= number <= 222 and "RAW_BER" not in name
+}
+"""As NVIDIA's binding numbers them; the raw rates are no longer offered."""
 Shims = Callable[..., dict[str, str]]
 NAMED = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetFieldValues")
 
@@ -103,6 +111,47 @@ def test_a_gpu_without_links(card: AskCard) -> None:
     links = card(Card(nvlinks=None)).nvlinks
     assert isinstance(links, Missing)
     assert links.cause is Cause.UNSUPPORTED
+
+
+def test_the_link_count_is_the_fields_and_a_link_that_fails_ends_nothing(card: AskCard) -> None:
+    links = card(Card(nvlinks="1101"), calls={"nvmlDeviceGetNvLinkState": "after 1 return 999"}).nvlinks
+    assert isinstance(links, tuple)
+    assert [isinstance(link.active, Missing) for link in links] == [False, True, True, True]
+    assert isinstance(card(Card(nvlinks="0" * 18)).nvlinks, tuple)
+    assert len(card(Card(nvlinks="0" * 18)).nvlinks) == 18  # type: ignore[arg-type]
+
+
+def test_link_errors_are_read_twice(card: AskCard) -> None:
+    links = card(Card(nvlinks="111", facts={"nvlink.1.crc_errors": "40+", "nvlink.2.crc_errors": 40})).nvlinks
+    assert isinstance(links, tuple)
+    assert [link.crc_errors for link in links] == [0, 40, 40]
+    assert [link.grown for link in links] == [(), (LinkCount("crc_errors", 1),), ()]
+
+
+def test_link_errors_of_old_drivers_are_read_twice(card: AskCard) -> None:
+    links = card(Card(nvlinks="11", facts={"nvlink_old": 1, "nvlink.1.replays": "7+"})).nvlinks
+    assert isinstance(links, tuple)
+    assert [link.grown for link in links] == [(), (LinkCount("replays", 1),)]
+
+
+def test_nvlink_5_counts_by_fields_of_its_own(card: AskCard) -> None:
+    facts: dict[str, int | str] = {f"nvlink.0.{name}": number for name, number in COUNTERS_5.items()}
+    gpu = card(Card(nvlinks="11", facts={"nvlink_version": 7, **facts, "nvlink.1.rcv_errors": "3+"}))
+    assert gpu.nvlink_version == "5.0"
+    assert isinstance(gpu.nvlinks, tuple)
+    first, second = gpu.nvlinks
+    assert first.errors == tuple(LinkCount(name, number) for name, number in COUNTERS_5.items())
+    assert (first.grown, isinstance(first.replays, Missing)) == ((), True)
+    assert (second.errors, second.grown) == ((LinkCount("rcv_errors", 3),), (LinkCount("rcv_errors", 1),))
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_the_fabrics_health_in_both_of_its_forms(card: AskCard, old: bool) -> None:
+    facts = {"fabric_health": 9, "fabric_summary": 3, "fabric_cluster": 0xAB} | ({"fabric_v2": 1} if old else {})
+    found = card(Card(fabric=(3, 0), facts=facts)).fabric
+    assert isinstance(found, Fabric)
+    assert (found.health, found.cluster) == (9, "ab" * 16)
+    assert isinstance(found.summary, Missing) if old else found.summary == "limited-capacity"
 
 
 @pytest.mark.parametrize("lacking", [(), ("nvmlDeviceGetGpuFabricInfoV",)])

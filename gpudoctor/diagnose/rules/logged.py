@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Gpu, Ladder
 from gpudoctor.diagnose.fixes import ROOT, read_log
 from gpudoctor.diagnose.rule import need, rule
+from gpudoctor.diagnose.rules.nvlinks import NVLINK_XIDS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import KernelLog, Missing, XidEvent
@@ -14,7 +15,7 @@ from gpudoctor.snapshot import KernelLog, Missing, XidEvent
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
 """The catalogue's actions for what a program did, not the GPU."""
-_NAMED = {48, 54, 63, 64, 79, 94, 95, 119, 120}
+_NAMED = {48, 54, 63, 64, 79, 94, 95, 119, 120, *NVLINK_XIDS}
 """Codes that other rules judge, with what else is known of the GPU."""
 
 

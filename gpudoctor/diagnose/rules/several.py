@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Site
-from gpudoctor.derive.gpus import NVIDIA
+from gpudoctor.derive.fabric import fabric_of, switches
 from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log
 from gpudoctor.diagnose.gpu_facts import GIB, known, links_up, offered, reset
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import CudaDevice, Missing, NvmlGpu, Pci
-
-_BRIDGE = "0680"
-
-
-def _switched(pci: Pci | Missing) -> bool:
-    """Whether NVSwitches are on the bus, to which every link of every GPU goes."""
-    return isinstance(pci, Pci) and any(one.vendor == NVIDIA and one.class_code.startswith(_BRIDGE) for one in pci.devices)
 
 
 @rule("GD803", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
@@ -42,7 +35,7 @@ def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing, site: Site
         not_applicable("MIG: instances do not use NVLink")
     down = [str(link.link) for link in links if link.active is False]
     most = max((links_up(other) for other in hardware if other.name == gpu.name), default=0)
-    switched = _switched(pci)
+    switched = bool(switches(pci)) or fabric_of(gpu) is not None
     if down and (links_up(gpu) < most or switched):
         yield Problem(
             message=f"{gpu.label}: {len(down)} of {len(links)} NVLinks are down"
@@ -50,7 +43,7 @@ def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing, site: Site
             confidence=Confidence.CERTAIN if switched else Confidence.LIKELY,
             evidence=(
                 Evidence("NVLinks down", ", ".join(down), "nvmlDeviceGetNvLinkState"),
-                *((Evidence("NVSwitches", "on the PCI bus", "/sys/bus/pci/devices"),) if switched else ()),
+                *((Evidence("NVLink fabric", "NVSwitches join the GPUs", "PCI bus, NVML"),) if switched else ()),
             ),
             fixes=(
                 Fix(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.machines.recipes import (
     builds,
     cuda,
+    fabrics,
     first,
     generations,
     gpus,
@@ -24,6 +25,7 @@ __all__ = ["RECIPES", "TF", "Recipe", "all_but", "cards", "healthy"]
 _TABLES = (
     builds.RECIPES,
     cuda.RECIPES,
+    fabrics.RECIPES,
     first.RECIPES,
     generations.RECIPES,
     gpus.RECIPES,

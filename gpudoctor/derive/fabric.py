@@ -1,0 +1,75 @@
+"""What NVML and the PCI bus say of the NVLink fabric: which GPUs are attached, how far their registration is, what is wrong with it."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.derive.gpus import NVIDIA, Gpu
+from gpudoctor.snapshot import Fabric, Missing, NvmlGpu, Pci
+
+_BRIDGE = "0680"
+_TRUE = 1
+_FLAWS = (
+    (0, 0x3, "reduced bandwidth"),
+    (2, 0x3, "route recovery in progress"),
+    (4, 0x3, "unhealthy route"),
+    (6, 0x3, "access timeout recovery in progress"),
+)
+"""Shift and width of the yes-or-no parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*); 1 is yes, 2 no, 0 not supported."""
+_CONFIGURATION = 8, 0xF
+CONFIGURATIONS = {
+    2: "wrong system GUID",
+    3: "wrong chassis serial number",
+    4: "no partition",
+    5: "not enough NVLinks",
+    6: "incompatible GPU firmware",
+    7: "invalid location",
+    8: "invalid GPU state",
+}
+"""NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_*; 1 is right, 0 not supported."""
+_FIFTH = versions.parse("5.0")
+_BLACKWELL = versions.parse("10.0")
+_RACKS = ("GB200", "GB300")
+"""In the names of GPUs whose NVSwitches, and the fabric manager, are in trays of their own."""
+
+
+def fabric_of(gpu: Gpu) -> Fabric | None:
+    """NVML's fabric state of a GPU that is attached to one; None where it is not, or NVML does not say."""
+    state = gpu.nvml.fabric if isinstance(gpu.nvml, NvmlGpu) else None
+    return state if isinstance(state, Fabric) and state.state != "not-supported" else None
+
+
+def switches(pci: Pci | Missing) -> int:
+    """How many NVSwitches are on the PCI bus: NVIDIA bridges of class 0680. Those of NVLink 5 are reached by InfiniBand and are not there."""
+    devices = pci.devices if isinstance(pci, Pci) else ()
+    return sum(device.vendor == NVIDIA and device.class_code.startswith(_BRIDGE) for device in devices)
+
+
+def fifth(gpu: Gpu) -> bool:
+    """Whether a GPU's links are of NVLink 5 or newer; where none is up, its generation tells."""
+    if not isinstance(gpu.nvml, NvmlGpu):
+        return False
+    link = versions.parse(gpu.nvml.nvlink_version) if isinstance(gpu.nvml.nvlink_version, str) else None
+    if link is not None and _FIFTH is not None:
+        return link >= _FIFTH
+    capability = versions.parse(gpu.nvml.compute_capability) if isinstance(gpu.nvml.compute_capability, str) else None
+    return capability is not None and _BLACKWELL is not None and capability >= _BLACKWELL
+
+
+def in_rack(gpu: Gpu) -> bool:
+    """Whether this is a GPU of an NVL72 rack: its node runs no fabric manager."""
+    return isinstance(gpu.name, str) and any(word in gpu.name for word in _RACKS)
+
+
+def flaws(fabric: Fabric) -> tuple[str, ...]:
+    """What NVML says is wrong with a GPU's place in the fabric, in words; none where nothing is, or the driver does not tell."""
+    mask = fabric.health if isinstance(fabric.health, int) else 0
+    found = [words for shift, width, words in _FLAWS if mask >> shift & width == _TRUE]
+    shift, width = _CONFIGURATION
+    wrong = mask >> shift & width
+    if wrong > 1:
+        found.append(f"incorrect configuration ({CONFIGURATIONS.get(wrong, f'code {wrong}')})")
+    if not found and fabric.summary in {"unhealthy", "limited-capacity"}:
+        found.append(f"health {fabric.summary}")
+    if fabric.state == "completed" and fabric.status:
+        found.append(f"registration failed with NVML error {fabric.status}")
+    return tuple(found)
