@@ -41,9 +41,22 @@ def deliver(examination: Examination | Supposition, command: str, settings: Deli
     from gpudoctor.report.build import build  # noqa: PLC0415 -- loaded when the children have ended
 
     stays = settings.format == "text" and settings.output is None and on_terminal()
-    report = build(redactor(settings.root, stays=stays or settings.identify).struct(examination), command)
+    named = stays or settings.identify
+    redacted = redactor(settings.root, stays=named).struct(examination)
+    report = build(redacted if named else _runnable(redacted), command)
     _write(report, settings)
     return report.exit_code
+
+
+def _runnable(examination: Examination | Supposition) -> Examination | Supposition:
+    """A redacted examination whose commands a shell still reads as they were meant."""
+    from gpudoctor.redact.shell import runnable  # noqa: PLC0415 -- loaded when the children have ended
+
+    replace = msgspec.structs.replace
+    found = examination.diagnosis.findings
+    fixes = ([replace(fix, command=runnable(fix.command), verify=runnable(fix.verify)) for fix in one.fixes] for one in found)
+    findings = tuple(replace(one, fixes=tuple(spelt)) for one, spelt in zip(found, fixes, strict=True))
+    return replace(examination, diagnosis=replace(examination.diagnosis, findings=findings))
 
 
 def redactor(root: str, *, stays: bool) -> Redactor:

@@ -144,7 +144,7 @@ def _package(matrix: Matrix, site: Site, will_do: Wanted, *, older: bool = False
 
 
 def _from(package: DriverPackage, site: Site) -> str:
-    system = f"{_CALLED.get(site.distribution[0], site.distribution[0])} {site.release}"
+    system = f"{_CALLED.get(site.distribution[0], site.distribution[0].capitalize())} {site.release}"
     if package.origin == "nvidia":
         return f" from NVIDIA's repository for {system}"
     return f" ({system} has {package.version} in {'non-free' if site.distribution[0] == 'debian' else 'restricted'})"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from gpudoctor.derive import Facts
 from gpudoctor.diagnose import verify
+from gpudoctor.diagnose.fixes import VENV
 from gpudoctor.diagnose.provide import About, argument
 from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, parameters
 from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
@@ -101,7 +103,7 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: F
     if rule.predicts and _refuted(rule, subject, facts):
         severity = Severity.NOTE
     place = f":{subject.key}" if subject.key else ""
-    again = verify.command(rule, severity, facts)
+    again = functools.partial(verify.command, rule, severity, facts)
     return Finding(
         id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
         code=rule.code,
@@ -117,12 +119,14 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: F
     )
 
 
-def _verified(fixes: tuple[Fix, ...], again: str) -> tuple[Fix, ...]:
+def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix, ...]:
     """The fixes with the command that says whether they helped: after the last of the steps, and after each other way."""
     steps = [number for number, fix in enumerate(fixes) if fix.kind is FixKind.FIX]
     early = {FixKind.CHECK: range(len(fixes)), FixKind.FIX: steps[:-1]}
     return tuple(
-        fix if fix.verify or number in early.get(fix.kind, ()) else msgspec.structs.replace(fix, verify=again)
+        fix
+        if fix.verify or number in early.get(fix.kind, ())
+        else msgspec.structs.replace(fix, verify=again(VENV if VENV in fix.command else ""))
         for number, fix in enumerate(fixes)
     )
 

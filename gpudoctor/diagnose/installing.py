@@ -45,17 +45,18 @@ def install(
 ) -> Fix:
     """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
     python = facts.snapshot.python
-    text = title or f"Install {found.name}"
     if from_conda(facts, framework) and isinstance(python, Python):
-        return Fix(text if title else f"Install {CALLED[framework]} with CUDA", _by_conda(facts, framework, python), (DOWNLOAD,), kind=kind)
+        title = f"Install {CALLED[framework]} with CUDA from conda-forge, which installed it"
+        return Fix(title, _by_conda(found, facts, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
-    return Fix(text, command, (DOWNLOAD,), kind=kind)
+    return Fix(title or f"Install {found.name}", command, (DOWNLOAD,), kind=kind)
 
 
-def _by_conda(facts: Facts, framework: str, python: Python) -> str:
-    """Conda chooses the release; it is told the newest CUDA that the driver serves."""
+def _by_conda(found: Pick, facts: Facts, framework: str, python: Python) -> str:
+    """Conda chooses the release; it is told the newest CUDA that driver and GPUs go with."""
     served = facts.driver.cuda_served if isinstance(facts.driver, Driver) else None
-    cuda = f" 'cuda-version<={served.short}'" if isinstance(served, versions.Version) else ""
+    newest_cuda = found.cuda if found.cuda is not None and found.cuda.minor else served
+    cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
     names = " ".join(f"'{name}'" if "*" in name else name for name in _CONDA[framework])
     return f"conda install {prefix}--channel conda-forge {names}{cuda}"

@@ -21,12 +21,22 @@ _TOUCHED = ("GD206", "GD221")
 """Rules that see more where a kernel of ours ran."""
 
 
-def command(rule: Rule, severity: Severity, facts: Facts) -> str:
-    """The command for a finding of `rule`; empty for a note, which no exit code tells, and on a machine that is only supposed."""
+def command(rule: Rule, severity: Severity, facts: Facts, elsewhere: str = "") -> str:
+    """The command for a finding of `rule`; empty for a note, which no exit code tells, and on a machine that is only supposed.
+
+    `elsewhere` is the environment that a fix makes, spelt for the shell, where it is not the examined one.
+    """
     if severity is Severity.NOTE or facts.snapshot.origin == "supposed":
         return ""
     cpu = ["--allow-cpu"] if facts.policy.allow_cpu else []
-    words = ["gpudoctor", "check", *_chosen(rule, facts), *_level(rule, facts), *cpu, *_environment(facts)]
+    words = [
+        "gpudoctor",
+        "check",
+        *_chosen(rule, facts),
+        *_level(rule, facts),
+        *cpu,
+        *(("--python", elsewhere) if elsewhere else _environment(facts)),
+    ]
     return " ".join((*words, *(("--fail-on", "warning") if severity is Severity.WARNING else ())))
 
 

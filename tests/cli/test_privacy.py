@@ -6,9 +6,15 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import decode
 from tests.cli.command import LOOK, document, environment, in_terminal, run
+from tests.machines.packages import environment as environment_with
 
 TOKEN = "hf_" + "A1b2C3d4E5f6G7h8I9j0"
 
@@ -52,3 +58,27 @@ def test_an_error_document_names_no_home(home: Path) -> None:
     ended = run("check", "--python", f"{home}/no-python", "--format", "json", env=environment(HOME=str(home)))
     assert document("error", ended.stdout)["error"]["message"].startswith("--python ~/no-python: ")
     assert f"--python {home}/no-python: " in ended.stderr.decode()
+
+
+def test_a_command_of_a_report_runs_as_it_stands(tmp_path: Path) -> None:
+    home = tmp_path / "home of alice"
+    home.mkdir()
+    env = environment_with(home / "my env", ())
+    ended = run(*LOOK, "--python", str(env), "--require", "torch", "--format", "json", env=environment(HOME=str(home)))
+    report = document("report", ended.stdout)
+    (finding,) = (one for one in report["findings"] if one["name"] == "framework-missing")
+    install = next(fix for fix in finding["fixes"] if fix["kind"] == "fix")
+    assert install["command"].startswith("""uv pip install --python "$HOME"/'my env/""") or install["command"].startswith(
+        """\"$HOME"/'my env/"""
+    )
+    assert '--python "$HOME"/\'my env/' in install["verify"]
+    snapshot = decode(json.dumps(report["snapshot"]).encode())
+    again = diagnose(snapshot, open_matrix(), msgspec.convert(report["policy"], Policy))
+    assert json.loads(msgspec.json.encode(next(one.fixes for one in again.findings if one.id == finding["id"]))) == finding["fixes"]
+
+
+def test_a_command_on_a_terminal_names_the_path_itself(tmp_path: Path) -> None:
+    env = environment_with(tmp_path / "alice" / "v", ())
+    _, told = in_terminal("check", "--no-smoke", "--python", str(env), "--require", "torch", stream="stdout", HOME=str(tmp_path / "alice"))
+    assert "$HOME" not in told
+    assert f"{env}/bin/python" in told.replace("\r\n      ", "")

@@ -1,0 +1,22 @@
+"""Spells what redaction left of a command so that a shell still reads it as it was meant."""
+
+from __future__ import annotations
+
+import re
+
+_HOME, _USER = '"$HOME"', '"$USER"'
+_QUOTED_HOME = r"'~/(?=[^']*')"
+_HOME_ITSELF = r"'~'"
+_BARE_HOME = r"(?<![\w/.~$\"'-])~(?=/|$|[\s:;\"])"
+_WITHIN_QUOTES = r"'([^'~]*/)~(/[^'~]*)'"
+_WITHIN = r"(?<=/)~(?=/|$|[\s:;])"
+_PLACEHOLDER = r"<(address|e-mail|host|user)>"
+
+
+def runnable(command: str) -> str:
+    """`command` with the home folder as "$HOME", a user's name in a path as "$USER", and other removed names as words to fill in."""
+    if "~" in command:
+        command = re.sub(_HOME_ITSELF, _HOME, re.sub(_QUOTED_HOME, f"{_HOME}/'", command))
+        command = re.sub(_BARE_HOME, _HOME, command)
+        command = re.sub(_WITHIN, _USER, re.sub(_WITHIN_QUOTES, rf"'\1'{_USER}'\2'", command))
+    return re.sub(_PLACEHOLDER, lambda match: match[1].upper().replace("-", ""), command) if "<" in command else command

@@ -1,0 +1,117 @@
+"""What is installed, by which tool and from where, and that a release that is picked works where it is picked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.derive import Facts
+from gpudoctor.diagnose.releases import pick
+from gpudoctor.findings import Policy
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Wish, examine
+from gpudoctor.plan.suppose import suppose
+from gpudoctor.snapshot import decode
+from tests.machines.build import again
+
+MACHINES = Path(__file__).parents[1] / "machines"
+MATRIX = open_matrix()
+
+
+def fixes(name: str, finding: str) -> list[dict[str, str]]:
+    diagnosis = again(json.loads((MACHINES / f"{name}.json").read_bytes()))
+    return next(one["fixes"] for one in diagnosis["findings"] if one["name"] == finding)
+
+
+@pytest.mark.parametrize("python", ["3.9", "3.12"])
+@pytest.mark.parametrize("driver", ["470.57.02", "525.60.13", "550.54.14", "580.65.06", "595.45.04"])
+@pytest.mark.parametrize("gpu", ["Tesla K80", "GTX 1080", "V100", "T4", "A100", "H100", "B200", "RTX 5090"])
+def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, python: str) -> None:
+    wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python=python)
+    facts = Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    for framework in ("torch", "tensorflow", "jax"):
+        found = pick(facts, framework)
+        if found is not None:
+            judged = examine(Wish(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None))
+            assert not [one.message for one in judged.diagnosis.root_causes if one.severity == "error"], found.requirements
+
+
+def test_something_is_found_for_common_machines() -> None:
+    def found(gpu: str, driver: str, framework: str) -> tuple[tuple[str, ...], str]:
+        wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python="3.12")
+        one = pick(Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
+        assert one is not None
+        return one.requirements, one.index
+
+    pins, index = found("A100", "550.54.14", "torch")
+    assert pins[0].endswith("+cu126")
+    assert index == "https://download.pytorch.org/whl/cu126"
+    assert found("H100", "580.65.06", "torch")[1] == ""  # the build of the default index
+    assert found("A100", "550.54.14", "jax")[0][0].startswith("jax[cuda12]==")
+    assert found("A100", "550.54.14", "tensorflow")[0][0].startswith("tensorflow[and-cuda]==")
+
+
+def test_nothing_is_picked_that_no_driver_of_this_age_drives() -> None:
+    wish = Wish(requirements=("numpy",), gpus=("RTX 5090",), driver="550.54.14", python="3.12")
+    facts = Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    assert pick(facts, "torch") is None
+    assert pick(facts, "torch", any_driver=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("machine", "start"),
+    [
+        ("tensorflow-cpu-installed", "/recorded/environment/bin/python -m pip uninstall -y tensorflow-cpu && /recorded/environment/bin/"),
+        ("tensorflow-cpu-in-an-environment-of-uv", "uv pip uninstall --python /recorded/environment/bin/python tensorflow-cpu && uv pip "),
+        ("tensorflow-cpu-in-a-home-folder", """"$HOME"/'my env/bin/python' -m pip uninstall -y tensorflow-cpu && "$HOME"/'my env/bin"""),
+        ("tensorflow-cpu-of-the-system", '/usr/bin/python3 -m venv "$HOME"/training && "$HOME"/training/bin/python -m pip install '),
+    ],
+)
+def test_the_tool_is_the_one_that_the_environment_has(machine: str, start: str) -> None:
+    (fix,) = fixes(machine, "cpu-only-build")
+    assert fix["command"].startswith(start)
+    assert fix["command"].endswith("'tensorflow[and-cuda]==2.18.0'")
+
+
+def test_an_environment_that_a_fix_makes_is_the_one_that_is_verified() -> None:
+    (fix,) = fixes("tensorflow-cpu-of-the-system", "cpu-only-build")
+    assert fix["verify"] == 'gpudoctor check --only GD501 --no-smoke --python "$HOME"/training'
+
+
+def test_what_conda_installed_conda_replaces() -> None:
+    command = fixes("torch-from-conda-dropped-the-gpu", "gpu-too-old-for-build")[0]["command"]
+    assert command == "conda install --prefix /recorded/environment --channel conda-forge pytorch-gpu 'cuda-version<=12.6'"
+
+
+@pytest.mark.parametrize(
+    ("machine", "finding", "command"),
+    [
+        ("driver-470-tensorflow-cuda-12", "driver-too-old", "sudo apt install nvidia-driver firmware-misc-nonfree"),
+        ("driver-470-on-ubuntu", "driver-too-old", "sudo apt install nvidia-driver-580"),
+        ("driver-470-on-debian-11", "driver-too-old", ""),
+        ("driver-470-on-rocky", "driver-too-old", "sudo dnf module install nvidia-driver:latest-dkms"),
+        ("required-driver-newer", "requirement-not-met", "sudo apt install cuda-drivers"),
+        ("blackwell-under-closed-modules", "gpu-too-new-for-driver", "sudo apt install nvidia-open"),
+        ("pascal-under-driver-590", "driver-too-new-for-gpu", "sudo apt install --allow-downgrades cuda-drivers"),
+        ("pascal-on-ubuntu-under-driver-590", "driver-too-new-for-gpu", "sudo apt install nvidia-driver-580"),
+    ],
+)
+def test_the_driver_comes_from_a_source_that_has_one_which_will_do(machine: str, finding: str, command: str) -> None:
+    first = next(fix for fix in fixes(machine, finding) if fix["kind"] == "fix")
+    assert first["command"].rpartition(" && ")[2] == command
+    if not command:
+        assert "NVIDIA's installer, from https://www.nvidia.com/drivers" in first["title"]
+    if "developer.download" in first["command"]:
+        assert "sudo apt update" in first["command"] or "config-manager" in first["command"]
+
+
+def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
+    for file in MACHINES.glob("*.json"):
+        snapshot = decode(json.dumps(json.loads(file.read_bytes())["snapshot"]).encode())
+        site = Facts(snapshot, MATRIX, Policy()).site
+        rows = {row.package: row for row in MATRIX.driver_packages(f"{site.distribution[0]}-{site.release}")} if site.distribution else {}
+        for command in (fix["command"] for one in again(json.loads(file.read_bytes()))["findings"] for fix in one["fixes"]):
+            named = [word for word in command.split() if word.startswith("nvidia-driver") and "pinning" not in word and ":" not in word]
+            assert all(word in rows for word in named), (file.stem, command)

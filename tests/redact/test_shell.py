@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import shlex
+import subprocess
+
+import pytest
+
+from gpudoctor.diagnose.fixes import shell_list, shell_path
+from gpudoctor.redact import Owner, Redactor
+from gpudoctor.redact.shell import runnable
+
+ALICE = Redactor(Owner(homes=("/home/alice", "/data/alice home"), user="alice", users=("bob",), hosts=("node17",)))
+PATHS = ("/home/alice/v/bin/python", "/home/alice/my env/bin/python", "/home/alice", "/scratch/alice/v/bin/python", "/opt/v/bin/python")
+
+
+def words(command: str) -> list[str]:
+    """What a shell makes of a command, in the home folder of a user."""
+    environment = {"HOME": "/home/alice", "USER": "alice", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", f"printf '%s\\n' {command}"], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_command_without_names_still_finds_its_path(path: str) -> None:
+    left = runnable(ALICE.text(f"{shlex.quote(path)} -m pip install 'torch==2.6.0'"))
+    assert "alice" not in left
+    assert "~" not in left
+    assert words(left) == [path, "-m", "pip", "install", "torch==2.6.0"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_redacted_snapshot_gives_the_same_command(path: str) -> None:
+    assert runnable(ALICE.text(shell_path(path))) == shell_path(ALICE.text(path))
+
+
+def test_folders_of_a_search_path_are_found() -> None:
+    folders = ("/home/alice/a", "/usr/lib", "/home/alice/b c")
+    left = runnable(ALICE.text(f"export LD_LIBRARY_PATH={shell_list(folders)}"))
+    assert left == """export LD_LIBRARY_PATH="$HOME"/a:/usr/lib:"$HOME"/'b c'"""
+    assert words(left.removeprefix("export ")) == ["LD_LIBRARY_PATH=" + ":".join(folders)]
+
+
+def test_a_removed_name_is_no_redirection() -> None:
+    left = runnable(ALICE.text("sudo usermod -aG render alice && ls /mnt/node17/v"))
+    assert not set("<>") & set(left)
+
+
+def test_a_tilde_that_is_none_of_ours_stays() -> None:
+    assert runnable("sudo sed -i s/a~b/c/ x") == "sudo sed -i s/a~b/c/ x"
