@@ -1,4 +1,4 @@
-"""Rebuilds compat/others.csv: what brings a GPU to TensorFlow without CUDA, and other packages that come with CUDA code."""
+"""Rebuilds compat/others.csv: what brings a GPU to TensorFlow without CUDA, Keras, and other packages that come with CUDA code."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ from gpudoctor.versions import Version
 
 _CUPY = ("cupy-cuda102", "cupy-cuda110", "cupy-cuda111", "cupy-cuda112", *(f"cupy-cuda{number}" for number in range(113, 118)))
 _MXNET = ("mxnet-cu100", "mxnet-cu101", "mxnet-cu102", "mxnet-cu110", "mxnet-cu112", *(f"mxnet-cu{number}" for number in range(113, 118)))
+_KERAS = ("keras", "tf-keras")
 PROJECTS = (
     "tensorflow-directml",
     "tensorflow-directml-plugin",
     "tensorflow-intel",
     "tensorflow-metal",
+    *_KERAS,
     *("cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x"),
     *_CUPY,
     "onnxruntime-gpu",
     "paddlepaddle-gpu",
     *_MXNET,
 )
-_OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10)}
+_OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
 _START = 1 << 23
 """Bytes at the start of a library in which the names of those it needs lie."""
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
@@ -78,6 +80,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
     if name == "tensorflow-intel":
         return refresh_tensorflow.read(wheel)
     required = requires(wheel.metadata(), platform)
+    if name in _KERAS:
+        return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
     for word, accelerator in _OF_GPUS.items():
         if word in name:
             return {"accelerator": accelerator, "requires": required}

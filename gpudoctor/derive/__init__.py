@@ -15,8 +15,8 @@ from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.training import Flaw, Judgement, judge, on_device, proven
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy
-from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.snapshot import Cause, Framework, Missing, Smoke, Snapshot
+from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
+from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Smoke, Snapshot
 
 __all__ = [
     "Component",
@@ -113,8 +113,15 @@ class Facts:
         """How a framework's code meets each GPU that its programs may use."""
         if framework not in self._meetings:
             code = self.effective_code(framework)
-            self._meetings[framework] = code if isinstance(code, Missing) else meetings(code, self.hardware, self.matrix)
+            self._meetings[framework] = (
+                code if isinstance(code, Missing) else meetings(code, self.hardware, self.matrix, self.faults(framework))
+            )
         return self._meetings[framework]
+
+    def faults(self, framework: Framework) -> tuple[Fault, ...]:
+        """What is known not to work in a framework's release."""
+        version = framework.version.value if isinstance(framework.version, Fact) else ""
+        return self.matrix.faults(framework.distribution, version)
 
     def component(self, name: str, framework: Framework) -> Component | Missing:
         """One of CUDA's libraries as a framework meets it; absent for a build without CUDA."""

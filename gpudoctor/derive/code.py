@@ -12,7 +12,7 @@ from gpudoctor import versions
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.matrix import CudaRelease, FrameworkRelease, Matrix
+from gpudoctor.matrix import CudaRelease, Fault, FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, CudaDevice, Framework, FrameworkLibraries, GpuCode, Libraries, Missing, NvmlGpu
 from gpudoctor.versions import Version
@@ -30,6 +30,7 @@ class Fit(str, enum.Enum):
 
 COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
 """How the names of those begin that compile their kernels for the GPU they meet, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
+PTX_REFUSED = "ptx-refused"
 RUNS = (Fit.NATIVE, Fit.PTX)
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
@@ -243,8 +244,17 @@ def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> Eff
     )
 
 
-def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix) -> Meetings:
-    """How the code meets each GPU that is neither set aside for a guest nor hidden by CUDA_VISIBLE_DEVICES."""
+def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: tuple[Fault, ...] = ()) -> Meetings:
+    """How the code meets each GPU that is neither set aside for a guest nor hidden by CUDA_VISIBLE_DEVICES.
+
+    `faults` are those of the release: PTX that a driver refuses is no code for the GPU.
+    """
     used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
     found = ((gpu, capability(gpu, matrix)) for gpu in used)
-    return Meetings(Meeting(gpu, known, runs(code, known) if known else Fit.UNKNOWN) for gpu, known in found)
+    return Meetings(Meeting(gpu, known, _fit(code, known, faults) if known else Fit.UNKNOWN) for gpu, known in found)
+
+
+def _fit(code: EffectiveCode, capability: Version, faults: tuple[Fault, ...]) -> Fit:
+    fit = runs(code, capability)
+    refused = any(one.fault == PTX_REFUSED and capability >= one.oldest_capability for one in faults)
+    return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

@@ -29,11 +29,16 @@ class Demand(msgspec.Struct, frozen=True):
     by: Distribution
     requirement: Requirement
     where: str
+    patch: str = ""
+    """The later patch of the same minor release that states it, where the release itself leaves it open."""
 
     @property
     def text(self) -> str:
         """For a person: "tensorflow 2.18.0 requires numpy<2.1.0,>=1.26.0"."""
-        return f"{called(self.by)} requires {self.requirement.name}{self.requirement.specifier}"
+        wanted = f"{self.requirement.name}{self.requirement.specifier}"
+        if self.patch:
+            return f"{called(self.by)} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
+        return f"{called(self.by)} requires {wanted}"
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -125,8 +130,22 @@ class Stack:
 
     def _demands(self, one: Distribution, extras: tuple[str, ...]) -> list[Demand]:
         lines, where = self._requires(one)
-        read = (found for line in lines if (found := requirement(line)) is not None)
-        return [Demand(one, found, where) for found in read if holds(found.marker, self._environment, extras) is True]
+        read = [found for line in lines if (found := requirement(line)) is not None]
+        own = [Demand(one, found, where) for found in read if holds(found.marker, self._environment, extras) is True]
+        return [*own, *self._by_a_patch(one, {found.name for found in read})]
+
+    def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
+        """What a release leaves open of the framework that it is for, and a later patch of it states: tf-keras 2.15.1 the TensorFlow of 2.15.0.
+
+        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata names none.
+        """
+        row = None if stack_of(one.name) is None or family(one.name) else self.row(one)
+        later = () if row is None else self.matrix.releases(one.name, row.platform)
+        for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
+            for found in filter(None, map(requirement, patch.requires)):
+                if family(found.name) and found.name not in named and not found.marker:
+                    named = {*named, found.name}
+                    yield Demand(one, found, known(patch), str(patch.release))
 
     def _requires(self, one: Distribution) -> tuple[tuple[str, ...], str]:
         if isinstance(one.requires, tuple):

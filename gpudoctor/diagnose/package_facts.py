@@ -86,6 +86,24 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
+_COMPARES_PLUGINS = (0, 5, 3)
+"""The first jaxlib with plugin_support.py, by the published wheels from 0.4.30 to 0.6.0: it holds the plugin's version against its own."""
+
+
+def compares_plugins(jaxlib: Distribution) -> bool:
+    """Whether this jaxlib leaves a CUDA plugin of another release unused; before, it takes any, and what comes of that is open."""
+    return numbers(jaxlib.version) >= _COMPARES_PLUGINS
+
+
+def other_plugins(stack: Stack) -> tuple[Distribution, ...]:
+    """JAX's CUDA plugins of another release than jaxlib."""
+    jaxlib = stack.distributions.get(JAXLIB)
+    if jaxlib is None:
+        return ()
+    plugins = (one for one in stack.distributions.values() if one.name.startswith("jax-cuda") and one.name.endswith("-plugin"))
+    return tuple(one for one in plugins if numbers(one.version) != numbers(jaxlib.version))
+
+
 def local(version: str) -> str:
     """The CUDA that a local version names (cu121, cpu); empty where it names none."""
     said = version.partition("+")[2]

@@ -170,7 +170,8 @@ def _torch_pick(here: _Here, row: FrameworkRelease, tag: str, *, own: bool, cuda
 def _tensorflow(here: _Here) -> Iterator[Pick]:
     for row in _rows(here, "tensorflow"):
         brings_cuda = any(text.endswith(_EXTRA) for text in row.requires)
-        if row.accelerator == "cuda" and brings_cuda and here.served(row.built_with_cuda) and here.runs_on_all(row):
+        finds_it = brings_cuda and not row.unreachable
+        if row.accelerator == "cuda" and finds_it and here.served(row.built_with_cuda) and here.runs_on_all(row):
             requirement = f"tensorflow[and-cuda]=={row.release}"
             yield Pick(
                 f"TensorFlow {row.release} with CUDA",

@@ -14,7 +14,7 @@ from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
 from gpudoctor.derive.platform import word
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.diagnose.package_facts import JAXLIB, by_directml, compares_plugins, other_plugins
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.matrix import Resolved
@@ -29,7 +29,7 @@ def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
     """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
     supposed = facts.snapshot.origin == SUPPOSED
     packages = _supposed_packages(facts) if supposed else _addons(facts)
-    judgements = (*_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages)
+    judgements = (*_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages, *_plugins(facts))
     found = {one.what: one for one in judgements}
     return tuple(found.values())
 
@@ -135,6 +135,16 @@ def _unlisted(name: str) -> str:
 def _near(name: str, known: Iterable[str]) -> str:
     """A name of a framework that this one may be a slip for, with what stands before or behind it left out."""
     return next((one for one in known if near(name, one) or near(name.partition("-")[0], one)), "")
+
+
+def _plugins(facts: Facts) -> Iterator[NotJudged]:
+    """JAX's plugins of another release than a jaxlib that takes them without a look at their version."""
+    stack = facts.stack
+    jaxlib = None if isinstance(stack, Missing) or facts.trains("jax") else stack.distributions.get(JAXLIB)
+    if isinstance(stack, Missing) or jaxlib is None or not facts.hardware or compares_plugins(jaxlib):
+        return
+    for one in other_plugins(stack):
+        yield NotJudged(Subject(SubjectKind.FRAMEWORK, "jax"), called(one), f"{called(jaxlib)} takes it without comparing releases")
 
 
 def _addons(facts: Facts) -> Iterator[NotJudged]:

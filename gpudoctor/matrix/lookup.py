@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from gpudoctor.matrix import names
-from gpudoctor.matrix.resolve import Resolution, resolve
+from gpudoctor.matrix.resolve import Resolution, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
     CudaRelease,
@@ -13,6 +13,7 @@ from gpudoctor.matrix.rows import (
     DriverBranch,
     DriverFloor,
     DriverPackage,
+    Fault,
     FrameworkRelease,
     GpuProduct,
     Source,
@@ -25,6 +26,7 @@ from gpudoctor.matrix.tables import (
     CUDNN,
     DRIVER_PACKAGES,
     DRIVERS,
+    FAULTS,
     FRAMEWORK_OF,
     GPUS,
     OTHERS,
@@ -150,6 +152,12 @@ class Matrix:
         """
         rows = self.rows(FRAMEWORK_OF.get(distribution, OTHERS), distribution)
         return tuple(row for row in rows if not platform or row.platform in {platform, "any"})
+
+    def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
+        """What is known not to work in this release, by its own number; a vendor's or another official build of it has faults of its own."""
+        release = final_release(version)
+        named = (row for row in self.rows(FAULTS, distribution) if release is not None)
+        return tuple(row for row in named if release is not None and row.first <= release <= row.last)
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""

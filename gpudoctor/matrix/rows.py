@@ -128,6 +128,22 @@ class TorchBuild(msgspec.Struct, frozen=True):
     note: str
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """What published wheels do not do although they hold what it takes, as people who tried report.
+
+    It holds for the releases of a distribution from `first` to `last`, on GPUs from `oldest_capability` on. `fault` is "ptx-refused": a
+    driver does not load the PTX of the release's own kernels.
+    """
+
+    distribution: str
+    first: Version
+    last: Version
+    fault: str
+    oldest_capability: Version
+    source: tuple[str, ...]
+    note: str
+
+
 class CudnnRelease(msgspec.Struct, frozen=True):
     """What a published cuDNN holds, for one major release of CUDA ("9.11.0.98" for 12) and one platform ("linux_aarch64").
 

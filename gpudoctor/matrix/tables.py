@@ -10,6 +10,7 @@ from gpudoctor.matrix.rows import (
     CudnnRelease,
     DriverBranch,
     DriverPackage,
+    Fault,
     FrameworkRelease,
     GpuProduct,
     Source,
@@ -22,6 +23,7 @@ from gpudoctor.matrix.table import (
     BRANCH_KIND,
     DATE,
     DECIMAL,
+    FAULT,
     GPU_KIND,
     MODULES,
     MONTH,
@@ -147,6 +149,21 @@ TORCH_BUILDS: Table[TorchBuild] = Table(
     key=lambda row: (row.release, row.platform, row.local),
 )
 
+FAULTS: Table[Fault] = Table(
+    name="faults",
+    row=Fault,
+    columns={
+        "distribution": REQUIRED,
+        "first": RELEASE,
+        "last": RELEASE,
+        "fault": FAULT,
+        "oldest_capability": VERSION,
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: (row.distribution, row.first, row.fault),
+)
+
 CUDNN: Table[CudnnRelease] = Table(
     name="cudnn",
     row=CudnnRelease,
@@ -226,6 +243,7 @@ ALL: tuple[Table[Any], ...] = (
     TORCH_BUILDS,
     JAX,
     OTHERS,
+    FAULTS,
     GPUS,
     CHIPS,
     XIDS,

@@ -67,7 +67,7 @@ PYTHONS = [
     ("torch==2.9.0", "wheels for 3.10 to 3.14", "3.9", "python-version-unsupported"),
     ("torch==2.5.1", "wheels for 3.9 to 3.13", "3.13", ""),
     ("torch==2.5.1", "wheels for 3.9 to 3.13", "3.14", "python-version-unsupported"),
-    ("tensorflow==2.16.1", "wheels for 3.9 to 3.12", "3.12.3", ""),
+    ("tensorflow[and-cuda]==2.16.2", "wheels for 3.9 to 3.12", "3.12.3", ""),
     ("tensorflow==2.15.1", "wheels for 3.9 to 3.11", "3.12", "python-version-unsupported"),
 ]
 
@@ -80,7 +80,7 @@ def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
 PLATFORMS = [
     ("tensorflow==2.10.1", "the last with CUDA on native Windows", {"os": "windows"}, ""),
     ("tensorflow==2.11.0", "the first without", {"os": "windows"}, "windows-native-no-gpu"),
-    ("tensorflow==2.18.0", "under WSL the Linux wheels count", {"os": "wsl", "driver": "551.61"}, ""),
+    ("tensorflow[and-cuda]==2.18.0", "under WSL the Linux wheels count", {"os": "wsl", "driver": "551.61"}, ""),
     ("torch==2.6.0", "the default wheel for Windows is the CPU's", {"os": "windows"}, "no-cuda-wheel-for-platform|cpu-only-build"),
     ("torch==2.9.1", "the default wheel for aarch64 is the CPU's", {"arch": "aarch64"}, "no-cuda-wheel-for-platform|cpu-only-build"),
     ("torch==2.9.1+cu128", "an official build for Windows; floor of 12 there: 528.33", {"os": "windows", "driver": "528.33"}, ""),
@@ -101,11 +101,68 @@ def test_platforms_and_builds(requirement: str, fact: str, fields: dict[str, Any
     expect(judged(requirement, gpus=("RTX 3090",), **fields), cause, fact)
 
 
+LIBRARIES = [
+    (("tensorflow==2.14.0",), "the first release whose CUDA an extra brings", {}, "cuda-library-missing"),
+    (("tensorflow==2.18.0",), "the extra was forgotten", {"os": "wsl"}, "cuda-library-missing"),
+    (("tensorflow[and-cuda]==2.14.0",), "the extra brings CUDA", {}, ""),
+    (("tensorflow==2.13.1",), "before the extra: the CUDA of the system is not stated and not judged", {}, ""),
+    (("tensorflow==2.18.0",), "the system's CUDA 12 and cuDNN 9", {"system_cuda": "12.5", "system_cudnn": "9.3"}, ""),
+    (("tensorflow==2.18.0",), "the system's CUDA 11", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
+    (("tensorflow==2.18.0", "tensorflow-text==2.18.0"), "an add-on changes nothing", {}, "cuda-library-missing"),
+    (("tensorflow==2.18.0", "torch==2.7.1"), "torch brings CUDA 12 and a cuDNN that is new enough", {}, ""),
+    (("tensorflow[and-cuda]==2.16.1",), "its RUNPATH names no folder of NVIDIA's packages", {}, "pip-nvidia-libs-not-on-path"),
+    (("tensorflow[and-cuda]==2.16.1",), "what they hold is on the system", {"system_cuda": "12.3", "system_cudnn": "8.9"}, ""),
+    (("tensorflow[and-cuda]==2.16.1",), "without a cuDNN of the system", {"system_cuda": "12.3"}, "pip-nvidia-libs-not-on-path"),
+    (("tensorflow[and-cuda]==2.16.2",), "finds all of them", {}, ""),
+    (("tensorflow[and-cuda]==2.21.0",), "does not name cuSOLVER's folder", {}, "pip-nvidia-libs-not-on-path"),
+    (("tensorflow[and-cuda]==2.21.0",), "cuSOLVER of the system", {"system_cuda": "12.5"}, ""),
+]
+
+
+@pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), LIBRARIES)
+def test_the_libraries_that_tensorflow_opens(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
+    expect(judged(*requirements, gpus=(A100,), **fields), cause, fact)
+
+
+def test_the_fix_for_libraries_that_are_not_found_is_the_nearest_release_that_finds_them() -> None:
+    for stated, release in (("2.16.1", "2.16.2"), ("2.21.0", "2.20.0"), ("2.18.0", "2.18.0")):
+        for extra in ("", "[and-cuda]"):
+            found = judged(f"tensorflow{extra}=={stated}", gpus=(A100,), python="3.12")
+            fixes = [fix for finding in found.root_causes for fix in finding.fixes]
+            if not fixes:
+                assert (stated, extra) == ("2.18.0", "[and-cuda]")
+                continue
+            assert fixes[0].command == f"python3.12 -m pip install 'tensorflow[and-cuda]=={release}'"
+            assert judged(f"tensorflow[and-cuda]=={release}", gpus=(A100,), python="3.12").verdict in {Verdict.READY, Verdict.DEGRADED}
+
+
+REFUSED_PTX = [
+    ("tensorflow[and-cuda]==2.16.2", "RTX 5080", "gpu-too-new-for-build"),
+    ("tensorflow[and-cuda]==2.20.0", "B200", "gpu-too-new-for-build"),
+    ("tensorflow[and-cuda]==2.21.0", "RTX 5090", "gpu-too-new-for-build"),
+    ("tensorflow[and-cuda]==2.20.0", "H100", ""),
+    ("tensorflow[and-cuda]==2.15.1", "RTX 5090", ""),
+]
+
+
+@pytest.mark.parametrize(("requirement", "gpu", "cause"), REFUSED_PTX)
+def test_ptx_that_the_driver_refuses_is_no_code(requirement: str, gpu: str, cause: str) -> None:
+    found = judged(requirement, gpus=(gpu,))
+    expect(found, cause, "TensorFlow 2.16 to 2.21 on compute capability 10.0 and newer")
+    if cause:
+        assert "CUDA_ERROR_INVALID_PTX" in found.root_causes[0].message
+        assert any("tensorflow-issue-" in seen.where for seen in found.root_causes[0].evidence)
+
+
 TOGETHER = [
+    (("tensorflow[and-cuda]==2.16.2", "tf-keras==2.16.0"), "tf-keras 2.16 requires tensorflow 2.16", {}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "tf-keras==2.16.0"), "tf-keras 2.16 requires tensorflow 2.16", {}, "package-requirement-conflict"),
+    (("tensorflow[and-cuda]==2.15.1", "keras==3.0.0"), "TensorFlow 2.15 requires Keras 2.15", {}, "keras3-mismatch"),
+    (("tensorflow[and-cuda]==2.17.0", "keras==2.15.0"), "TensorFlow 2.17 requires Keras 3", {}, "keras3-mismatch"),
     (("torch==2.2.0", "numpy==1.26.4"), "built for NumPy 1", {}, ""),
     (("torch==2.2.0", "numpy==2.1.0"), "built for NumPy 1", {}, "numpy2-abi-mismatch"),
     (("torch==2.3.0", "numpy==2.1.0"), "runs with NumPy 2", {}, ""),
-    (("tensorflow==2.17.0", "numpy==1.26.4"), "requires numpy<2.0.0", {}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "numpy==1.26.4"), "requires numpy<2.0.0", {}, ""),
     (("tensorflow==2.17.0", "numpy==2.0.0"), "requires numpy<2.0.0", {}, "numpy2-abi-mismatch|package-requirement-conflict"),
     (("torch==2.5.1", "torchvision==0.20.1"), "torchvision requires torch==2.5.1", {}, ""),
     (("torch==2.5.1", "torchvision==0.19.1"), "torchvision requires torch==2.4.1", {}, "torch-torchvision-mismatch"),

@@ -34,7 +34,7 @@ def releases() -> dict[str, list[str]]:
     """The releases of every distribution of which some table has rows."""
     found: dict[str, list[str]] = {}
     for table in ALL:
-        if "distribution" in table.columns:
+        if {"distribution", "release"} <= set(table.columns):
             for row in shipped().rows(table):
                 found.setdefault(row.distribution, []).append(str(row.release))
     return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
-from gpudoctor.derive.code import Fit, compiles
+from gpudoctor.derive.code import PTX_REFUSED, Fit, compiles
 from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, remains, tell
+from gpudoctor.diagnose.fixes import DOWNLOAD
 from gpudoctor.diagnose.installing import install, install_framework, release_of
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Framework, Missing
+
+_CONTAINER = "https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow"
 
 
 @rule("GD505", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
@@ -25,7 +29,8 @@ def gpu_too_new_for_build(
     ## Why it matters
     A build holds machine code for certain architectures. Such code runs on GPUs of the same major compute capability with the same or a
     higher minor one, and on no others. For newer GPUs a build needs PTX, which the driver compiles; without it the first operation ends
-    with "no kernel image is available for execution on the device" (PyTorch), or the GPU is ignored (TensorFlow).
+    with "no kernel image is available for execution on the device" (PyTorch), or the GPU is ignored (TensorFlow). PTX that the driver refuses
+    is none: TensorFlow 2.16 to 2.21 end with CUDA_ERROR_INVALID_PTX on compute capability 10.0 and newer.
 
     It is an error where no GPU is left that the build runs on and no other framework could train, else a warning.
 
@@ -35,6 +40,11 @@ def gpu_too_new_for_build(
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
+    - https://github.com/tensorflow/tensorflow/issues/89272
+    - https://github.com/tensorflow/tensorflow/issues/90291
+    - https://github.com/tensorflow/tensorflow/issues/97387
+    - https://github.com/tensorflow/tensorflow/issues/99592
+    - https://github.com/tensorflow/tensorflow/issues/101746
     """
     yield from _no_code(Fit.TOO_NEW, framework, met(meetings), need(code), facts)
 
@@ -67,19 +77,27 @@ def _no_code(fit: Fit, framework: Framework, meetings: Meetings, code: Effective
     if not lost:
         tell(meetings, framework)
         return
+    refused = [one for one in facts.faults(framework) if fit is Fit.TOO_NEW and one.fault == PTX_REFUSED]
+    but = ", and its PTX does not load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
     yield Problem(
-        message=f"{called(framework)} holds no code for {listed(lost)}: it has {code.text}.",
+        message=f"{called(framework)} has no kernels for {listed(lost)}: it has {code.text}{but}.",
         severity=Severity.WARNING if remains(meetings, lost) else None,
         only_for=framework.name,
-        evidence=code_evidence(code, lost),
-        fixes=_other_builds(framework, facts),
+        evidence=(
+            *code_evidence(code, lost),
+            *(Evidence("its PTX", f"refused from compute capability {one.oldest_capability} on", cited(one.source)) for one in refused),
+        ),
+        fixes=_other_builds(framework, facts, fit),
     )
 
 
-def _other_builds(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+def _other_builds(framework: Framework, facts: Facts, fit: Fit) -> tuple[Fix, ...]:
     """The newest release with code for every GPU, and the same one built for another CUDA where that has it."""
     same = pick(facts, framework.name, prefer=release_of(framework))
     newest = install_framework(facts, framework.name)
+    if fit is Fit.TOO_NEW and framework.name == "tensorflow" and pick(facts, framework.name, any_driver=True, any_python=True) is None:
+        container = Fix(f"Use NVIDIA's TensorFlow container, whose build has kernels for it: {_CONTAINER}", needs=(DOWNLOAD,))
+        return (container, *(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in newest))
     if same is None or same.release != release_of(framework):
         return newest
     first = install(facts, framework.name, same, title=f"Install {same.name}, which has code for it")

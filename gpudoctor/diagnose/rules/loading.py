@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Facts, Hardware, Stack
+from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, again, install_package, shell_list
 from gpudoctor.diagnose.installing import from_conda, install_framework, release_of
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
+from gpudoctor.diagnose.planned_libraries import not_brought, not_found
 from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
@@ -31,6 +33,9 @@ def cuda_library_missing(framework: Framework, facts: Facts, hardware: Hardware,
     - https://www.tensorflow.org/install/pip
     - https://docs.jax.dev/en/latest/installation.html
     """
+    if facts.snapshot.origin == SUPPOSED:
+        yield from not_brought(framework, facts)
+        return
     lost = _nowhere(unfound(uses(framework, facts, hardware)), cudnn=False)
     if lost:
         yield _missing(lost, framework, facts, python)
@@ -151,6 +156,9 @@ def pip_nvidia_libs_not_on_path(framework: Framework, facts: Facts, hardware: Ha
     - https://www.tensorflow.org/install/pip
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
+    if facts.snapshot.origin == SUPPOSED:
+        yield from not_found(framework, facts)
+        return
     yield from _beside_the_path(framework, facts, hardware, wheels=True)
 
 

@@ -14,10 +14,12 @@ from gpudoctor.diagnose.package_facts import (
     JAXLIB,
     TORCHAUDIO,
     TORCHVISION,
+    compares_plugins,
     demanded,
     local,
     named_by,
     numbers,
+    other_plugins,
     shown,
     there,
 )
@@ -34,7 +36,7 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts
 
     ## Why it matters
     JAX comes in parts: jax, jaxlib and, for CUDA, a plugin and its PJRT client. At import jax refuses a jaxlib that is newer than itself or
-    older than it needs, and a plugin of another release than jaxlib is left unused: JAX then computes on the CPU, after one warning.
+    older than it needs, and since 0.5.3 jaxlib leaves a plugin of another release unused: JAX then computes on the CPU, after one warning.
 
     ## What to do
     Install all of them in one command with the extra for your CUDA, so that the installer chooses parts of one release.
@@ -45,7 +47,7 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts
     """
     if framework.name != "jax":
         not_applicable("not JAX")
-    refused = [one for one in stack.violations if named_by(one) == jax_plugin_version_mismatch.name]
+    refused = [one for one in stack.violations if named_by(one) == jax_plugin_version_mismatch.name and _minded(one, stack)]
     said = list(dict.fromkeys(f"{one.demand.text}, and {called(one.found)} {there(stack)}" for one in refused))
     unused = [] if refused else _unfit(stack)
     if not refused and not unused:
@@ -71,6 +73,12 @@ def _one_release(framework: Framework, stack: Stack, facts: Facts) -> tuple[Fix,
     return (Fix(title, install_package(facts.snapshot.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
 
 
+def _minded(one: Violation, stack: Stack) -> bool:
+    """Whether an installer, or JAX itself, minds a requirement that is not met: an installed plugin only a jaxlib that compares it."""
+    jaxlib = stack.distributions.get(JAXLIB)
+    return stack.supposed or jaxlib is None or not one.found.name.startswith("jax-cuda") or compares_plugins(jaxlib)
+
+
 def _unfit(stack: Stack) -> list[str]:
     """What JAX itself compares at import, where no metadata says it."""
     jax, jaxlib = stack.distributions.get("jax"), stack.distributions.get(JAXLIB)
@@ -79,13 +87,8 @@ def _unfit(stack: Stack) -> list[str]:
     said = []
     if jax is not None and numbers(jax.version) < numbers(jaxlib.version):
         said.append(f"{called(jaxlib)} is newer than {called(jax)}, which refuses it")
-    plugins = (one for one in stack.distributions.values() if one.name.startswith("jax-cuda") and one.name.endswith("-plugin"))
-    said += (
-        f"{called(one)} is of another release than {called(jaxlib)}, which leaves it unused"
-        for one in plugins
-        if numbers(one.version) != numbers(jaxlib.version)
-    )
-    return said
+    others = other_plugins(stack) if compares_plugins(jaxlib) else ()
+    return said + [f"{called(one)} is of another release than {called(jaxlib)}, which leaves it unused" for one in others]
 
 
 def _beside_torch(stack: Stack, name: str, refused: list[Violation], facts: Facts, why: str) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.machines.packages import Package, torch
+from tests.machines.packages import Package, tensorflow, torch
 from tests.machines.recipes.base import INTEL, NOT_LOADED, TF, Recipe, cards, healthy
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree
 
@@ -196,6 +196,12 @@ BRANCHES: dict[str, Recipe] = {
             cuda="13.0",
             open_module=True,
         ),
+        verdict="broken",
+        roots=("gpu-too-new-for-build",),
+    ),
+    "ampere-under-tensorflow-2.3": healthy(
+        about="an A100 and a TensorFlow that was built before there were any: it has PTX alone for it",
+        packages=(tensorflow("2.3.0", "10.1", "7"),),
         verdict="degraded",
         roots=("slow-ptx-jit",),
     ),

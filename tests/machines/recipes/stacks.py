@@ -39,6 +39,7 @@ JAX_0_4_38 = requiring(
     'jaxlib==0.4.36; extra == "minimum-jaxlib"',
     'jax-cuda12-plugin[with_cuda]<=0.4.38,>=0.4.38; extra == "cuda12"',
 )
+JAX_0_5_3 = replace(JAX, version="0.5.3", files={path: text.replace("0.4.38", "0.5.3") for path, text in JAX.files.items()})
 
 RECIPES: dict[str, Recipe] = {
     "numpy-2-under-a-build-for-numpy-1": having(
@@ -67,11 +68,18 @@ RECIPES: dict[str, Recipe] = {
     ),
     "keras-2-under-tensorflow-2.15": having("TensorFlow 2.15 with its own Keras", TF_2_15, Package("keras", "2.15.0")),
     "jax-plugin-of-another-release": having(
-        "JAX 0.4.38 whose CUDA plugin was left at 0.4.36",
+        "JAX 0.5.3 whose CUDA plugin was left at 0.5.1",
+        requiring(JAX_0_5_3, "jaxlib<=0.5.3,>=0.5.3"),
+        Package("jaxlib", "0.5.3"),
+        Package("jax_cuda12_plugin", "0.5.1"),
+        roots=("jax-plugin-version-mismatch",),
+    ),
+    "jax-plugin-that-nobody-compares": having(
+        "JAX 0.4.38 whose CUDA plugin was left at 0.4.36: this jaxlib takes any",
         JAX_0_4_38,
         Package("jaxlib", "0.4.38"),
         Package("jax_cuda12_plugin", "0.4.36"),
-        roots=("jax-plugin-version-mismatch",),
+        verdict="unknown",
     ),
     "jax-of-one-release": having("JAX 0.4.38 in parts of one release", JAX_0_4_38, Package("jaxlib", "0.4.38"), jax_plugin("0.4.38")),
     "torchvision-for-another-torch": having(
