@@ -122,8 +122,9 @@ def _compares(demand: Demand, stack: Stack) -> bool:
 def _unmet(stack: Stack) -> Iterator[NotJudged]:
     """What is required of packages that the tables list, in releases that they do not."""
     for demand in stack.demands:
-        name = demand.requirement.name
-        if name not in stack.distributions and stack.matrix.releases(name):
+        name, rows = demand.requirement.name, stack.matrix.releases(demand.requirement.name)
+        met = any(satisfies(str(row.release), demand.requirement.specifier) for row in rows)
+        if rows and not met and name not in stack.distributions:
             yield NotJudged(ENVIRONMENT, demand.requirement.text, f"{called(demand.by)} requires it, and no table lists such a release")
 
 

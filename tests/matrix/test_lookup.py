@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gpudoctor.matrix import Matrix, check
 from gpudoctor.matrix.table import Row, Table
 
@@ -85,3 +87,26 @@ def test_an_unreachable_package_that_is_not_required_is_told() -> None:
     row = "tensorflow,2.21.0,linux_x86_64,3.11,cpu,,,,,nvidia-cublas-cu12==1,,,nvidia-cublas-cu12 nvidia-cufft-cu12,a"
     found = problems(sources="a,A,,2026-01-01", tensorflow=f"{row}\n")
     assert found == ["tensorflow 2.21.0 does not find nvidia-cufft-cu12, which it does not require."]
+
+
+@pytest.mark.parametrize(
+    ("release", "holds"),
+    [
+        ("2.16.0", False),
+        ("2.16.1", True),
+        ("2.18.1", True),
+        ("2.21.0", True),
+        ("2.22.0", False),
+        ("2.20.0+nv25.2", False),
+        ("2.21.0rc1", False),
+    ],
+)
+def test_a_fault_holds_for_its_releases_and_for_no_vendors_build(release: str, holds: bool) -> None:
+    found = matrix(faults="tensorflow,2.16.1,2.21.0,ptx-refused,10.0,guide").faults("tensorflow", release)
+    assert [row.oldest_capability.short for row in found] == ["10.0"] * holds
+
+
+def test_the_cuda_that_only_a_major_names_is_any_of_it() -> None:
+    known = matrix(cuda="12.8\n12.9\n13.0\n13.0.1\n13.1\n")
+    assert [row.release.text for row in known.cudas(version("13"))] == ["13.0", "13.0.1", "13.1"]
+    assert [row.release.text for row in known.cudas(version("13.0"))] == ["13.0", "13.0.1"]

@@ -136,6 +136,13 @@ def test_the_fix_for_libraries_that_are_not_found_is_the_nearest_release_that_fi
             assert judged(f"tensorflow[and-cuda]=={release}", gpus=(A100,), python="3.12").verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
+def test_an_official_build_that_only_the_table_of_builds_names_is_the_fix_for_an_old_gpu() -> None:
+    found = judged("torch==2.15.0", gpus=("GTX 1080",), python="3.12", driver="580.65.06")
+    expect(found, "gpu-too-old-for-build", "the index's build starts at sm_75")
+    assert "--torch-backend=cu126" in found.root_causes[0].fixes[0].command
+    assert judged("torch==2.15.0+cu126", gpus=("GTX 1080",), driver="580.65.06").verdict in {Verdict.READY, Verdict.DEGRADED}
+
+
 REFUSED_PTX = [
     ("tensorflow[and-cuda]==2.16.2", "RTX 5080", "gpu-too-new-for-build"),
     ("tensorflow[and-cuda]==2.20.0", "B200", "gpu-too-new-for-build"),
@@ -157,6 +164,8 @@ def test_ptx_that_the_driver_refuses_is_no_code(requirement: str, gpu: str, caus
 TOGETHER = [
     (("tensorflow[and-cuda]==2.16.2", "tf-keras==2.16.0"), "tf-keras 2.16 requires tensorflow 2.16", {}, ""),
     (("tensorflow[and-cuda]==2.17.0", "tf-keras==2.16.0"), "tf-keras 2.16 requires tensorflow 2.16", {}, "package-requirement-conflict"),
+    (("tensorflow[and-cuda]==2.15.1", "tf-keras==2.15.0"), "tf-keras 2.15.0 leaves it open, 2.15.1 requires 2.15", {}, ""),
+    (("tensorflow[and-cuda]==2.16.2", "tf-keras==2.15.0"), "the same", {}, "package-requirement-conflict"),
     (("tensorflow[and-cuda]==2.15.1", "keras==3.0.0"), "TensorFlow 2.15 requires Keras 2.15", {}, "keras3-mismatch"),
     (("tensorflow[and-cuda]==2.17.0", "keras==2.15.0"), "TensorFlow 2.17 requires Keras 3", {}, "keras3-mismatch"),
     (("torch==2.2.0", "numpy==1.26.4"), "built for NumPy 1", {}, ""),

@@ -96,3 +96,12 @@ def test_those_that_hold_no_cuda(tmp_path: Path, distribution: str, accelerator:
 )
 def test_which_releases_the_table_holds(distribution: str, release: str, held: bool) -> None:
     assert refresh_others.wanted(distribution, version(release)) is held
+
+
+@pytest.mark.parametrize("distribution", ["keras", "tf-keras"])
+def test_keras_is_python_alone(distribution: str, tmp_path: Path) -> None:
+    assert read(tmp_path, distribution) == {"accelerator": "none", "source": f"('{distribution}-wheels',)"}
+
+
+def test_keras_before_2_4_has_no_row() -> None:
+    assert [refresh_others.wanted("keras", version(text)) for text in ("2.3.1", "2.4.0", "3.15.1")] == [False, True, True]
