@@ -206,7 +206,9 @@ def test_a_python_without_a_wheel_is_named_with_one_that_has(package: Distributi
 
 
 def test_the_newest_release_for_this_python_is_offered() -> None:
-    (finding,) = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), open_matrix(), Policy(level=None)).findings
+    findings = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), open_matrix(), Policy(level=None)).findings
+    assert [one.name for one in findings] == ["python-version-unsupported", "cuda-library-missing"]
+    finding = findings[0]
     assert finding.fixes[1].command == "python3.9 -m pip install 'tensorflow[and-cuda]==2.20.0'"
     assert finding.fixes[0].command.startswith('python3.10 -m venv "$HOME"/training && ')
 

@@ -107,6 +107,6 @@ def test_a_fault_holds_for_its_releases_and_for_no_vendors_build(release: str, h
 
 
 def test_the_cuda_that_only_a_major_names_is_any_of_it() -> None:
-    known = matrix(cuda="12.8\n12.9\n13.0\n13.0.1\n13.1\n")
+    known = matrix(cuda="\n".join(f"{text},,,,,,,,,,guide" for text in ("12.8", "12.9", "13.0", "13.0.1", "13.1")))
     assert [row.release.text for row in known.cudas(version("13"))] == ["13.0", "13.0.1", "13.1"]
     assert [row.release.text for row in known.cudas(version("13.0"))] == ["13.0", "13.0.1"]

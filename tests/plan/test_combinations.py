@@ -139,7 +139,7 @@ def test_the_fix_for_libraries_that_are_not_found_is_the_nearest_release_that_fi
 def test_an_official_build_that_only_the_table_of_builds_names_is_the_fix_for_an_old_gpu() -> None:
     found = judged("torch==2.15.0", gpus=("GTX 1080",), python="3.12", driver="580.65.06")
     expect(found, "gpu-too-old-for-build", "the index's build starts at sm_75")
-    assert "--torch-backend=cu126" in found.root_causes[0].fixes[0].command
+    assert "torch==2.15.0+cu126" in found.root_causes[0].fixes[0].command
     assert judged("torch==2.15.0+cu126", gpus=("GTX 1080",), driver="580.65.06").verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
