@@ -9,9 +9,12 @@ import msgspec
 
 from gpudoctor.probe import files
 from gpudoctor.probe.constants import Constants
+from gpudoctor.probe.inside import Inside
 from gpudoctor.probe.packages import parse
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Missing, readable
 from gpudoctor.snapshot.distributions import family
+
+NOTHING = Inside()
 
 
 def has_framework(path: Iterable[str]) -> bool:
@@ -25,14 +28,14 @@ def has_framework(path: Iterable[str]) -> bool:
     return False
 
 
-def frameworks(path: Iterable[str], distributions: Iterable[Distribution]) -> tuple[Framework, ...]:
-    """The frameworks that an import would find: of two copies the first on `path`, a sys.path."""
+def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen: Inside = NOTHING) -> tuple[Framework, ...]:
+    """The frameworks that an import would find: of two copies the first on `path`, a sys.path, or where `seen` has the target's own finders."""
     folders = [folder for folder in path if os.path.isabs(folder)]
     installed = tuple(distributions)
     found = []
     for name, describe in (("tensorflow", _tensorflow), ("torch", _torch), ("jax", _jax)):
-        folder = _importable(folders, name)
-        distribution = _distribution(name, folder, installed)
+        folder = seen.folder(name) or _importable(folders, name)
+        distribution = _distribution(name, folder, installed, folders)
         if folder is not None or distribution is not None:
             whole = describe(_Installed(name, folder, distribution, installed))
             found.append(msgspec.structs.replace(whole, shadow=_shadow(folders, name, folder)))
@@ -52,11 +55,12 @@ def _importable(folders: Iterable[str], package: str) -> str | None:
     return next((folder for folder in holding if os.path.isfile(f"{folder}/{package}/__init__.py")), holding[0] if holding else None)
 
 
-def _distribution(name: str, folder: str | None, installed: Iterable[Distribution]) -> Distribution | None:
+def _distribution(name: str, folder: str | None, installed: Iterable[Distribution], folders: Iterable[str]) -> Distribution | None:
     """The metadata beside the package; or, for a package elsewhere (installed editably, or gone), metadata that has none beside it."""
     candidates = [one for one in installed if family(one.name) == name]
     beside = (one for one in candidates if folder is not None and one.where == readable(folder))
-    alone = (one for one in candidates if not os.path.isdir(f"{one.where}/{name}"))
+    places = {readable(one): one for one in folders}
+    alone = (one for one in candidates if not os.path.isfile(f"{places.get(one.where, one.where)}/{name}/__init__.py"))
     return next(beside, None) or next(alone, None)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -14,6 +14,9 @@ from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Distribution, Framework, Libcuda, Missing, Python, Snapshot, readable
+
+if TYPE_CHECKING:
+    from gpudoctor.probe.inside import Inside
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
 ISOLATED = ("-I", "-S")
@@ -113,11 +116,13 @@ class Inventory:
         """Read what this process can read itself, wait for the children, and put it all together."""
         from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
+        from gpudoctor.probe.inside import inside  # noqa: PLC0415
         from gpudoctor.probe.kernel_side import afterwards  # noqa: PLC0415
         from gpudoctor.probe.libraries import NOTHING, libraries, subjects  # noqa: PLC0415
         from gpudoctor.probe.packages import installers, packages  # noqa: PLC0415
 
-        python, path = (NODE, ()) if self._options.node else answers.python(self._wait("python"), self.target)
+        answered = Outcome(name="python", end=End.STOPPED) if self._options.node else self._wait("python")
+        python, path = (NODE, ()) if self._options.node else answers.python(answered, self.target)
         sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
         xrayed: tuple[Framework, ...] = ()
         if isinstance(python, Python):
@@ -125,10 +130,11 @@ class Inventory:
             prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
             installed = packages(path, prefix)
             python = installers(python, path)
-            found = frameworks(path, installed.distributions)
+            own = inside(answered)
+            found = frameworks(path, installed.distributions, own)
             xrayed = subjects(found)
             if xrayed:
-                self._start_xray(python.executable, path, xrayed)
+                self._start_xray(python.executable, path, xrayed, own)
             if not found:
                 python = msgspec.structs.replace(python, elsewhere=_elsewhere(self._environ, path, self._options.root))
             sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
@@ -146,12 +152,12 @@ class Inventory:
         )
         return afterwards(whole, self._options.root, self._supervisor)
 
-    def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...]) -> None:
+    def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...], seen: Inside) -> None:
         from gpudoctor.probe.libraries import arguments  # noqa: PLC0415 -- only where there is a framework to look at
 
         package = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPTS)))
         keep_clean = ("-B",) if sys.dont_write_bytecode else ()
-        more = arguments(package, executable, path, frameworks, self._options.root)
+        more = arguments(package, executable, path, frameworks, self._options.root, seen)
         self._start("libraries", (sys.executable, *ISOLATED, *keep_clean), "libraries_probe.py", more=more)
 
     def _look(self) -> Snapshot:

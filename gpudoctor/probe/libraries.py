@@ -7,10 +7,12 @@ from collections.abc import Iterable
 import msgspec
 
 from gpudoctor.probe.answers import gap
+from gpudoctor.probe.inside import Inside, home
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
 from gpudoctor.snapshot.libraries import WHOLE
 
+NOTHING_INSIDE = Inside()
 NOTHING = Missing(Cause.ABSENT, "no framework that was built with CUDA is installed")
 
 
@@ -19,14 +21,23 @@ def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     return tuple(one for one in frameworks if isinstance(one.location, str) and one.cuda_build is not False and one.rocm_build is not True)
 
 
-def arguments(package: str, executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str) -> tuple[str, ...]:
-    """For libraries_probe.py; `package` is the folder that holds gpudoctor."""
-    words = ["--package", package, "--executable", executable, "--root", root]
-    for entry in path:
+def arguments(  # noqa: PLR0917 -- what the child's command line says
+    package: str, executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str, seen: Inside = NOTHING_INSIDE
+) -> tuple[str, ...]:
+    """For libraries_probe.py; `package` is the folder that holds gpudoctor, `seen` is what the target's process says of itself."""
+    folders = tuple(path)
+    words = ["--package", package, "--executable", seen.executable or executable, "--root", root]
+    for entry in folders:
         words += ["--path", entry]
     for one in frameworks:
         built = (one.built_with_cuda, one.built_with_cudnn)
-        words += ["--framework", one.name, str(one.location), *(fact.value if isinstance(fact, Fact) else "" for fact in built)]
+        facts = (fact.value if isinstance(fact, Fact) else "" for fact in built)
+        words += ["--framework", one.name, home(one, folders, seen), *facts]
+    for name, value in (seen.variables or {}).items():
+        words += ["--variable", name, value]
+    words += ["--own-variables"] if seen.variables is not None else []
+    for file in seen.mapped:
+        words += ["--mapped", file]
     return tuple(words)
 
 

@@ -86,19 +86,51 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
 
     `conda_prefix` is the environment's folder where conda made it: then who installed what is looked for too.
     """
-    found, seen, others = [], set(), []
-    for folder in path:
-        if not os.path.isabs(folder) or folder in seen:
-            continue
-        seen.add(folder)
-        entries = files.names(folder)
-        for entry in () if isinstance(entries, Missing) else entries:
-            named = parse(entry)
-            if named and relevant(named[0]):
-                found.append(_distribution(folder, entry, *named, asks_installer=bool(conda_prefix)))
-            elif named:
-                others.append(readable(f"{named[0]}=={named[1]}"))
-    return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]))
+    found: list[Distribution] = []
+    leftovers: list[Distribution] = []
+    others: list[str] = []
+    for folder in dict.fromkeys(folder for folder in path if os.path.isabs(folder)):
+        mine, rest = _in_folder(folder)
+        others += rest
+        kept = {name: _kept(folder, name, entries) for name, entries in mine.items()}
+        for name, entries in mine.items():
+            for entry, version in entries:
+                one = _distribution(folder, entry, name, version, asks_installer=bool(conda_prefix))
+                (found if entry in kept[name] else leftovers).append(one)
+    return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
+
+
+def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    """The metadata of what matters to a GPU, as entry and version by name, and what else there is as name==version."""
+    mine: dict[str, list[tuple[str, str]]] = {}
+    others = []
+    entries = files.names(folder)
+    for entry in () if isinstance(entries, Missing) else entries:
+        named = parse(entry) or _unversioned(folder, entry)
+        if named and relevant(named[0]):
+            mine.setdefault(named[0], []).append((entry, named[1]))
+        elif named:
+            others.append(readable(f"{named[0]}=={named[1]}"))
+    return mine, others
+
+
+def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
+    if len(entries) < 2:
+        return [entry for entry, _ in entries]
+    from gpudoctor.probe.leftovers import settled  # noqa: PLC0415 -- only where there are two
+
+    return settled(folder, entries, name)
+
+
+def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
+    """Name and version of what lies beside its sources (`setup.py develop`): the folder torch.egg-info names no version, PKG-INFO does."""
+    name = normalise(entry.removesuffix(".egg-info"))
+    if not entry.endswith(".egg-info") or not relevant(name):
+        return None
+    text = files.read(f"{folder}/{entry}/PKG-INFO", _HEAD)
+    lines = text.splitlines() if isinstance(text, str) else []
+    version = next((line.partition(":")[2].strip() for line in lines if line.startswith("Version:")), "")
+    return (name, version) if version else None
 
 
 def installers(python: Python, path: Iterable[str]) -> Python:
@@ -124,6 +156,7 @@ def _distribution(folder: str, entry: str, name: str, version: str, *, asks_inst
         where=readable(folder),
         requires=_requires(f"{metadata}/METADATA") if name.startswith(REQUIRING) else NOT_ASKED,
         tags=_tags(f"{metadata}/WHEEL") if name.startswith(REQUIRING) else NOT_ASKED,
+        requested=os.path.isfile(f"{metadata}/REQUESTED") if name == "jax" else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
     )
 

@@ -11,6 +11,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.probe import answers
 from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.packages import packages
@@ -36,19 +37,19 @@ class Options(Protocol):
 
 def of_environment(supervisor: Supervisor, options: Options) -> Environment:
     """Raises UsageError where the interpreter does not answer."""
-    python, path, chosen = _interpreter(supervisor, options)
-    found = frameworks(path, packages(path).distributions)
+    python, path, chosen, own = _interpreter(supervisor, options)
+    found = frameworks(path, packages(path).distributions, own)
     asked = subjects(found)
     seen: Libraries | Missing = NOTHING
     if asked:
-        seen = libraries(_probe(supervisor, arguments(PACKAGE, python.executable, path, asked, options.root)), asked)
+        seen = libraries(_probe(supervisor, arguments(PACKAGE, python.executable, path, asked, options.root, own)), asked)
     return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen)
 
 
 def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -> Files:
     """Likewise."""
-    python, path, _ = _interpreter(supervisor, options)
-    words = arguments(PACKAGE, python.executable, path, (), options.root)
+    python, path, _, own = _interpreter(supervisor, options)
+    words = arguments(PACKAGE, python.executable, path, (), options.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
     found = []
     for line in outcome.lines:
@@ -60,14 +61,13 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
     return Files(python.executable, (*found, *(File(path, problem=rest) for path in paths[len(found) :])))
 
 
-def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python, tuple[str, ...], Target]:
+def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python, tuple[str, ...], Target, Inside]:
     chosen = target(options.python, os.environ, sys.executable, own_path())
-    python, path = answers.python(
-        _run(supervisor, "python", (chosen.executable, f"{SCRIPTS}/python_probe.py", "--answer-fd", ANSWER)), chosen
-    )
+    outcome = _run(supervisor, "python", (chosen.executable, f"{SCRIPTS}/python_probe.py", "--answer-fd", ANSWER))
+    python, path = answers.python(outcome, chosen)
     if isinstance(python, Missing):
         raise UsageError(f"{python.reason}; name another with --python.")
-    return python, path, chosen
+    return python, path, chosen, inside(outcome)
 
 
 def _probe(supervisor: Supervisor, words: tuple[str, ...]) -> Outcome:

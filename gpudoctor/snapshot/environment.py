@@ -54,6 +54,8 @@ class Distribution(Observed, frozen=True):
     """What its METADATA requires (Requires-Dist, PEP 508) of distributions that matter to a GPU; read for frameworks and their parts."""
     tags: tuple[str, ...] | Missing = NOT_ASKED
     """The platforms in its wheel's tags: manylinux_2_28_x86_64; read for the same distributions as `requires`."""
+    requested: bool | Missing = NOT_ASKED
+    """Whether the user named it to the installer, by the file REQUESTED, or it came as a requirement; read for jax."""
     installer: str | Missing = NOT_ASKED
     """conda, pip, uv: from the file INSTALLER; read in conda environments only."""
 
@@ -66,6 +68,8 @@ class Packages(Observed, frozen=True):
     """Of an environment that is only supposed: the packages that were stated without a version and of which no table lists a release."""
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """What conda installed and matters to a GPU: name-version-build, from conda-meta; absent outside a conda environment."""
+    leftovers: tuple[Distribution, ...] = ()
+    """Metadata of releases whose files are gone: those of another release are in their place."""
     others: tuple[str, ...] | Missing = NOT_ASKED
     """The other distributions of the environment, as name==version."""
 

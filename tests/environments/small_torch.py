@@ -14,7 +14,7 @@ from typing import Any
 
 from gpudoctor.elf import file as elf_file
 from gpudoctor.probe.xray.components import component, cudnn_parts
-from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing
+from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing, readable
 from tests.machines.elf_library import Library
 
 TEXTS = {
@@ -41,6 +41,7 @@ NEEDS = {
     "nvtx": ("libnvToolsExt.so.1", ()),
 }  # fmt: skip
 """Folder of nvidia/, its library, and what that links."""
+VERSIONS = {"cudnn": "9.1.0.70", "nccl": "2.21.5"}
 LINKED = tuple(name for name, _ in NEEDS.values() if "nvshmem" not in name and "cufile" not in name)
 WITNESS = """
 import json, sys
@@ -60,9 +61,11 @@ def cuda(site: Path, *without: str) -> None:
         if folder in without:
             continue
         Library(name, needs, rpath="$ORIGIN").put(site / f"nvidia/{folder}/lib/{name}")
-        metadata = site / f"nvidia_{folder}_cu12-12.4.1.dist-info"
+        metadata = site / f"nvidia_{folder}_cu12-{VERSIONS.get(folder, '12.4.1')}.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("")
+        files = sorted((site / f"nvidia/{folder}/lib").iterdir())
+        (metadata / "RECORD").write_text("".join(f"nvidia/{folder}/lib/{one.name},sha256=0,{one.stat().st_size}\n" for one in files))
     if "cublas" not in without:
         Library("libcublasLt.so.12", rpath="$ORIGIN").put(site / "nvidia/cublas/lib/libcublasLt.so.12")
     for name in cudnn_parts("9") if "cudnn" not in without else ():
@@ -108,9 +111,9 @@ def differences(seen: FrameworkLibraries, error: str, mapped: Iterable[str]) -> 
     real: dict[str, set[str]] = {}
     for path in mapped:
         if (name := _soname(path)) and component(name):
-            real.setdefault(name, set()).add(os.path.realpath(path))
+            real.setdefault(name, set()).add(readable(os.path.realpath(path)))
     for use in uses:
-        taken = os.path.realpath(use.file.path) if isinstance(use.file, LibraryFile) else ""
+        taken = str(use.file.real) if isinstance(use.file, LibraryFile) else ""
         others = real.pop(use.wanted, set())
         if taken not in others:
             found.append(f"{use.wanted}: {taken} expected, {others} mapped")

@@ -14,7 +14,7 @@ from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Distribution, Framework, Missing, Packages, Python, Snapshot
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 from gpudoctor.snapshot.distributions import family
 
 _CONDA_CALLS = {"pytorch": "torch", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"}
@@ -169,6 +169,9 @@ def two_copies_of_framework(framework: Framework, packages: Packages, facts: Fac
             evidence=(Evidence(f"first {framework.name} on sys.path", framework.shadow, "the folders on sys.path"),),
             fixes=(_rename(framework.shadow),),
         )
+    left = [one for one in packages.leftovers if family(one.name) == framework.name]
+    if left:
+        yield _leftover(framework, left)
     copies = [one for one in packages.distributions if family(one.name) == framework.name]
     if any(one.name in _WHOLE for one in copies):
         copies = [one for one in copies if one.name not in _COMPANIONS]
@@ -190,6 +193,19 @@ def _rename(shadow: str) -> Fix:
     folder, _, name = shadow.rpartition("/")
     other = f"{folder}/my_{name}"
     return Fix(f"Rename {shadow}", f"mv {shell_path(shadow)} {shell_path(other)}")
+
+
+def _leftover(framework: Framework, left: list[Distribution]) -> Problem:
+    """Metadata of a release that is no longer there: pip is misled by it, an import is not."""
+    release = framework.version.value if isinstance(framework.version, Fact) else "another release"
+    folders = shlex.join(f"{one.where}/{one.name.replace('-', '_')}-{one.version}.dist-info" for one in left)
+    return Problem(
+        message=f"The files of {framework.name} are of {release}; metadata of {' and '.join(one.version for one in left)} was left beside them.",
+        title="Metadata of another release was left behind",
+        severity=Severity.NOTE,
+        evidence=tuple(map(shown, left)),
+        fixes=(Fix("Remove the metadata that was left behind", f"rm -r {folders}"),),
+    )
 
 
 def _one_copy(framework: Framework, copies: list[Distribution], facts: Facts, *, apart: bool) -> tuple[Fix, ...]:

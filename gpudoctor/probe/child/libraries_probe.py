@@ -1,6 +1,7 @@
 """The X-ray of the target's libraries. Runs under gpudoctor's own interpreter with -I -S, for its package gpudoctor.elf, and loads none of them.
 
-Arguments: --package FOLDER (that holds gpudoctor), --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH.
+Arguments: --package FOLDER (that holds gpudoctor), --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH,
+--own-variables (those of the list below are as --variable NAME VALUE has them, or not set), --mapped PATH (open when Python has started).
 """
 
 import os
@@ -10,6 +11,9 @@ sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 
 del sys.path[0]
+
+
+OWN = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XLA_FLAGS", "CONDA_PREFIX")
 
 
 def given(option, count=1):
@@ -26,7 +30,12 @@ def main():
     from gpudoctor.probe.xray.wanted import Wish
 
     del sys.path[0]
-    asked = examine.Asked(given("--executable")[0], given("--path"), os.environ, (given("--root") or ["/"])[0])
+    environ = dict(os.environ)
+    if "--own-variables" in sys.argv:
+        environ = {name: value for name, value in environ.items() if name not in OWN}
+        environ.update(given("--variable", 2))
+    asked = examine.Asked(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
+    asked.mapped = given("--mapped")
     asked.frameworks = [Wish(*values) for values in given("--framework", 4)]
     files = given("--file")
     for path in files:

@@ -64,9 +64,85 @@ def facts():
         "path": path,
     }
     if any(answer.readable(entry) != entry for entry in path):  # the escapes are for reading; only the bytes find the folders
-        said["path_hex"] = ["".join("%02x" % byte for byte in bytearray(os.fsencode(entry))) for entry in path]
+        said["path_hex"] = [in_hex(entry) for entry in path]
+    return said
+
+
+def in_hex(text):
+    """The bytes of a path or a variable; Python 2 has them already."""
+    data = text if isinstance(text, bytes) else os.fsencode(text)
+    return "".join("%02x" % byte for byte in bytearray(data))
+
+
+def imports():
+    """Where this interpreter's own finders have the frameworks, editable installs too; nothing is imported."""
+    found = {}
+    for name in ("tensorflow", "torch", "jax"):
+        for finder in list(sys.meta_path):
+            try:
+                spec = finder.find_spec(name, None, None)
+            except Exception:  # a finder of the environment's may do anything
+                spec = None
+            if spec is not None:
+                folders = list(spec.submodule_search_locations or [])
+                origin = spec.origin if spec.has_location else ""
+                found[name] = [in_hex(origin or "")] + [in_hex(one) for one in folders]
+                break
+    return found
+
+
+LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+OTHERS = ("PATH", "XLA_FLAGS", "CONDA_PREFIX")
+
+
+def variables():
+    """What decides which libraries are found, as this process has it: a script that starts the interpreter may have set it.
+
+    The loader read its own when the process began; what sitecustomize puts into os.environ comes too late for it.
+    """
+    found = {}
+    with open("/proc/self/environ", "rb") as environ:
+        for entry in environ.read().split(b"\0"):
+            name, _, value = entry.partition(b"=")
+            if name.decode("ascii", "replace") in LOADER:
+                found[name.decode("ascii")] = in_hex(value)
+    for name in OTHERS:
+        if name in os.environ:
+            found[name] = in_hex(os.environ[name])
+    return found
+
+
+def mapped():
+    """CUDA's libraries that something opened while Python started."""
+    found = []
+    with open("/proc/self/maps", "rb") as maps:
+        for line in maps:
+            path = line.rstrip(b"\n").split(None, 5)[5:]
+            last = path[0].rpartition(b"/")[2] if path else b""
+            if b".so" in last and last.startswith((b"libcu", b"libnv", b"libnccl")) and in_hex(path[0]) not in found:
+                found.append(in_hex(path[0]))
+    return found
+
+
+def asked(ask):
+    try:
+        return ask()
+    except Exception:  # Python 2 has no finders of this kind; another system may have no /proc
+        return None
+
+
+def inside():
+    said = {"type": "inside"}
+    for name, ask in (("imports", imports), ("variables", variables), ("mapped", mapped)):
+        found = asked(ask)
+        if found is not None:
+            said[name] = found
+    if answer.readable(sys.executable or "") != sys.executable:
+        said["executable_hex"] = in_hex(sys.executable)
     return said
 
 
 answer.say(facts())
+answer.flush()
+answer.say(inside())
 answer.leave()

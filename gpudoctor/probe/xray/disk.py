@@ -34,7 +34,7 @@ class Disk:
         self.path = tuple(folder.rstrip("/") for folder in path if folder.startswith("/"))
         self._prefixes = prefixes
         self._listed: dict[str, list[str]] = {}
-        self._wheels: dict[str, dict[str, str]] = {}
+        self._wheels: dict[str, dict[str, list[str]]] = {}
         self._folders: list[tuple[str, str]] | None = None
         self._files: dict[str, list[tuple[str, str]]] | None = None
 
@@ -64,14 +64,14 @@ class Disk:
         finally:
             os.close(descriptor)
 
-    def wheels(self, site: str) -> dict[str, str]:
-        """Version by normalised name of the distributions of NVIDIA's in a folder, from the names of their metadata."""
+    def wheels(self, site: str) -> dict[str, list[str]]:
+        """Versions by normalised name of the distributions of NVIDIA's in a folder, from the names of their metadata."""
         if site not in self._wheels:
-            found = {}
-            for entry in self.names(site):
+            found: dict[str, list[str]] = {}
+            for entry in sorted(self.names(site)):
                 if entry.startswith(("nvidia_", "nvidia-")) and entry.endswith(".dist-info"):
                     name, _, version = entry[: -len(".dist-info")].rpartition("-")
-                    found[name.replace("_", "-").lower()] = version
+                    found.setdefault(name.replace("_", "-").lower(), []).append(version)
             self._wheels[site] = found
         return self._wheels[site]
 
@@ -154,19 +154,27 @@ class Disk:
 
     def _written_by(self, site: str, path: str, named: list[str]) -> list[str]:
         """Those of the wheels whose RECORD has the file in the size that it has: of two that share a folder, the one installed last."""
-        try:
-            size = os.stat(self._place(path)).st_size
-        except OSError:
-            return named
-        inside = path[len(site) + 1 :]
-        fitting = [name for name in named if self._recorded(site, name, inside) == str(size)]
-        return fitting or named
+        return [name for name in named if self._fitting(site, name, path)] or named
 
-    def _recorded(self, site: str, name: str, inside: str) -> str:
+    def _fitting(self, site: str, name: str, path: str) -> list[str]:
+        """The releases of a wheel whose RECORD has the file in the size that it has: an older one's metadata may have stayed."""
+        try:
+            size = str(os.stat(self._place(path)).st_size)
+        except OSError:
+            return []
+        inside = os.path.normpath(path)[len(site) + 1 :]
+        return [version for version in self.wheels(site)[name] if self._recorded(site, name, version, inside) == size]
+
+    def _recorded(self, site: str, name: str, version: str, inside: str) -> str:
         """The size that a wheel's RECORD gives for a file; empty where it does not."""
-        text = self.text(f"{site}/{name.replace('-', '_')}-{self.wheels(site)[name]}.dist-info/RECORD")
+        text = self.text(f"{site}/{name.replace('-', '_')}-{version}.dist-info/RECORD")
         line = text.partition(f"\n{inside},")[2] or (text[len(inside) + 1 :] if text.startswith(f"{inside},") else "")
         return line.partition("\n")[0].rpartition(",")[2].strip()
+
+    def _by_metadata(self, site: str, name: str, path: str) -> tuple[str, str] | str:
+        versions = self.wheels(site)[name]
+        left = versions if len(versions) == 1 else self._fitting(site, name, path)
+        return (left[0], f"the metadata of {name}") if len(left) == 1 else f"there is metadata of {name} {' and '.join(versions)}"
 
     def version(self, path: str, component: str, soname: str) -> tuple[str, str] | str:
         """The version and where it is written; else why it cannot be told. A header beside the file beats metadata, which two wheels may share."""
@@ -181,7 +189,7 @@ class Disk:
                     return numbers, f"{folder}/{header}"
         site, named = self._wheel(path, component)
         if len(named) == 1:
-            return self.wheels(site)[named[0]], f"the metadata of {named[0]}"
+            return self._by_metadata(site, named[0], path)
         if named:
             return f"{' and '.join(named)} put their files into the same folder"
         real = self.real(path)

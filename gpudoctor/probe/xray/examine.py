@@ -28,6 +28,8 @@ class Asked:
         self.environ = environ
         self.root = root
         self.frameworks: list[Wish] = []
+        self.mapped: list[str] = []
+        """Libraries that something opens while Python starts."""
 
 
 def around(asked: Asked) -> Around:
@@ -35,7 +37,9 @@ def around(asked: Asked) -> Around:
     library_path = asked.environ.get("LD_LIBRARY_PATH", "")
     prefix = os.path.dirname(os.path.dirname(asked.executable))
     base = os.path.dirname(os.path.dirname(os.path.realpath(asked.executable)))
-    live = [folder for folder in (*asked.path, *library_path.split(":"), prefix, base) if len(folder) > 1 and base != "/usr"]
+    preload = asked.environ.get("LD_PRELOAD", "")
+    named = [os.path.dirname(file) for file in (*preload.replace(":", " ").split(), *asked.mapped, *(one.home for one in asked.frameworks))]
+    live = [folder for folder in (*asked.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and base != "/usr"]
     system = System(asked.root, live)
     program = system.real(asked.executable)
     elf = system.elf(program)
@@ -44,9 +48,11 @@ def around(asked: Asked) -> Around:
     if "musl" in elf.interpreter:
         raise Refused("its C library is musl, whose loader follows rules of its own")
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
-    setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, asked.environ.get("LD_PRELOAD", ""))
+    setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
     prefixes = [folder for folder in (prefix, asked.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
-    return Around(system, Disk(system, asked.path, tuple(prefixes)), setting, program)
+    shared = Around(system, Disk(system, asked.path, tuple(prefixes)), setting, program)
+    shared.mapped = asked.mapped
+    return shared
 
 
 def environment(asked: Asked, say: Say, mark: Mark) -> None:

@@ -33,6 +33,8 @@ class Around:
         self.disk = disk
         self.setting = setting
         self.program = program
+        self.mapped: list[str] = []
+        """Libraries of CUDA's that are open when Python has started."""
         self._codes: dict[str, dict[str, Any]] = {}
 
     def code(self, path: str) -> dict[str, Any]:
@@ -88,6 +90,8 @@ class Patient:
         """Why it is not known what is loaded, where the framework's own text could not be followed."""
         self._own: dict[str, bool] = {}
         self.loader.start(around.program)
+        for path in around.mapped:
+            self.load(path, why="opened while Python starts (sitecustomize or a .pth file)", note=False)
 
     @property
     def main(self) -> Object:

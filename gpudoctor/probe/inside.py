@@ -1,0 +1,63 @@
+"""What only a process of the target's interpreter knows: where its finders have the frameworks, its loader's variables, what it opened."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from gpudoctor.process import Outcome
+from gpudoctor.snapshot import Framework, readable
+
+
+class Inside(msgspec.Struct, frozen=True):
+    """Texts are as os.fsdecode gives them."""
+
+    executable: str = ""
+    """Where the snapshot's is escaped."""
+    imports: Mapping[str, tuple[str, ...]] = {}
+    """By framework: the file that an import would run first, "" where there is none, then the folders of the package."""
+    variables: Mapping[str, str] | None = None
+    """LD_LIBRARY_PATH and others that decide which libraries are found; None where they could not be read."""
+    mapped: tuple[str, ...] = ()
+    """CUDA's libraries that were open when Python had started."""
+
+    def folder(self, name: str) -> str:
+        """The folder that holds the package `name` for an import; empty where the finders have none, or a module."""
+        found = self.imports.get(name, ())
+        places = [os.path.dirname(found[0])] if found and os.path.basename(found[0]).startswith("__init__.") else list(found[1:])
+        return next((os.path.dirname(one) for one in places if os.path.basename(one) == name), "")
+
+
+class _Line(msgspec.Struct, tag_field="type", tag="inside"):
+    imports: dict[str, list[str]] = {}
+    variables: dict[str, str] | None = None
+    mapped: list[str] = []
+    executable_hex: str = ""
+
+
+def inside(outcome: Outcome) -> Inside:
+    """From the answer of python_probe.py; empty where that has none, as of an interpreter that ended early."""
+    for line in outcome.lines:
+        try:
+            said = msgspec.json.decode(line, type=_Line)
+            return Inside(
+                executable=_text(said.executable_hex),
+                imports={name: tuple(map(_text, found)) for name, found in said.imports.items()},
+                variables=None if said.variables is None else {name: _text(value) for name, value in said.variables.items()},
+                mapped=tuple(map(_text, said.mapped)),
+            )
+        except (msgspec.MsgspecError, ValueError, RecursionError):  # noqa: PERF203 -- a handful of lines
+            continue
+    return Inside()
+
+
+def _text(digits: str) -> str:
+    return os.fsdecode(bytes.fromhex(digits))
+
+
+def home(framework: Framework, path: Iterable[str], seen: Inside) -> str:
+    """The folder of a framework's package, whose snapshot has undecodable bytes escaped."""
+    places = (f"{folder}/{framework.name}" for folder in (seen.folder(framework.name), *path) if folder)
+    return next((one for one in places if readable(one) == framework.location), str(framework.location))

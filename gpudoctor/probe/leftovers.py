@@ -1,0 +1,73 @@
+"""Metadata of a release that is no longer there, which an interrupted upgrade or a copied image layer leaves beside that of the one which is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from gpudoctor.probe import files
+from gpudoctor.probe.constants import Constants
+from gpudoctor.snapshot import Fact, Missing
+
+_VERSIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "torch": ("torch/version.py", ("__version__",)),
+    "jax": ("jax/version.py", ("_release_version", "_version", "__version__")),
+    "jaxlib": ("jaxlib/version.py", ("_release_version", "_version", "__version__")),
+    "numpy": ("numpy/version.py", ("version", "short_version")),
+}
+"""Where a package itself writes its version, and under which name."""
+_TENSORFLOW = ("tensorflow/include/tensorflow/core/public/release_version.h", "tensorflow/include/tensorflow/core/public/version.h")
+_MOST_RECORD = 4 << 20
+_SAMPLE = 8
+
+
+def settled(folder: str, entries: list[tuple[str, str]], name: str) -> list[str]:
+    """Of metadata folders of one distribution (entry, version), those that fit the files; all of them where that cannot be told."""
+    own = own_version(folder, name)
+    tests: tuple[Callable[[str, str], bool], ...] = (
+        lambda _, version: bool(own) and version.partition("+")[0] == own.partition("+")[0],
+        lambda entry, _: _as_recorded(folder, entry),
+        lambda entry, _: any(os.path.isfile(f"{folder}/{entry}/{one}") for one in ("METADATA", "PKG-INFO")),
+    )
+    for fits in tests:
+        left = [entry for entry, version in entries if fits(entry, version)]
+        if len(left) == 1:
+            return left
+    return [entry for entry, _ in entries]
+
+
+def own_version(folder: str, name: str) -> str:
+    """The version that the package's own files give; empty where they give none."""
+    if name in _VERSIONS:
+        file, names = _VERSIONS[name]
+        found = Constants(f"{folder}/{file}").text(*names)
+        return found.value if isinstance(found, Fact) else ""
+    if name.startswith(("tensorflow", "tf-nightly")) and name.count("-") < 2:
+        texts = (files.read(f"{folder}/{one}") for one in _TENSORFLOW)
+        return next(filter(None, (_header(text) for text in texts if isinstance(text, str))), "")
+    return ""
+
+
+def _header(text: str) -> str:
+    """The version in TensorFlow's version.h."""
+    words = {line.split()[1]: line.split()[2] for line in text.splitlines() if line.startswith("#define TF_") and len(line.split()) > 2}
+    parts = [words.get(f"TF_{part}_VERSION", "") for part in ("MAJOR", "MINOR", "PATCH")]
+    return ".".join(parts) if all(part.isdecimal() for part in parts) else ""
+
+
+def _as_recorded(folder: str, entry: str) -> bool:
+    """Whether files have the sizes that RECORD gives, and some are there."""
+    text = files.read(f"{folder}/{entry}/RECORD", _MOST_RECORD)
+    if isinstance(text, Missing):
+        return False
+    rows = (line.rsplit(",", 2) for line in text.splitlines() if ".dist-info/" not in line)
+    sized = [(row[0].strip('"'), int(row[2])) for row in rows if len(row) == 3 and row[2].isdecimal() and int(row[2])]
+    sample = sorted(sized, key=lambda row: -row[1])[:_SAMPLE]  # the largest differ from release to release
+    return bool(sample) and all(_size(f"{folder}/{path}") == size for path, size in sample)
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except (OSError, ValueError):
+        return -1
