@@ -14,6 +14,8 @@ FIRST_PERSON, NOBODY = 1000, 65534
 
 def owner(root: str, environ: Mapping[str, str]) -> Owner:
     """By the environment, /etc/passwd and the kernel's host name; of a tree `root` that is not this machine, of both."""
+    if not hasattr(os, "geteuid"):
+        return _on_windows(environ)
     rows = [row for tree in dict.fromkeys((root, "/")) for row in _accounts(tree)]
     own = [row for row in rows if row[2] == str(os.geteuid())]
     named = [environ.get(name, "") for name in ("USER", "LOGNAME", "SUDO_USER")]
@@ -26,6 +28,12 @@ def owner(root: str, environ: Mapping[str, str]) -> Owner:
         users=tuple(dict.fromkeys([*users, *people])),
         hosts=_hosts(root),
     )
+
+
+def _on_windows(environ: Mapping[str, str]) -> Owner:
+    """By the environment alone: `compat` writes reports there too."""
+    home, user, host = (environ.get(name, "") for name in ("USERPROFILE", "USERNAME", "COMPUTERNAME"))
+    return Owner(homes=(home,) if home else (), user=user, users=(user,) if user else (), hosts=(host,) if host else ())
 
 
 def _accounts(root: str) -> list[list[str]]:

@@ -193,6 +193,7 @@ def test_the_command_line_itself_imports_only_typer() -> None:
         "gpudoctor.cli.failure",
         "gpudoctor.cli.options",
         "gpudoctor.cli.output",
+        "gpudoctor.cli.system",
         "gpudoctor.errors",
     ]
     assert not {"msgspec", "rich", "json", "tomllib"} & set(ended.stdout.decode().split())

@@ -77,3 +77,11 @@ def test_compat_and_the_pages_work_there(platform: str, tmp_path: Path) -> None:
     for page in (("matrix", "gpu", "H100"), ("explain", "GD203"), ("rules",), ("schema", "report"), ("--version",)):
         ended = run(*page, env=there)
         assert (ended.returncode, ended.stderr) == (0, b""), page
+
+
+def test_on_windows_a_written_report_names_nobody(tmp_path: Path) -> None:
+    there = on("win32", tmp_path) | {"USERNAME": "margaret", "COMPUTERNAME": "APOLLO-11", "USERPROFILE": "/users/margaret"}
+    written = tmp_path / "report.json"
+    saved = run(*COMPAT, "--gpu", "margaret", "--cc", "8.9", "--format", "json", "-o", str(written), env=there)
+    assert saved.returncode in {0, 3}, saved.stderr
+    assert "margaret" not in written.read_text()

@@ -104,7 +104,7 @@ def test_the_command_line_wins_over_the_configuration_file(tmp_path: Path) -> No
     file.write_text("format = 'json'\nno-smoke = true\nonly = ['GD1', 'no-driver']\nfail-on = 'warning'\nquiet = true\n")
     report = document("report", run("check", "--config", str(file), "--only", "GD101,GD102", "--only", "GD206").stdout)
     wanted = {"level": "look", "allow_cpu": False, "only": ["GD101", "GD102", "GD206"], "skip": [], "fail_on": "warning"}
-    assert report["policy"] == {**wanted, "reasons": {}, "require": [], "frameworks": []}
+    assert report["policy"] == {**wanted, "reasons": {}, "require": [], "frameworks": [], "node": False}
     ended = run("check", "--config", str(file), "--format", "oneline")
     assert len(ended.stdout.splitlines()) == 1
 
