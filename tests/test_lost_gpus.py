@@ -54,22 +54,26 @@ def unready(diagnosis: Diagnosis, key: str) -> bool:
     return not shown or any(one.subject.key == key and one.severity >= Severity.WARNING for one in diagnosis.findings)
 
 
+@pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize("old", [False, True], ids=["new driver", "old driver"])
 @pytest.mark.parametrize("code", ALARMING)
 def test_an_alarm_in_any_call_keeps_its_gpu_from_being_ready(
-    code: int, old: bool, shim_environment: Callable[..., dict[str, str]], matrix: Matrix
+    code: int, old: bool, half: int, shim_environment: Callable[..., dict[str, str]], matrix: Matrix
 ) -> None:
-    functions = sorted(asked_of_a_gpu() - set(OLDER if old else OLDER.values()))
-    assert len(functions) > 30
-    needs = {"virtualization": 2, "mig": (1, 1), "mig_instances": (Mig(uuid="MIG-a"),), "facts": {"nvlink_old": 1}}
-    cards = [Card(address=f"00000000:{1 + number:02X}:00.0", **needs) for number in range(len(functions) + 1)]  # type: ignore[arg-type]
-    calls = {f"{name}.{number}": f"return {code}" for number, name in enumerate(functions)}
+    # a card before and one behind those that fail: a call about two cards is of the first
+    every = sorted(asked_of_a_gpu() - set(OLDER if old else OLDER.values()))
+    assert len(every) > 40
+    functions = every[half::2]
+    facts = {"nvlink_old": 1, "licence_product": "NVIDIA Virtual Compute Server", "licence_state": 1}
+    needs = {"virtualization": 2, "mig": (1, 1), "mig_instances": (Mig(uuid="MIG-a"),), "facts": facts}
+    cards = [Card(address=f"00000000:{1 + number:02X}:00.0", **needs) for number in range(len(functions) + 2)]  # type: ignore[arg-type]
+    calls = {f"{name}.{number}": f"return {code}" for number, name in enumerate(functions, start=1)}
     library = Library(gpus=cards, calls=calls, without=tuple(OLDER) if old else ())
     nvml = look(Options(python=sys.executable), shim_environment(library))[0].nvml
     diagnosis = diagnose(Snapshot(created="", nvml=nvml), matrix, Policy(level=Level.LOOK))
     keys = {row.index: row.subject.key for row in diagnosis.ladder}
-    assert [name for number, name in enumerate(functions) if not unready(diagnosis, keys[number])] == []
-    assert not unready(diagnosis, keys[len(functions)]), "of the last card nothing failed"
+    assert [name for number, name in enumerate(functions, start=1) if not unready(diagnosis, keys[number])] == []
+    assert not unready(diagnosis, keys[0]), "of the first card nothing failed"
 
 
 def with_first(snapshot: Snapshot, **changes: Any) -> tuple[Snapshot, str]:
@@ -117,6 +121,23 @@ def test_a_gpu_whose_registers_read_as_ones_is_broken(change: dict[str, Any], ma
     diagnosis = diagnose(msgspec.structs.replace(snapshot, pci=Pci(devices)), matrix, Policy(level=Level.LOOK))
     assert diagnosis.verdict is Verdict.BROKEN
     assert [one.name for one in diagnosis.findings if one.subject.key == devices[0].address] == ["gpu-fell-off-bus"]
+
+
+@pytest.mark.parametrize("width", [63, 255])
+def test_a_link_width_that_no_link_has_is_a_lost_gpu(width: int, matrix: Matrix) -> None:
+    odd, key = with_first(recorded("healthy-eight"), link_width=width)
+    diagnosis = diagnose(odd, matrix, Policy(level=Level.LOOK))
+    assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
+
+
+def test_cuda_999_is_put_down_to_the_lost_gpu_and_not_to_nvidia_uvm(matrix: Matrix) -> None:
+    replace = msgspec.structs.replace
+    lost, _ = with_first(recorded("uvm-after-waking"), name=Missing(Cause.LOST, "nvmlDeviceGetName answered 15 (GPU is lost)"))
+    assert {one.name for one in diagnose(recorded("uvm-after-waking"), matrix, Policy(level=Level.LOOK)).root_causes} == {
+        "uvm-broken-after-suspend"
+    }
+    diagnosis = diagnose(replace(lost), matrix, Policy(level=Level.LOOK))
+    assert [one.name for one in diagnosis.root_causes] == ["gpu-fell-off-bus"]
 
 
 def test_a_gpu_that_ran_a_kernel_after_its_alarm_is_degraded(matrix: Matrix) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.machines.build import diagnosed, examine
 from tests.machines.recipes.loads import at_work
 from tests.seams import Nvml
@@ -45,3 +47,11 @@ def test_a_sampling_that_hangs_costs_the_training_nothing(tmp_path: Path) -> Non
     loads = report["snapshot"]["loads"]
     assert "no sign of life" in (loads["cut"] if loads["type"] == "loads" else loads["reason"])
     assert {stage["state"] for stage in report["snapshot"]["smoke"][0]["stages"]} == {"done"}
+
+
+@pytest.mark.parametrize(("code", "verdict", "root"), [(15, "broken", "gpu-fell-off-bus"), (11, "degraded", "gpu-not-responding")])
+def test_an_alarm_while_it_is_trained_on_is_found(code: int, verdict: str, root: str, tmp_path: Path) -> None:
+    report = examined(tmp_path, calls={"nvmlDeviceGetPowerUsage": f"after 2 return {code}"})
+    (load,) = report["snapshot"]["loads"]["gpus"]
+    assert [alarm["code"] for alarm in load["alarms"]] == [code]
+    assert (report["verdict"], diagnosed(report)["roots"]) == (verdict, [root])

@@ -15,6 +15,7 @@ from gpudoctor.snapshot import (
     DeviceNodes,
     KernelDriver,
     Libcuda,
+    Loads,
     Missing,
     Node,
     Nvml,
@@ -23,6 +24,7 @@ from gpudoctor.snapshot import (
     PciDevice,
     ProcGpu,
     Snapshot,
+    Status,
 )
 
 NVIDIA = "10de"
@@ -42,6 +44,8 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     """As a program in the examined environment sees it."""
     cuda_unmasked: CudaDevice | Missing
     """As it would without CUDA_VISIBLE_DEVICES; the same as `cuda` where that is not set."""
+    alarms_under_load: tuple[Status, ...] = ()
+    """What NVML answered of the GPU itself while it was trained on."""
 
     @property
     def subject(self) -> Subject:
@@ -118,6 +122,8 @@ class _Join:
         self.no_nvml = gpus if isinstance(gpus, Missing) else _NOT_THERE
         listed = () if isinstance(gpus, Missing) else gpus
         self.nvml = _by_address(listed)
+        loads = snapshot.loads.gpus if isinstance(snapshot.loads, Loads) else ()
+        self.under_load = {load.address: load.alarms for load in loads if load.alarms}
         self.cuda, self.no_cuda = _devices(snapshot.libcuda)
         self.unmasked, self.no_unmasked = (
             (self.cuda, self.no_cuda) if _not_asked(snapshot.libcuda_unmasked) else _devices(snapshot.libcuda_unmasked)
@@ -160,6 +166,7 @@ class _Join:
             nvml=nvml,
             cuda=self.cuda.get(key, self.no_cuda),
             cuda_unmasked=self.unmasked.get(key, self.no_unmasked),
+            alarms_under_load=self.under_load.get(key, ()),
         )
         return msgspec.structs.replace(bare, node=self.nodes.get(f"/dev/nvidia{bare.minor}", self.no_node))
 

@@ -26,25 +26,34 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
     """What shows that NVML reaches this GPU badly: trouble with its interrupts, or the same error to most calls."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
-    alarms = gpu.nvml.alarms if isinstance(gpu.nvml.alarms, tuple) else ()
-    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms if one.code == INTERRUPTS)
+    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == INTERRUPTS)
     refusals = gpu.nvml.refusals
     if isinstance(refusals, Missing) or not isinstance(gpu.nvml.address, str) or 2 * refusals.times <= refusals.asked:
         return interrupts
     return (*interrupts, Evidence("NVML calls that failed", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
 
 
+def alarms(gpu: Gpu) -> tuple[Status, ...]:
+    """NVML's answers that tell of the GPU itself, when it was looked at and while it was trained on."""
+    seen = gpu.nvml.alarms if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.alarms, tuple) else ()
+    return (*seen, *gpu.alarms_under_load)
+
+
+def lost_under_load(gpu: Gpu) -> bool:
+    """Whether a GPU was lost while it was trained on: what it computed before says nothing of it any more."""
+    return any(one.code == LOST for one in gpu.alarms_under_load)
+
+
 def library_alarm(nvml: Nvml | Missing) -> str:
     """The answer of a call about no GPU by which NVML says that one is lost or fails; empty where none does."""
-    alarms = nvml.alarms if isinstance(nvml, Nvml) and isinstance(nvml.alarms, tuple) else ()
-    return next((f"{one.code} {one.text}" for one in alarms), "")
+    seen = nvml.alarms if isinstance(nvml, Nvml) and isinstance(nvml.alarms, tuple) else ()
+    return next((f"{one.code} {one.text}" for one in seen), "")
 
 
 def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return
-    alarms = gpu.nvml.alarms if isinstance(gpu.nvml.alarms, tuple) else ()
-    said = next((f"{one.code} {one.text}" for one in alarms if isinstance(one, Status) and one.code == LOST), "")
+    said = next((f"{one.code} {one.text}" for one in alarms(gpu) if one.code == LOST), "")
     said = said or next((missing.reason for missing in _missing(gpu.nvml) if missing.cause is Cause.LOST), "")
     if said:
         yield Evidence("NVML", said, _NVML)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, Ladder, Site
+from gpudoctor.derive.lost import alarms
 from gpudoctor.diagnose.fixes import REBOOT, ROOT
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Rung, RungState, Severity
@@ -51,8 +52,8 @@ def alarm(gpu: Gpu, nvml: Nvml, code: int) -> Status | None:
     """NVML's answer `code`, to any call about this GPU or, where it did not start at all, to its first."""
     if isinstance(nvml.init, Status) and nvml.init.code == code:
         return nvml.init
-    alarms = need(known(gpu).alarms, Rung.NVML)
-    return next((one for one in alarms if one.code == code), None)
+    need(known(gpu).alarms, Rung.NVML)
+    return next((one for one in alarms(gpu) if one.code == code), None)
 
 
 def logged(gpu: Gpu, log: KernelLog | Missing, *codes: int) -> tuple[XidEvent, ...]:

@@ -18,7 +18,7 @@ from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
 from gpudoctor.probe.load_sums import Gathered, Refusals, Sample
 from gpudoctor.process import ANSWER, End, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
-from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu
+from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
 
 NAME = "load"
 SILENCE = 5.0
@@ -36,6 +36,11 @@ class _Refused(msgspec.Struct, tag_field="type", tag="refused"):
     fields: Refusals
 
 
+class _Alarmed(msgspec.Struct, tag_field="type", tag="alarmed"):
+    gpu: int
+    alarms: tuple[Status, ...]
+
+
 class Watch:
     """One watch, over all trainings of a check: `begin`, then let every event pass `through`, then `finish`."""
 
@@ -49,6 +54,7 @@ class Watch:
         self._gpus: dict[int, NvmlGpu] = {gpu.index: gpu for gpu in seen if gpu.address in places.values()}
         self._gathered: dict[tuple[str, int], Gathered] = {}
         self._refused: dict[int, Refusals] = {}
+        self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
         self._pids_of_host: bool | Missing = Missing(Cause.FAILED, "the sampling child did not say whose process numbers it sees")
         self._framework = self._stage = self._device = ""
@@ -84,7 +90,7 @@ class Watch:
     def take(self, line: bytes) -> None:
         """Take a line of the child's answer; what is none of its own words is left out."""
         try:
-            said = msgspec.json.decode(line, type=Sample | _Pids | _Refused | Missing)
+            said = msgspec.json.decode(line, type=Sample | _Pids | _Refused | _Alarmed | Missing)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return
         if isinstance(said, Sample):
@@ -93,6 +99,8 @@ class Watch:
             self._pids_of_host = said.of_host
         elif isinstance(said, Missing):
             self._missing = said
+        elif isinstance(said, _Alarmed):
+            self._alarms[said.gpu] = said.alarms
         else:
             self._refused.setdefault(said.gpu, {}).update(said.fields)
 
@@ -125,7 +133,8 @@ class Watch:
         return Loads(gpus=loads, seconds=seconds, cpu_seconds=self._cpu / 1e6, cut=cut.reason if cut else "")
 
     def _load(self, index: int, gathered: Gathered) -> GpuLoad | None:
-        return gathered.load(self._gpus[index].memory_used, self._refused.get(index, {}), pids_of_host=self._pids_of_host)
+        found = gathered.load(self._gpus[index].memory_used, self._refused.get(index, {}), pids_of_host=self._pids_of_host)
+        return found and msgspec.structs.replace(found, alarms=self._alarms.get(index, ()))
 
     def _cut(self, now: float) -> Missing | None:
         """Why the samples end early, if they do."""

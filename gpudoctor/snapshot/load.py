@@ -5,6 +5,7 @@ Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks 
 
 from __future__ import annotations
 
+from gpudoctor.snapshot.driver import Status
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
@@ -65,6 +66,8 @@ class GpuLoad(Observed, frozen=True):
     """Whether NVML listed the training's process, or one that it started. Missing where its list cannot tell: its numbers are not this machine's."""
     own_memory: int | Missing = NOT_ASKED
     """What NVML says that these processes used at most."""
+    alarms: tuple[Status, ...] = ()
+    """Answers that tell of the GPU itself, as `NvmlGpu.alarms` has them."""
 
 
 class Loads(Observed, frozen=True):

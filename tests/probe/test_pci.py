@@ -92,3 +92,29 @@ def test_a_list_of_resources_that_is_none(tmp_path: Path, content: str) -> None:
     assert isinstance(found, Pci)
     bars = found.devices[0].bars
     assert bars == () if not content else isinstance(bars, Missing)
+
+
+def test_a_lost_card_reads_as_ones(tmp_path: Path) -> None:
+    well, lost = devices([PciCard(), PciCard(address="0000:0f:00.0", lost=True)], tmp_path).devices
+    assert (well.answers, lost.answers) == (True, False)
+    assert isinstance(lost.link_width, Missing)
+    assert lost.link_width.cause is Cause.LOST
+
+
+def test_a_card_that_sleeps_is_not_woken(tmp_path: Path) -> None:
+    root = str(Tree(pci=[PciCard(lost=True)]).build(tmp_path))
+    plant(tmp_path, {"/sys/bus/pci/devices/0000:07:00.0/power/runtime_status": "suspended\n"})
+    found = pci(root)
+    assert isinstance(found, Pci)
+    answers = found.devices[0].answers
+    assert isinstance(answers, Missing)
+    assert answers.cause is Cause.NOT_ASKED
+
+
+@pytest.mark.parametrize("content", ["", "\x10"])
+def test_a_configuration_space_that_is_cut_short_says_nothing(tmp_path: Path, content: str) -> None:
+    root = str(Tree(pci=[PciCard()]).build(tmp_path))
+    plant(tmp_path, {"/sys/bus/pci/devices/0000:07:00.0/config": content})
+    found = pci(root)
+    assert isinstance(found, Pci)
+    assert isinstance(found.devices[0].answers, Missing)

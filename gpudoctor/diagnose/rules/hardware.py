@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder, Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.derive.lost import off_the_bus, unresponsive
+from gpudoctor.derive.lost import lost_under_load, off_the_bus, unresponsive
 from gpudoctor.diagnose.fixes import power_cycle, read_log, reboot
 from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, milder, reset
 from gpudoctor.diagnose.kernel_facts import NOUVEAU
@@ -154,7 +154,7 @@ def gpu_fell_off_bus(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder) -> Iter
     why = "; ".join(f"{one.what}: {one.value}" for one in seen) or "NVML no longer lists it, and the kernel logged Xid 79"
     yield Problem(
         message=f"{gpu.label} was lost while the driver had it ({why}).",
-        severity=milder(ladder, gpu),
+        severity=None if lost_under_load(gpu) else milder(ladder, gpu),
         confidence=Confidence.CERTAIN if several or vanished else Confidence.LIKELY,
         evidence=(*seen, *as_evidence(told, log)),
         fixes=_back(gpu),

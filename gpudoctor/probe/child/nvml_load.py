@@ -6,6 +6,7 @@
 
     {"type": "pids", "of_host": true | false | missing}   whether process numbers here are those of the whole machine
     {"type": "refused", "gpu": 0, "fields": {field: missing}}   what this GPU does not tell: said once and not asked again
+    {"type": "alarmed", "gpu": 0, "alarms": [status, ...]}   an answer that tells of the GPU itself, such as that it is lost: said when it is new
     {"type": "sample", "gpu": 0, "cpu": microseconds that this script has taken so far, field: value, ...}
 
 A call that fails costs its field in that sample. Processes are counted and not named: `listed` are all that compute on the GPU, `own` those that descend
@@ -20,7 +21,7 @@ import time
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 from nvml_counters import Counters
-from nvml_library import Nvml, load
+from nvml_library import Nvml, Record, load
 from nvml_questions import QUESTIONS
 
 del sys.path[0]
@@ -69,6 +70,8 @@ class Gpu:
 
     def __init__(self, nvml, index, family):
         self.nvml, self.index, self.family = nvml, index, family
+        self.record, self.known = Record(), 0
+        nvml.record = self.record
         self.handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), suffix=" %d" % index)
         self.counters = Counters(nvml.pynvml, self.handle, self.ask, nvml.failure)
         self.questions = {QUESTION[name][0]: functools.partial(self.ask, *QUESTION[name][1:]) for name in ASKED}
@@ -76,6 +79,7 @@ class Gpu:
         if isinstance(self.handle, dict):
             for fields in list(self.questions):
                 self.refuse(fields, self.handle)
+            self.warn()
 
     def ask(self, calls, convert):
         return self.nvml.ask(calls, convert, self.handle, quiet=True)
@@ -91,6 +95,7 @@ class Gpu:
 
     def sample(self):
         """What the GPU says now."""
+        self.nvml.record = self.record
         found = {}
         for fields, ask in list(self.questions.items()):
             values = ask()
@@ -99,7 +104,14 @@ class Gpu:
             elif values["cause"] in PERMANENT:
                 self.refuse(fields, values)
         found.update(self.processes(found.pop("compute_processes", None)))
+        self.warn()
         return found
+
+    def warn(self):
+        """Say what is new among the answers that tell of the GPU itself."""
+        if len(self.record.alarms) > self.known:
+            self.known = len(self.record.alarms)
+            answer.say({"type": "alarmed", "gpu": self.index, "alarms": list(self.record.alarms.values())})
 
     def processes(self, listed):
         if listed is None:
