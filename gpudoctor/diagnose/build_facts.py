@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
-from gpudoctor.derive.code import LACKS, Fit, Meeting, runs
+from gpudoctor.derive import EffectiveCode, EffectiveCuda, Meetings
+from gpudoctor.derive.code import LACKS, Fit, Meeting
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Evidence, Rung
-from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing, NvmlGpu
-from gpudoctor.versions import Version
 
 
 def with_cuda(effective: EffectiveCuda | Missing) -> EffectiveCuda:
@@ -68,46 +66,6 @@ def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> tuple[Evi
         *((Evidence("another source", code.disagreement, code.disagreement.partition(" says ")[0]),) if code.disagreement else ()),
         *(Evidence("compute capability", str(one.capability), one.gpu.label) for one in meetings),
     )
-
-
-_JAX = ("jax-cuda13-pjrt", "jax-cuda12-pjrt")
-"""The half of JAX that holds its GPU code, for each CUDA it is published for."""
-
-
-def release_for(facts: Facts, framework: Framework, capabilities: Iterable[Version]) -> str:
-    """A requirement for the newest published release that holds machine code for all of these GPUs and that the driver serves; "" if none."""
-    wanted = tuple(capabilities)
-    names = _JAX if framework.name == "jax" else (framework.distribution,)
-    fitting = [
-        next((row for row in _newest_first(facts, name) if all(runs(row, one) is Fit.NATIVE for one in wanted)), None) for name in names
-    ]
-    return next((_requirement(row) for row in fitting if row is not None), "")
-
-
-def _requirement(row: FrameworkRelease) -> str:
-    if row.distribution in _JAX:
-        release = ".".join(map(str, row.release[:3]))  # a fourth number is the plugin's own
-        return f"jax[{row.distribution.split('-')[1]}]=={release}"
-    extras = "[and-cuda]" if any('extra=="and-cuda"' in text for text in row.requires) else ""
-    return f"{row.distribution}{extras}=={row.release}"
-
-
-def _newest_first(facts: Facts, distribution: str) -> Iterator[FrameworkRelease]:
-    """The releases with a wheel for this interpreter and platform, as far as those are known."""
-    stack = facts.stack
-    python, wheels = ("", "") if isinstance(stack, Missing) else (stack.python, stack.platform)
-    for row in reversed(facts.matrix.releases(distribution, wheels or "linux_x86_64")):
-        if row.accelerator == "cuda" and (not python or not row.pythons or python in row.pythons) and _served(facts, row):
-            yield row
-
-
-def _served(facts: Facts, row: FrameworkRelease) -> bool:
-    if not isinstance(facts.driver, Driver) or row.built_with_cuda is None or facts.site.on_wsl:
-        return True
-    windows = row.platform.startswith("win")
-    floor = facts.matrix.driver_floor(row.built_with_cuda, "windows" if windows else "linux")
-    least = (floor.minor_version_floor or floor.exact) if floor is not None else None
-    return least is None or facts.driver.version >= least
 
 
 def remains(meetings: Meetings, lost: Iterable[Meeting]) -> bool:

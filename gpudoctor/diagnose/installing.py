@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Facts
 from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_path
+from gpudoctor.diagnose.fixes import DOWNLOAD, VENV, install_package, shell_path
 from gpudoctor.diagnose.releases import Pick, newest, pick
 from gpudoctor.findings import Fix, FixKind
-from gpudoctor.snapshot import Fact, Framework, Missing, Packages, Python
+from gpudoctor.snapshot import Fact, Framework, Missing, Packages, Platform, Python
 
 CALLED = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 _CONDA = {"torch": ("pytorch-gpu",), "tensorflow": ("tensorflow-gpu",), "jax": ("jax", "jaxlib=*=*cuda*")}
@@ -93,10 +95,16 @@ def new_environment(facts: Facts, found: Pick, *, kind: FixKind = FixKind.FIX) -
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
     python = (below or order)[-1]
-    index = f" --index-url {found.index}" if found.index else ""
-    wanted = " ".join(f"'{one}'" if "[" in one else one for one in found.requirements)
-    command = f'python{python} -m venv "$HOME"/training && "$HOME"/training/bin/python -m pip install {wanted}{index}'
+    command = in_new_environment(facts, python, *found.requirements, index=found.index)
     return Fix(f"Make an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+
+
+def in_new_environment(facts: Facts, python: str, *requirements: str, index: str = "") -> str:
+    """The command that makes an environment with a Python ("3.11") and installs requirements there; on Windows for PowerShell."""
+    words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
+    if facts.site.platform == Platform.WINDOWS:
+        return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
+    return f"python{python} -m venv {VENV} && {VENV}/bin/python -m pip install {words}"
 
 
 def another_release(facts: Facts, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
@@ -114,4 +122,4 @@ def another_release(facts: Facts, framework: str, *, kind: FixKind = FixKind.FIX
     return Fix(f"Install another release of {name}: {release}", command, (DOWNLOAD,), kind=kind)
 
 
-__all__ = ["CALLED", "another_release", "from_conda", "install", "install_framework", "new_environment", "release_of"]
+__all__ = ["CALLED", "another_release", "from_conda", "in_new_environment", "install", "install_framework", "new_environment", "release_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -220,9 +220,7 @@ def works_here(facts: Facts, row: FrameworkRelease) -> bool:
     return here.installable(row) and here.served(row.built_with_cuda) and here.runs_on_all(row)
 
 
-def newest(facts: Facts, distribution: str, *, accepts: str = "", capabilities: Iterable[Version] | None = None) -> str:
+def newest(facts: Facts, distribution: str, *, accepts: str = "") -> str:
     """The newest known release of any distribution with a wheel for this platform and Python; empty where the tables know none."""
     here = _here(facts, accepts)
-    if capabilities is not None:
-        here = msgspec.structs.replace(here, capabilities=tuple(capabilities))
     return next((str(row.release) for row in _rows(here, distribution) if row.accelerator != "stub"), "")

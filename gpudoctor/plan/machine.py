@@ -89,7 +89,12 @@ def _python(wish: Wish, architecture: str) -> Python | Missing:
         raise UsageError(f"--python-version {wish.python!r} is no version of Python; write it as in 3.11 or 3.11.4.")
     short = f"{form[1]}.{form[2]}"
     return Python(
-        executable=f"python{short}", why="--python-version", version=wish.python, implementation="cpython", bits=64, machine=architecture
+        executable="python" if wish.os == "windows" else f"python{short}",
+        why="--python-version",
+        version=wish.python,
+        implementation="cpython",
+        bits=64,
+        machine=architecture,
     )
 
 

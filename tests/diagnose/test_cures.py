@@ -160,7 +160,7 @@ def installs(command: str) -> Iterator[tuple[list[str], list[str], str]]:
                 options.append(word)
             else:
                 wanted.append(word)
-        yield [word for word in wanted if not word.startswith("git+")], options, index
+        yield [word for word in wanted if "://" not in word], options, index
 
 
 def wish(one: Machine, requirements: list[str], python: str) -> Wish:

@@ -49,7 +49,7 @@ def _again(addon: Extension, framework: Framework, facts: Facts, architectures: 
     return published, Fix(compiled, f"{own}{build}", (DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
-_SOURCES = {"torchvision": "https://github.com/pytorch/vision.git", "torchaudio": "https://github.com/pytorch/audio.git"}
+_SOURCES = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "https://github.com/pytorch/audio"}
 """Add-ons whose source is on no index."""
 
 
@@ -58,7 +58,7 @@ def _source(addon: Extension, framework: Framework, facts: Facts) -> tuple[str, 
     fitting = _releases(addon, framework, facts)
     release = str(fitting[-1].release) if fitting else addon.version.partition("+")[0]
     if addon.distribution in _SOURCES:
-        return (f"git+{_SOURCES[addon.distribution]}@v{release}",)
+        return (f"{_SOURCES[addon.distribution]}/archive/refs/tags/v{release}.tar.gz",)
     return "--no-binary", addon.distribution, f"{addon.distribution}=={release}"
 
 

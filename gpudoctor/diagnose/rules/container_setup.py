@@ -30,13 +30,13 @@ _SET_UP = {
 
 def _configure(site: Site, engine: str) -> tuple[Fix, ...]:
     """Install the toolkit from NVIDIA's package source, and tell the engine about it. In a container the host is unknown."""
-    where = "On the host: install" if site.container else "Install"
+    where = "On the host, install" if site.container else "Install"
     command = "" if site.container else here(site, _TOOLKIT)
     text = f"{where} the NVIDIA Container Toolkit, from NVIDIA's package source ({_GUIDE})"
     engine = engine if engine in _SET_UP else "docker"
     return (
         Fix(text if command else f"{text}.", command, (ROOT, DOWNLOAD)),
-        Fix(f"{'On the host: set' if site.container else 'Set'} {engine} up to use it", _SET_UP[engine], (ROOT,)),
+        Fix(f"{'On the host, set' if site.container else 'Set'} {engine} up to use it", _SET_UP[engine], (ROOT,)),
     )
 
 

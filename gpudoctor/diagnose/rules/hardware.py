@@ -62,7 +62,7 @@ def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing, snapshot:
         ),
         fixes=(
             Fix("Use an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power cables."),
-            Fix("Train on the CPU: accept it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            Fix("Accept the CPU, and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -12,8 +11,8 @@ from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import called, known, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, VENV, install_package
-from gpudoctor.diagnose.installing import install, install_framework
+from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, install_package
+from gpudoctor.diagnose.installing import in_new_environment, install, install_framework
 from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.releases import newest, pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -170,7 +169,7 @@ def python_version_unsupported(stack: Stack, python: Python, facts: Facts) -> It
                 Evidence("Python", need(python.version), python.why),
                 Evidence(f"Pythons that have a wheel of {called(one)}", " ".join(row.pythons), known(row)),
             ),
-            fixes=(_other_python(one, row, stack.python), *(_other_release(one, facts) if stack.stated(one) else ())),
+            fixes=(_other_python(one, row, stack.python, facts), *(_other_release(one, facts) if stack.stated(one) else ())),
         )
 
 
@@ -184,14 +183,13 @@ def _span(pythons: tuple[str, ...]) -> str:
     return plain[0] if len(plain) == 1 else f"{plain[0]} to {plain[-1]}"
 
 
-def _other_python(one: Distribution, row: FrameworkRelease, here: str) -> Fix:
+def _other_python(one: Distribution, row: FrameworkRelease, here: str, facts: Facts) -> Fix:
     """The nearest Python that has a wheel, in an environment of its own with the release in it."""
     plain = sorted((python for python in row.pythons if not python.endswith("t")), key=_order)
     below = [python for python in plain if _order(python) < _order(here)]
     nearest = below[-1] if below else plain[0] if plain else row.pythons[0]
     extras = f"[{','.join(one.extras)}]" if one.extras else ""
-    wanted = shlex.quote(f"{one.name}{extras}=={one.version}")
-    command = f"python{nearest} -m venv {VENV} && {VENV}/bin/python -m pip install {wanted}"
+    command = in_new_environment(facts, nearest, f"{one.name}{extras}=={one.version}")
     return Fix(f"Make an environment with Python {nearest}, and install it there", command, (DOWNLOAD,))
 
 

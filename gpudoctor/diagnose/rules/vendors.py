@@ -92,7 +92,7 @@ def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site
                 if torch
                 else (Fix("Install a build for ROCm, as AMD publishes it: https://rocm.docs.amd.com", needs=(DOWNLOAD,)),)
             ),
-            Fix("Train on the CPU: accept it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            Fix("Accept the CPU, and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
 
