@@ -13,11 +13,11 @@ from gpudoctor.derive import EffectiveCode, Facts, Stack
 from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
 from gpudoctor.derive.platform import word
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.package_facts import JAXLIB, by_directml, compares_plugins, other_plugins
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
-from gpudoctor.matrix import Resolved
+from gpudoctor.matrix import FrameworkRelease, Resolved
 from gpudoctor.matrix.tables import FRAMEWORK_OF
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
 from gpudoctor.snapshot.distributions import near
@@ -86,7 +86,8 @@ def _supposed_packages(facts: Facts) -> Iterator[NotJudged]:
     if isinstance(stack, Missing) or isinstance(facts.snapshot.packages, Missing):
         return
     for name in facts.snapshot.packages.without_release:
-        yield NotJudged(ENVIRONMENT, name, _unlisted(name))
+        if not _bounded(name, stack):
+            yield NotJudged(ENVIRONMENT, name, _unlisted(name))
     frameworks = {framework.distribution for framework in facts.frameworks}
     for one in stack.distributions.values():
         for extra in one.unknown_extras:
@@ -104,13 +105,41 @@ def _package(one: Distribution, stack: Stack, facts: Facts) -> str:
         return "no table lists this release"
     if not stack.stated(one):
         return ""
-    if any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name}):
-        return ""
-    if one.name == "numpy" and any(other.numpy_abi for held in stack.distributions.values() if (other := stack.row(held))):
+    if _compared(one, stack):
         return ""
     if any(getattr(facts.component("cudnn", framework), "wheel", "") == one.name for framework in facts.frameworks):
         return ""
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
+
+
+def _compared(one: Distribution, stack: Stack) -> bool:
+    """Whether a requirement of another package, or the NumPy that one was compiled for, is held against a package."""
+    return (
+        any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name})
+        or (one.name == "numpy" and any(row.numpy_abi for row in _rows(stack)))
+        or any(_allows(text, one) for row in _rows(stack) for text in row.requires)
+    )
+
+
+def _rows(stack: Stack) -> Iterator[FrameworkRelease]:
+    """What the tables hold of the packages that are there."""
+    return (row for held in stack.distributions.values() if (row := stack.row(held)) is not None)
+
+
+def _allows(text: str, one: Distribution) -> bool:
+    """Whether a requirement allows a package, be its marker true or, as where no Python is stated, unknown."""
+    wanted = requirement(text)
+    return (
+        wanted is not None and wanted.name == one.name and "extra" not in wanted.marker and satisfies(one.version, wanted.specifier) is True
+    )
+
+
+def _bounded(name: str, stack: Stack) -> bool:
+    """Whether an installer finds the release of a package without a version by what the others require of it, or any release of it will do."""
+    abis = {row.numpy_abi for row in _rows(stack)} - {None}
+    return any(demand.requirement.name == name and demand.requirement.specifier for demand in stack.demands) or (
+        name == "numpy" and abis == {2}
+    )
 
 
 def _compares(demand: Demand, stack: Stack) -> bool:

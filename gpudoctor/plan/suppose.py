@@ -39,7 +39,10 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
         packages=Section(distributions=distributions, without_release=tuple(packages.without_release)),
         frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, matrix)),
         supposed=found.supposed,
-        remarks=tuple(f"{text} does not apply here, by its marker" for text in left_out),
+        remarks=(
+            *(f"{text} does not apply here, by its marker" for text in left_out),
+            *(f"No release of {name} was stated, and no table lists any" for name in packages.without_release),
+        ),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))

@@ -63,6 +63,9 @@ UNJUDGED = [
     (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "for which GPUs"),
     (("torch==2.5.1", "torchaudio==2.11.0"), {}, "torchaudio 2.11.0", "no rule compares it"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
+    (("torch==2.2.2", "numpy"), {}, "numpy", "no table lists this package"),
+    (("torch==2.5.1", "protobuf"), {}, "protobuf", "no table lists this package"),
+    (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "no table lists this package"),
     (("numpy==1.26.4",), {}, "numpy 1.26.4", "no table lists this package"),
 ]
 
@@ -83,6 +86,9 @@ JUDGED = [
     (("tensorflow[and-cuda]==2.18.0", "keras==3.5.0", "protobuf==5.28.3", "ml-dtypes==0.4.1"), {}),
     (("torch==2.5.1", "torchvision==0.20.1", "torchaudio==2.5.1", "nvidia-cudnn-cu12==9.1.0.70"), {}),
     (("jax[cuda12]==0.6.0", "jaxlib==0.6.0"), {}),
+    (("tensorflow[and-cuda]==2.18.0", "numpy", "protobuf"), {}),
+    (("torch==2.5.1", "numpy"), {}),
+    (("torch==2.5.1", "triton==3.1.0", "nvidia-nccl-cu12==2.21.5"), {}),
     (("cupy-cuda12x==13.6.0",), {}),
     (("torch==1.8.0+cu111",), {}),
     (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), {"os": "windows"}),
