@@ -88,7 +88,10 @@ Output = Annotated[
     ),
 ]
 Identify = Annotated[
-    bool, typer.Option("--identify", help="Keep host and user names, home folders and addresses in the report. Secrets are always removed.")
+    bool,
+    typer.Option(
+        "--identify", help="Keep host and user names, serial numbers, home folders and addresses in the report. Secrets are always removed."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error while the check runs, nor after it with -o.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour; NO_COLOR, TERM=dumb and a pipe do the same.")]

@@ -126,6 +126,7 @@ _LOSE_GPUS = (
     *_NO_MODULE,
     *_UNREACHED,
     "gsp-firmware-failure",
+    "pci-bar-not-assigned",
     "amd-gpu-unsupported",
     *_AROUND,
     *_LIBCUDA,
@@ -145,7 +146,14 @@ _LOSE_GPUS = (
     *_SMOKE,
 )
 """After each of these fewer GPUs are usable than there are."""
-_HELD_BACK = ("power-throttled", "thermal-throttled", "hw-slowdown", "pcie-link-degraded", "gpu-memory-held-by-other-process")
+_HELD_BACK = (
+    "power-throttled",
+    "thermal-throttled",
+    "hw-slowdown",
+    "pcie-link-degraded",
+    "gpu-memory-held-by-other-process",
+    "application-clocks-lowered",
+)
 """Each of these makes a GPU slow."""
 _APART = (
     "nccl-p2p-acs-iommu",
@@ -268,7 +276,12 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _MIXED for row in _explains(cause, "package-requirement-conflict", "nvidia-wheel-version-conflict")),
     *(row for cause in _MIXED for row in _explains(cause, "torch-torchvision-mismatch", "torch-torchaudio-mismatch")),
     *_explains("wrong-python-environment", "framework-missing"),
-    *(row for cause in _HELD_BACK for row in _explains(cause, *_SLOW, join=Join.GPU)),
+    *(row for cause in _HELD_BACK for row in _explains(cause, "gpu-behind-its-siblings", *_SLOW, join=Join.GPU)),
+    *_explains("gpu-behind-its-siblings", *_SLOW, join=Join.GPU),
+    *_explains("row-remap-failed", "row-remap-pending", "spare-rows-exhausted", join=Join.GPU),
+    *_explains("pci-bar-not-assigned", "gpu-count-mismatch", join=Join.GPU),
+    *_explains("pci-bar-not-assigned", "no-driver", "device-nodes-missing", "cuda-init-fails", *_SMOKE),
+    *_explains("nvswitch-fatal-error", "nvlink-inactive", "cuda-init-fails", "all-reduce-failed", "gpu-errors-logged", *_SMOKE),
     *_explains("gpu-slower-than-expected", "gpu-not-faster-than-cpu", join=Join.GPU),
     *_explains("smoke-ran-on-cpu", *_SLOW),
     *(row for cause in _LOSE_GPUS for row in _explains(cause, "required-gpus-missing")),

@@ -11,7 +11,7 @@ from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import holds, loads_of
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Missing, Snapshot, StageLoad
+from gpudoctor.snapshot import HeldBack, Missing, NvmlGpu, Snapshot, StageLoad
 
 REASONS, WATCHED = "NVML, reasons for the present clocks", "NVML, while it was trained on"
 
@@ -47,3 +47,50 @@ def slowdown(gpu: Gpu, snapshot: Snapshot, wanted: int, unless: int = 0) -> Slow
     first = known(gpu).clocks_event_reasons
     reasons = 0 if held and isinstance(first, Missing) else offered(first)
     return Slowdown(reasons) if reasons & wanted and not reasons & unless else None
+
+
+WORTH_A_WORD = 1_000_000_000
+"""Nanoseconds: what was held back for less than a second since the driver was loaded, no training would show."""
+
+
+class HeldFor(msgspec.Struct, frozen=True):
+    """How long something held the clocks: since the driver was loaded, and between two looks, in nanoseconds."""
+
+    total: int
+    grown: int
+
+    @property
+    def now(self) -> bool:
+        """Whether it holds them at this moment."""
+        return self.grown > 0
+
+    @property
+    def matters(self) -> bool:
+        """Whether it is worth a word."""
+        return self.now or self.total >= WORTH_A_WORD
+
+    @property
+    def duration(self) -> str:
+        """The total in words: 0.4 s, 12 min, 3.1 h."""
+        seconds = self.total / 1e9
+        if seconds < 120:
+            return f"{seconds:.1f} s"
+        return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+    def evidence(self, what: str) -> Evidence:
+        """Both readings, under the name `what`."""
+        more = f", {self.grown / 1e6:,.0f} ms more moments later" if self.now else ""
+        return Evidence(f"time held by {what} since the driver was loaded", f"{self.duration}{more}", "NVML")
+
+
+def held_for(gpu: Gpu, *names: str) -> HeldFor:
+    """The longest of these counters of HeldBack; nothing where NVML has none of them."""
+    seen = gpu.nvml
+    if not isinstance(seen, NvmlGpu) or not isinstance(seen.held_back, HeldBack):
+        return HeldFor(0, 0)
+    found = [HeldFor(0, 0)]
+    for name in names:
+        first, later = getattr(seen.held_back, name), getattr(seen.held_back_later, name, None)
+        if isinstance(first, int):
+            found.append(HeldFor(first, max(0, later - first) if isinstance(later, int) else 0))
+    return max(found, key=lambda one: (one.grown, one.total))

@@ -19,6 +19,7 @@ from gpudoctor.matrix.rows import (
     FrameworkRelease,
     GpuProduct,
     Source,
+    Sxid,
     Xid,
 )
 
@@ -36,5 +37,6 @@ __all__ = [
     "Resolution",
     "Resolved",
     "Source",
+    "Sxid",
     "Xid",
 ]

@@ -17,6 +17,7 @@ from gpudoctor.matrix.rows import (
     FrameworkRelease,
     GpuProduct,
     Source,
+    Sxid,
     Xid,
 )
 from gpudoctor.matrix.table import Row, Table
@@ -31,6 +32,7 @@ from gpudoctor.matrix.tables import (
     GPUS,
     OTHERS,
     SOURCE_TABLE,
+    SXIDS,
     TORCH_BUILDS,
     XIDS,
 )
@@ -171,6 +173,10 @@ class Matrix:
     def xid(self, code: int) -> Xid | None:
         """What the driver says with this Xid."""
         return next((row for row in self.rows(XIDS) if row.code == code), None)
+
+    def sxid(self, code: int) -> Sxid | None:
+        """What the driver says with this SXid of an NVSwitch."""
+        return next((row for row in self.rows(SXIDS) if row.code == code), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to three names of GPUs that resemble an unknown one, nearest first."""

@@ -216,6 +216,16 @@ class Xid(msgspec.Struct, frozen=True):
     note: str
 
 
+class Sxid(msgspec.Struct, frozen=True):
+    """An error of an NVSwitch that the driver logs under this number. `severity` is non-fatal, fatal, always-fatal or notable."""
+
+    code: int
+    meaning: str
+    severity: str
+    source: tuple[str, ...]
+    note: str
+
+
 class DriverFloor(msgspec.Struct, frozen=True):
     """The oldest drivers for programs built with `cuda` on `os` ("linux" or "windows").
 

@@ -14,6 +14,7 @@ from gpudoctor.matrix.rows import (
     FrameworkRelease,
     GpuProduct,
     Source,
+    Sxid,
     TorchBuild,
     Xid,
 )
@@ -222,6 +223,13 @@ XIDS: Table[Xid] = Table(
     key=lambda row: row.code,
 )
 
+SXIDS: Table[Sxid] = Table(
+    name="sxid",
+    row=Sxid,
+    columns={"code": NUMBER, "meaning": REQUIRED, "severity": REQUIRED, "source": SOURCES, "note": TEXT},
+    key=lambda row: row.code,
+)
+
 FRAMEWORK_OF = {
     **dict.fromkeys(("tensorflow", "tensorflow-cpu", "tensorflow-gpu"), TENSORFLOW),
     **dict.fromkeys(("torch", "torchvision", "torchaudio"), TORCH),
@@ -247,4 +255,5 @@ ALL: tuple[Table[Any], ...] = (
     GPUS,
     CHIPS,
     XIDS,
+    SXIDS,
 )

@@ -110,7 +110,7 @@ def test_of_two_siblings_the_one_with_the_lower_clock_is_explained_by_it(matrix:
     assert finding.subject.key == address(1)
     assert "705 MHz where another of its kind here had 1,395 (51%), held by heat in 20 of 20 samples" in finding.message
     assert any(seen.what == "SM clock" for seen in finding.evidence)
-    assert finding.because_of == (f"GD907:{address(1)}",)
+    assert finding.because_of == (f"GD907:{address(1)}", f"GD941:{address(1)}")
 
 
 def test_nothing_is_explained_by_a_clock_that_is_as_high_as_can_be(matrix: Matrix) -> None:
@@ -143,3 +143,28 @@ def test_a_training_elsewhere_is_none_of_it(matrix: Matrix) -> None:
     """Another framework's load, and a GPU that nobody was watched on."""
     other = GpuLoad(framework="torch", address=address(0), stages=(stage(),), **UNSEEN)
     assert not found("smoke-ran-on-cpu", trained(other), matrix)
+
+
+def test_of_two_gpus_the_one_that_draws_less_is_behind(matrix: Matrix) -> None:
+    (finding,) = found("gpu-behind-its-siblings", trained(watched(), watched(stage(power=140_000), number=1), gpus=2), matrix)
+    assert finding.subject.key == address(1)
+    assert "drew 140 W, the others 398 W on average" in finding.message
+
+
+def test_one_of_several_that_draws_far_more_is_found(matrix: Matrix) -> None:
+    quiet = [watched(stage(power=200_000), number=number) for number in range(2)]
+    (finding,) = found("gpu-behind-its-siblings", trained(*quiet, watched(stage(power=398_000), number=2), gpus=3), matrix)
+    assert finding.subject.key == address(2)
+
+
+@pytest.mark.parametrize(("mhz", "is_found"), [(1200, False), (1100, True)])
+def test_a_clock_within_a_few_percent_of_the_others_is_none_behind(matrix: Matrix, mhz: int, is_found: bool) -> None:
+    loads = [watched(number=number) for number in range(3)]
+    snapshot = trained(*loads, watched(stage(clock_sm=Span(mhz, mhz, mhz)), number=3), gpus=4)
+    assert [finding.subject.key for finding in found("gpu-behind-its-siblings", snapshot, matrix)] == [address(3)] * is_found
+
+
+def test_gpus_without_siblings_under_load_are_not_compared(matrix: Matrix) -> None:
+    diagnosis = diagnose(trained(watched(), gpus=2), matrix, Policy(level=None))
+    kinds = {one.kind for one in diagnosis.outcomes if one.name == "gpu-behind-its-siblings"}
+    assert kinds == {OutcomeKind.NOT_ASKED}

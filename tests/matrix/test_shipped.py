@@ -20,6 +20,7 @@ from gpudoctor.matrix.tables import (
     FRAMEWORK_OF,
     GPUS,
     SOURCE_TABLE,
+    SXIDS,
     TENSORFLOW,
     TORCH,
     TORCH_BUILDS,
@@ -296,3 +297,15 @@ def test_an_xid_is_explained(shipped: Matrix) -> None:
     assert lost is not None
     assert (lost.mnemonic, lost.action) == ("ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS", "RESTART_BM")
     assert shipped.xid(1) is None
+
+
+@pytest.mark.parametrize(("code", "severity"), [(11012, "non-fatal"), (20034, "fatal"), (22003, "always-fatal"), (10001, "notable")])
+def test_an_sxid_of_a_switch_has_its_severity(shipped: Matrix, code: int, severity: str) -> None:
+    row = shipped.sxid(code)
+    assert row is not None
+    assert row.severity == severity
+
+
+def test_every_sxid_has_a_severity_that_the_rules_know(shipped: Matrix) -> None:
+    assert {row.severity for row in shipped.rows(SXIDS)} == {"non-fatal", "fatal", "always-fatal", "notable"}
+    assert shipped.sxid(1) is None

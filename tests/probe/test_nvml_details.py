@@ -115,7 +115,7 @@ def test_application_clocks_and_the_default_ones(card: AskCard) -> None:
 
 
 def test_the_generation_that_the_gpu_alone_can_do(card: AskCard) -> None:
-    gpu = card(Card(pcie_gen=(3, 3)))
+    gpu = card(Card(pcie_gen=(3, 3), facts={"pcie_gen_own": 4}))
     assert (gpu.link_generation_max, gpu.link_generation_own) == (3, 4)
 
 

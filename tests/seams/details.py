@@ -16,7 +16,6 @@ A100: Final[Mapping[str, int | str]] = {
     "serial": "1324620035047",
     "gsp_enabled": 0,
     "gsp_default": 0,
-    "pcie_gen_own": 4,
     "bar1_total": 131072 * MIB,
     "bar1_used": MIB,
     "spare_rows": "640 0 0 0 0",

@@ -124,6 +124,10 @@ class NvmlGpu:
             minor=index if self.minor is None else self.minor,
         )
 
+    def _of_link(self) -> dict[str, int]:
+        """A card's own generation is what it can in its slot, unless a fact says otherwise."""
+        return {"pcie_gen_own": self.pcie_gen[1]} if self.pcie_gen else {}
+
     def lines(self, prefix: str) -> Iterator[str]:
         for key, value in vars(self).items():
             if value is None or key in {"details", "facts", "mig_instances", "loaded"}:
@@ -138,7 +142,7 @@ class NvmlGpu:
         yield f"{prefix}mig_most={7 if self.mig is not None else 0}"
         for number, instance in enumerate(self.mig_instances):
             yield from instance.lines(f"{prefix}mig.{number}.")
-        yield from (f"{prefix}{key}={value}" for key, value in {**self.details, **self.facts}.items() if value != "")
+        yield from (f"{prefix}{key}={value}" for key, value in {**self._of_link(), **self.details, **self.facts}.items() if value != "")
         if self.loaded:
             here = replace(self.loaded, address=self.address, uuid=self.uuid, minor=self.minor)
             yield from here.lines(f"loaded.{prefix}")

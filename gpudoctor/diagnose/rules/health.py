@@ -72,10 +72,30 @@ def ecc_hardware_error(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder, site:
         evidence=(
             *((Evidence("uncorrected ECC errors since the driver was loaded", str(since), "NVML"),) if isinstance(since, int) else ()),
             *((Evidence("over the card's life", str(total), "NVML"),) if isinstance(total, int) else ()),
+            *_places(seen),
             *as_evidence(told, log),
         ),
         fixes=(replace(),) if cleared else (reset(gpu, site), replace()),
     )
+
+
+_PLACES = {
+    "l1": "the L1 caches",
+    "l2": "the L2 cache",
+    "memory": "device memory",
+    "registers": "registers",
+    "texture": "texture memory",
+    "cbu": "the convergence barrier unit",
+    "sram": "on-chip memory",
+}
+
+
+def _places(seen: NvmlGpu) -> tuple[Evidence, ...]:
+    """Where the uncorrected errors were, where NVML tells: device memory has spare rows, on-chip memory has none."""
+    places = seen.ecc_places if isinstance(seen.ecc_places, tuple) else ()
+    found = [(place.place, place.uncorrected) for place in places if isinstance(place.uncorrected, int) and place.uncorrected]
+    where = ", ".join(f"{count} in {_PLACES.get(place, place)}" for place, count in found)
+    return (Evidence("where", where, "NVML"),) if where else ()
 
 
 @rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
-from gpudoctor.derive.load import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER_CAP
+from gpudoctor.derive.load import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.fixes import ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.heat import temperatures
-from gpudoctor.diagnose.slowdown_facts import slowdown
+from gpudoctor.diagnose.slowdown_facts import held_for, slowdown, stages_of
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing, Snapshot
 
 LOWERED = 0.95
 """A limit below this share of the default was lowered by somebody; what lies between is rounding."""
+_POWER_SUPPLY = Fix("Give the machine more power: a stronger supply, its second feed, or a larger budget of the rack.")
 _LAPTOP = ("laptop", "max-q", "mobile")
 
 
@@ -39,12 +40,13 @@ def power_throttled(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
     - https://docs.nvidia.com/deploy/nvml-api/
     """
     seen = known(gpu)
+    yield from _braked_before(gpu, snapshot)
     braked = slowdown(gpu, snapshot, POWER_BRAKE)
     if braked:
         yield Problem(
             message=f"{gpu.label} {braked.was} slowed down by a power brake{braked.often}: the machine's power supply asks for it.",
             evidence=(braked.evidence("power brake"),),
-            fixes=(Fix("Give the machine more power: a stronger supply, its second feed, or a larger budget of the rack."),),
+            fixes=(_POWER_SUPPLY,),
         )
     limit, default = seen.power_limit, seen.power_limit_default
     if isinstance(limit, Missing) or isinstance(default, Missing):
@@ -70,6 +72,23 @@ def power_throttled(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
             ),
         ),
     )
+
+
+def _braked_before(gpu: Gpu, snapshot: Snapshot) -> Iterator[Problem]:
+    """The time that NVML counted under a power brake or at the board's limit: rising now, or long past. A brake that is seen anyway is left out."""
+    first = known(gpu).clocks_event_reasons
+    reasons = (*(one.reasons for one in holds(stages_of(gpu, snapshot))), *((first,) if isinstance(first, int) else ()))
+    braked = any(one & POWER_BRAKE for one in reasons)
+    for counter, what in (("power_brake", "a power brake"), ("board_limit", "its board's power limit")):
+        held = held_for(gpu, counter)
+        if held.matters and not (braked and counter == "power_brake"):
+            when = "at this moment" if held.now else f"for {held.duration} since the driver was loaded"
+            yield Problem(
+                message=f"{gpu.label} {'is' if held.now else 'was'} held back by {what} {when}.",
+                severity=None if held.now else Severity.NOTE,
+                evidence=(held.evidence(what),),
+                fixes=(_POWER_SUPPLY,),
+            )
 
 
 def _for_laptops(gpu: Gpu) -> bool:

@@ -17,6 +17,7 @@ from tests.machines.recipes import (
     stacks,
     surroundings,
     unjudged,
+    worn,
 )
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
 
@@ -37,5 +38,6 @@ _TABLES = (
     stacks.RECIPES,
     surroundings.RECIPES,
     unjudged.RECIPES,
+    worn.RECIPES,
 )
 RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}
