@@ -35,5 +35,14 @@ EXTENSIONS = {
     "tensorflow-text": ("tensorflow_text/python/ops", "tensorflow"),
 }
 """By distribution: the folder of its compiled files, and the framework that they are of; an empty one: they lie beside the packages."""
+MAIN = {
+    "vllm": ("_C.", "_C_stable_libtorch."),
+    "xformers": ("_C.",),
+    "torchvision": ("_C.",),
+    "torchaudio": ("libtorchaudio.", "_torchaudio.", "_libtorchaudio."),
+    "sageattention": ("_fused.", "_qattn"),
+    "natten": ("libnatten.",),
+}
+"""How the library is called that stands for an add-on, where it has several; others serve one kind of GPU (vllm's _flashmla_C Hopper)."""
 UNREAD = ("onnxruntime-gpu", "onnxruntime-training", "paddlepaddle-gpu", "mxnet-cu", "pycuda", "rmm-cu", "cudf-cu", "cuml-cu", "cugraph-cu")
 """How the names of those begin that no rule looks into on a machine, though they compute on the GPU without TensorFlow, PyTorch or JAX."""

@@ -14,6 +14,8 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     python: str | None = None
     """The interpreter, or the environment's folder, to examine; None chooses (design: first of five)."""
+    cwd: str | None = None
+    """The folder of the user's script."""
     timeout: float = 600.0
     """By when the whole check is over."""
     wait: float = 0.0

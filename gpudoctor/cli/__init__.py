@@ -88,6 +88,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     node: options.Node = False,  # noqa: FBT002
     allow_cpu: options.AllowCpu = False,  # noqa: FBT002
     python: options.Python = None,
+    cwd: options.Cwd = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
     output_: options.Output = None,
     only: options.Only = None,
@@ -119,6 +120,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         node=node,
         allow_cpu=allow_cpu,
         python=python,
+        cwd=cwd,
         only=tuple(only or ()),
         skip=tuple(skip or ()),
         require=tuple(require or ()),
@@ -146,6 +148,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     allow_cpu: options.AllowCpu = False,  # noqa: FBT002 -- flags of the command line
     force: options.Force = False,  # noqa: FBT002
     python: options.Python = None,
+    cwd: options.Cwd = None,
     format: options.SmokeFormat = "text",  # noqa: A002 -- named as the option
     output_: options.Output = None,
     timeout: options.Timeout = None,
@@ -167,6 +170,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
         allow_cpu=allow_cpu,
         force=force,
         python=python,
+        cwd=cwd,
         format=format,
         output=output_,
         timeout=timeout,
@@ -242,6 +246,7 @@ def matrix(
 def xray(
     files: options.Files = None,
     python: options.Python = None,
+    cwd: options.Cwd = None,
     format: options.XrayFormat = "text",  # noqa: A002 -- named as the option
     root: options.Root = None,
 ) -> int:
@@ -252,7 +257,7 @@ def xray(
     system.require_linux("xray")
     from gpudoctor.cli.xray import carry_out  # noqa: PLC0415 -- loaded when it runs
 
-    return carry_out(tuple(files or ()), python, as_json=format == "json", root=root or "/")
+    return carry_out(tuple(files or ()), python, as_json=format == "json", root=root or "/", cwd=cwd)
 
 
 @app.command(short_help="Explain a rule: GD203, or driver-too-old.")

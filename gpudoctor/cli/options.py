@@ -35,6 +35,14 @@ Python = Annotated[
         "else the active virtual or conda environment, else the first python on PATH.",
     ),
 ]
+Cwd = Annotated[
+    str | None,
+    typer.Option(
+        "--cwd",
+        metavar="DIR",
+        help="The folder of your training script: a torch.py or torch/ there would be imported in place of PyTorch. Nothing in it is run.",
+    ),
+]
 Only = Annotated[
     list[str] | None, typer.Option(metavar="RULE", help="Apply only these rules, by code or name; repeat it or separate with commas.")
 ]

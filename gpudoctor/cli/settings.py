@@ -22,6 +22,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     node: bool = False
     allow_cpu: bool = False
     python: str | None = None
+    cwd: str | None = None
     only: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     require: tuple[str, ...] = ()
@@ -67,6 +68,7 @@ def settle(given: Asked, config: str | None) -> Settings:
             fail_on=Severity(asked.fail_on or "error"),
         ),
         python=asked.python,
+        cwd=None if asked.cwd is None else _folder(asked.cwd),
         timeout=CheckOptions().timeout if asked.timeout is None else _seconds("--timeout", asked.timeout),
         wait=0.0 if asked.wait is None else _seconds("--wait", asked.wait),
         compat=asked.compat,
@@ -164,6 +166,12 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
     if unknown is not None:
         raise UsageError(f"--framework {unknown}: the frameworks that can be trained with are {', '.join(FRAMEWORKS)}.")
     return names
+
+
+def _folder(cwd: str) -> str:
+    from gpudoctor.probe.script_folder import named  # noqa: PLC0415 -- for those who name one
+
+    return named(cwd)
 
 
 def _seconds(option: str, seconds: float) -> float:

@@ -25,15 +25,16 @@ class Asked(msgspec.Struct, frozen=True):
     python: str | None
     root: str = "/"
     identify: bool = False
+    cwd: str | None = None
 
 
-def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root: str = "/") -> int:
+def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root: str = "/", cwd: str | None = None) -> int:
     """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
     from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- loaded when it runs
 
     places = tuple(_file(path) for path in files)
     with Supervisor(deadline=_deadline()) as supervisor:
-        asked = Asked(python, root)
+        asked = Asked(python, root, cwd=cwd)
         seen: Any = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
     code = 0 if places else unseen(seen)
     seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)

@@ -10,13 +10,13 @@ from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serv
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder, proved_to
-from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.packages import Stack, stack_of
 from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.training import Flaw, Judgement, judge, on_device, proven
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Smoke, Snapshot
+from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Missing, Smoke, Snapshot
 
 __all__ = [
     "Component",
@@ -153,6 +153,15 @@ class Facts:
         met = self.meetings(framework)
         runs = isinstance(met, Missing) or not met.none_left
         return runs and serves(self.driver, effective, self.site) is True
+
+    def asked_for_by(self, framework: Framework) -> Distribution | None:
+        """The distribution that requires a framework which nobody named to an installer; None where somebody did, or where that is not known."""
+        stack = self.stack
+        own = None if isinstance(stack, Missing) else stack.distributions.get(framework.distribution)
+        if own is None or isinstance(stack, Missing) or own.requested is not False or framework.name in self.policy.frameworks:
+            return None
+        demands = (one.by for one in stack.demands if one.requirement.name == own.name)
+        return next((by for by in demands if by.name != own.name and stack_of(by.name) not in {None, framework.name}), None)
 
     @cached_property
     def cpu_framework(self) -> str:

@@ -9,7 +9,7 @@ from gpudoctor.derive import Facts, Stack
 from gpudoctor.derive.packages import Violation, called, major, stack_of
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Cause, Distribution, Framework, Missing
+from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
 
 JAXLIB, TORCHVISION, TORCHAUDIO = "jaxlib", "torchvision", "torchaudio"
 JAX_PARTS = ("jax", JAXLIB)
@@ -18,10 +18,31 @@ _DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
 _WHEELS = ("nvidia-", "cuda-")
 
 
-def by_directml(framework: Framework, facts: Facts) -> bool:
-    """Whether TensorFlow reaches the GPU by Microsoft's DirectML, which takes a build without CUDA."""
+def directml(framework: Framework, facts: Facts) -> str:
+    """The package by which TensorFlow would use Microsoft's DirectML; empty where none is there."""
     stack = facts.stack
-    return framework.name == "tensorflow" and isinstance(stack, Stack) and any(name in stack.distributions for name in _DIRECTML)
+    if framework.name != "tensorflow" or not isinstance(stack, Stack):
+        return ""
+    return next((name for name in _DIRECTML if name in stack.distributions), "")
+
+
+def by_directml(framework: Framework, facts: Facts) -> bool:
+    """Whether TensorFlow reaches the GPU by Microsoft's DirectML, which takes a build without CUDA and exists on Windows and in WSL."""
+    return facts.site.platform != Platform.LINUX and bool(directml(framework, facts))
+
+
+_SYSTEM = "/usr/lib/python3/dist-packages/"
+_SYSTEM_PACKAGES = {"torch": "python3-torch"}
+
+
+def from_system(framework: Framework, facts: Facts) -> str:
+    """The package of Debian or of a distribution like it that holds a framework: "Debian's package python3-torch"; empty where none does."""
+    debian = next((one for one in facts.site.distribution if one in {"debian", "ubuntu"}), "")
+    there = isinstance(framework.location, str) and framework.location.startswith(_SYSTEM)
+    if not debian or not there or framework.name not in _SYSTEM_PACKAGES:
+        return ""
+    cuda = "-cuda" if framework.cuda_build is True else ""
+    return f"{debian.capitalize()}'s package {_SYSTEM_PACKAGES[framework.name]}{cuda}"
 
 
 def named_by(one: Violation) -> str:

@@ -13,7 +13,19 @@ import msgspec
 from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
-from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Distribution, Framework, Libcuda, Missing, Python, Snapshot, readable
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    Cause,
+    DeviceNodes,
+    Distribution,
+    Framework,
+    Libcuda,
+    Missing,
+    Python,
+    ScriptFolder,
+    Snapshot,
+    readable,
+)
 
 if TYPE_CHECKING:
     from gpudoctor.probe.inside import Inside
@@ -50,6 +62,10 @@ class Options(Protocol):
     @property
     def root(self) -> str:
         """The root of the tree to look at."""
+
+    @property
+    def cwd(self) -> str | None:
+        """The folder of the user's script."""
 
     @property
     def identify(self) -> bool:
@@ -148,9 +164,15 @@ class Inventory:
             nvml=answers.nvml(self._wait("nvml")),
             libcuda=masked,
             libcuda_unmasked=unmasked,
+            script_folder=self._script_folder(),
             remarks=tuple(self._remarks),
         )
         return afterwards(whole, self._options.root, self._supervisor)
+
+    def _script_folder(self) -> ScriptFolder | Missing:
+        from gpudoctor.probe.script_folder import script_folder  # noqa: PLC0415 -- loaded while the children run
+
+        return NODE if self._options.node else script_folder(self._options.cwd)
 
     def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...], seen: Inside) -> None:
         from gpudoctor.probe.libraries import arguments  # noqa: PLC0415 -- only where there is a framework to look at

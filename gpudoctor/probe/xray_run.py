@@ -15,6 +15,7 @@ from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.packages import packages
+from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Libraries, Missing, Python
@@ -34,6 +35,10 @@ class Options(Protocol):
     def root(self) -> str:
         """The root of the tree to look at."""
 
+    @property
+    def cwd(self) -> str | None:
+        """The folder of the user's script."""
+
 
 def of_environment(supervisor: Supervisor, options: Options) -> Environment:
     """Raises UsageError where the interpreter does not answer."""
@@ -43,7 +48,7 @@ def of_environment(supervisor: Supervisor, options: Options) -> Environment:
     seen: Libraries | Missing = NOTHING
     if asked:
         seen = libraries(_probe(supervisor, arguments(PACKAGE, python.executable, path, asked, options.root, own)), asked)
-    return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen)
+    return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(options.cwd))
 
 
 def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -> Files:

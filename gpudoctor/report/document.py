@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Report, Tool
-from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, readable
+from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
 
@@ -81,6 +81,7 @@ class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     why: str = ""
     frameworks: tuple[Framework, ...] = ()
     libraries: Libraries | Missing = NOT_ASKED
+    script_folder: ScriptFolder | Missing = NOT_ASKED
     files: tuple[File, ...] = ()
 
 
@@ -88,7 +89,8 @@ def xray(seen: Environment | Files) -> bytes:
     """`seen` as JSON, one document, ending with a newline."""
     if isinstance(seen, Files):
         return encode(XrayDocument(schema=XRAY, python=seen.python, files=seen.files))
-    return encode(XrayDocument(schema=XRAY, python=seen.python, why=seen.why, frameworks=seen.frameworks, libraries=seen.libraries))
+    named = {name: getattr(seen, name) for name in ("python", "why", "frameworks", "libraries", "script_folder")}
+    return encode(XrayDocument(schema=XRAY, **named))
 
 
 XRAY: Final = "gpudoctor.xray/1"

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.report.page import Look, Page
-from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, GpuCode, LibraryFile, LibraryUse, Missing, Place
+from gpudoctor.snapshot import (
+    Cause,
+    Extension,
+    Fact,
+    Framework,
+    FrameworkLibraries,
+    GpuCode,
+    LibraryFile,
+    LibraryUse,
+    Missing,
+    Place,
+    ScriptFolder,
+)
 from gpudoctor.snapshot.xray import Environment, File, Files
 
 
@@ -13,6 +25,8 @@ def environment(seen: Environment, look: Look) -> str:
     """The whole page."""
     page = Page(look)
     page.paragraph(f"X-ray of {seen.python}", style="bold", hang=2)
+    for path in seen.script_folder.hides if isinstance(seen.script_folder, ScriptFolder) else ():
+        page.paragraph(f"!! {path} is imported in place of the installed package, by scripts in that folder", style="bold red", hang=3)
     if isinstance(seen.libraries, Missing):
         page.paragraph(f"Nothing to look at: {seen.libraries.reason}.", hang=2)
         return page.render()

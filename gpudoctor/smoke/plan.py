@@ -59,7 +59,8 @@ def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ..
         return snapshot.frameworks
     if executable is None:
         return Missing(Cause.FAILED, "the target interpreter does not work")
-    names = [framework.name for framework in snapshot.frameworks]
+    mere = {one.name for one in snapshot.frameworks if facts.hardware and one.cuda_build is False and facts.asked_for_by(one)}
+    names = [one.name for one in snapshot.frameworks if one.name not in mere or len(mere) == len(snapshot.frameworks)]
     wanted = facts.policy.frameworks
     usable = [name for name in wanted or names if name in names and name in FRAMEWORKS]
     if not usable and wanted:

@@ -26,7 +26,7 @@ from gpudoctor.snapshot.driver import (
     Sram,
     Status,
 )
-from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python
+from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python, ScriptFolder
 from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
@@ -195,6 +195,7 @@ __all__ = [
     "Refusals",
     "RemappedRows",
     "RetiredPages",
+    "ScriptFolder",
     "SharedMemory",
     "Smoke",
     "SmokeDevice",
@@ -282,6 +283,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The GPUs while they were trained on, as NVML showed them."""
     supposed: tuple[Supposed, ...] | Missing = NOT_ASKED
     """Of a supposed machine only."""
+    script_folder: ScriptFolder | Missing = NOT_ASKED
     remarks: tuple[str, ...] = ()
     """What the reader or the probes noticed about the observation itself, such as a newer minor version."""
 

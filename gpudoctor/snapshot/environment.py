@@ -60,6 +60,14 @@ class Distribution(Observed, frozen=True):
     """conda, pip, uv: from the file INSTALLER; read in conda environments only."""
 
 
+class ScriptFolder(Observed, frozen=True):
+    """The folder of the user's script, which stands first on sys.path when Python runs it."""
+
+    path: str
+    hides: tuple[str, ...] = ()
+    """The files there that an import takes in place of an installed package: /home/user/project/torch.py."""
+
+
 class Packages(Observed, frozen=True):
     """The distributions of the environment that matter to a GPU, in the order of sys.path."""
 

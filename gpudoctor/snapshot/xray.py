@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.snapshot.environment import Framework
+from gpudoctor.snapshot.environment import Framework, ScriptFolder
 from gpudoctor.snapshot.libraries import GpuCode, Libraries, Place
-from gpudoctor.snapshot.values import Missing
+from gpudoctor.snapshot.values import NOT_ASKED, Missing
 
 
 class Need(msgspec.Struct, frozen=True):
@@ -53,3 +53,4 @@ class Environment(msgspec.Struct, frozen=True):
     """Why this one was examined."""
     frameworks: tuple[Framework, ...]
     libraries: Libraries | Missing
+    script_folder: ScriptFolder | Missing = NOT_ASKED

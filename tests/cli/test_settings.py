@@ -21,6 +21,7 @@ def config(tmp_path: Path) -> Path:
         level = "full"
         allow-cpu = true
         python = "/config/python"
+        cwd = "/"
         only = ["GD1", "GD2, GD3"]
         skip = []
         require = ["driver>=550", "torch >= 2.4"]
@@ -59,7 +60,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert policy.require == ("driver>=550", "torch >= 2.4")
     assert policy.frameworks == ("torch", "jax")
     options = settings.options
-    assert (options.python, options.timeout, options.compat) == ("/config/python", 30.0, "/config/compat")
+    assert (options.python, options.cwd, options.timeout, options.compat) == ("/config/python", "/", 30.0, "/config/compat")
     assert options.wait == 20.0
     assert options.identify
     assert options.force

@@ -234,6 +234,21 @@ EDITED: dict[str, Edited] = {
         verdict="broken",
         roots=("two-copies-of-framework",),
     ),
+    "torch-file-beside-the-script": Edited(
+        about="--cwd names a folder with a file torch.py",
+        base="torchvision-and-torchaudio-for-this-torch",
+        change=environments.beside_a_torch_py,
+        level="look",
+        verdict="broken",
+        roots=("script-folder-hides-package",),
+    ),
+    "nothing-beside-the-script": Edited(
+        about="--cwd names a folder without a file of a package's name",
+        base="torchvision-and-torchaudio-for-this-torch",
+        change=environments.beside_nothing,
+        level="look",
+        verdict="ready",
+    ),
     "framework-in-another-environment": Edited(
         about="the examined interpreter has no framework; the active virtual environment has torch",
         base="no-framework",

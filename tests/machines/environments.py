@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.model import Wish
 from gpudoctor.plan.suppose import suppose
-from gpudoctor.snapshot import Distribution, Packages, Python, Snapshot
+from gpudoctor.snapshot import Distribution, Packages, Python, ScriptFolder, Snapshot
 
 _replace = msgspec.structs.replace
 
@@ -32,6 +32,14 @@ def by_conda(snapshot: Snapshot) -> Snapshot:
 def hidden_by_a_file(snapshot: Snapshot) -> Snapshot:
     assert isinstance(snapshot.frameworks, tuple)
     return _replace(snapshot, frameworks=(_replace(snapshot.frameworks[0], shadow="/recorded/project/torch.py"), *snapshot.frameworks[1:]))
+
+
+def beside_a_torch_py(snapshot: Snapshot) -> Snapshot:
+    return _replace(snapshot, script_folder=ScriptFolder("/recorded/project", ("/recorded/project/torch.py",)))
+
+
+def beside_nothing(snapshot: Snapshot) -> Snapshot:
+    return _replace(snapshot, script_folder=ScriptFolder("/recorded/project"))
 
 
 def _elsewhere(snapshot: Snapshot, *others: Distribution) -> Snapshot:

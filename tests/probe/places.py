@@ -24,6 +24,7 @@ class Options(msgspec.Struct, frozen=True):
     root: str = "/"
     identify: bool = False
     node: bool = False
+    cwd: str | None = None
 
 
 def plant(root: Path, files: Mapping[str, Content]) -> str:

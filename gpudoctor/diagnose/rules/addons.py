@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpudoctor.addons import MAIN
 from gpudoctor.derive import EffectiveCode, EffectiveCuda, Facts, Hardware
 from gpudoctor.derive.code import LACKS, meetings, spelt
 from gpudoctor.derive.platform import LINUX
@@ -35,6 +36,16 @@ def _addons(framework: Framework, facts: Facts, hardware: Hardware) -> dict[str,
     if not found:
         not_applicable(f"no compiled add-on of {framework.name} is installed")
     return found
+
+
+def _main(addon: list[Extension]) -> list[Extension]:
+    """The libraries that stand for an add-on: those that are known as such, else all."""
+    beginnings = MAIN.get(addon[0].distribution, ())
+    return [one for one in addon if _file(one).startswith(beginnings)] or addon
+
+
+def _file(one: Extension) -> str:
+    return one.path.rpartition("/")[2]
 
 
 def _again(addon: Extension, framework: Framework, facts: Facts, architectures: str = "") -> tuple[Fix, ...]:
@@ -153,10 +164,14 @@ def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardwar
     for addon in found.values():
         lost = [(one, one.undefined) for one in addon if isinstance(one.undefined, tuple) and one.undefined]
         if lost:
-            one, names = lost[0]
+            main = {one.path for one in _main(addon)}
+            one, names = min(lost, key=lambda pair: pair[0].path not in main)
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             yield Problem(
-                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define: it cannot be imported.",
+                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define: it cannot be imported."
+                if one.path in main
+                else f"{_file(one)} of {one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define.",
+                severity=None if one.path in main else Severity.NOTE,
                 evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
                 fixes=_again(one, framework, facts),
             )
@@ -181,13 +196,17 @@ def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardwar
     found = _addons(framework, facts, hardware)
     for addon in found.values():
         coded = [(one, one.code) for one in addon if isinstance(one.code, GpuCode) and (one.code.sass or one.code.ptx)]
-        for one, held in coded:
+        main = {one.path for one in _main(addon)}
+        for one, held in sorted(coded, key=lambda pair: pair[0].path not in main):
             code = EffectiveCode(sass=held.sass, ptx=held.ptx, where=one.path)
             lost = [met for met in meetings(code, hardware, facts.matrix) if met.fit in LACKS]
             if lost:
                 wanted = " ".join(dict.fromkeys(str(met.capability) for met in lost))
                 yield Problem(
-                    message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {listed(lost)}.",
+                    message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {listed(lost)}."
+                    if one.path in main
+                    else f"{_file(one)} of {one.distribution} {one.version} has code for {spelt(code)} only; the rest of it serves {listed(lost)}.",
+                    severity=None if one.path in main else Severity.NOTE,
                     evidence=(
                         Evidence("GPU code in it", spelt(code), one.path),
                         *(Evidence("compute capability", str(met.capability), met.gpu.label) for met in lost),

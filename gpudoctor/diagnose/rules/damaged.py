@@ -9,6 +9,7 @@ from gpudoctor.derive.code import xray
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, shell_path
 from gpudoctor.diagnose.library_facts import damaged, uses, xrayed
+from gpudoctor.diagnose.package_facts import from_system
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, Missing, Python
@@ -107,7 +108,10 @@ def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Pyth
         yield Fix("Make the environment anew on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
         return
     packages = tuple(_packages(found, framework, facts))
-    if packages:
+    vendor = from_system(framework, facts).rpartition(" ")[2]
+    if vendor and packages:
+        yield Fix(f"Reinstall {vendor}", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD))
+    elif packages:
         yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", again(python, *packages), (DOWNLOAD,))
     foreign = ((one, _FOREIGN[one.owner]) for one in found if one.owner in _FOREIGN)
     yield from (Fix(text.format(path=one.path), needs=(ROOT, DOWNLOAD)) for one, text in list(foreign)[:1])

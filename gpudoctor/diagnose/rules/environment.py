@@ -9,7 +9,7 @@ from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.fixes import unset
 from gpudoctor.diagnose.installing import install, install_framework, release_of
-from gpudoctor.diagnose.package_facts import by_directml
+from gpudoctor.diagnose.package_facts import by_directml, directml, from_system
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -44,14 +44,26 @@ def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, har
         return
     if effective.cause is not Cause.ABSENT:
         need(effective)
+    asker = facts.asked_for_by(framework)
+    if asker is not None:
+        not_applicable(f"{asker.name} {asker.version} requires {framework.name}, and nobody asked for it")
     version = framework.version.value if isinstance(framework.version, Fact) else ""
     rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
     yield Problem(
-        message=f"{framework.distribution} {version} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU.",
+        message=_cpu_only(framework, facts, version, rocm),
         only_for=framework.name,
         evidence=(Evidence("build", effective.reason, _where(framework)),),
         fixes=_with_cuda(framework, facts),
     )
+
+
+def _cpu_only(framework: Framework, facts: Facts, version: str, rocm: str) -> str:
+    package = directml(framework, facts)
+    if package:
+        return f"{package} uses DirectX, which exists on Windows and in WSL only: on Linux it does not use the NVIDIA GPU, nor CUDA."
+    vendor = from_system(framework, facts)
+    whose = f" ({vendor})" if vendor else ""
+    return f"{framework.distribution or framework.name} {version}{whose} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."
 
 
 def _where(framework: Framework) -> str:

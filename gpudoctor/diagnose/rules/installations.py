@@ -14,7 +14,7 @@ from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, ScriptFolder, Snapshot
 from gpudoctor.snapshot.distributions import family
 
 _CONDA_CALLS = {"pytorch": "torch", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"}
@@ -225,4 +225,33 @@ def _one_copy(framework: Framework, copies: list[Distribution], facts: Facts, *,
     return (Fix(title, install_package(facts.snapshot.python, one, replace=names), (DOWNLOAD,)),)
 
 
-RULES = (mixed_conda_pip, wrong_python_environment, two_copies_of_framework)
+@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
+def script_folder_hides_package(facts: Facts, folder: ScriptFolder) -> Iterator[Problem]:
+    """A file beside the training script hides an installed package.
+
+    ## Why it matters
+    Python puts the folder of a script first on sys.path. A file torch.py or a folder torch/ there is imported in place of PyTorch: "module
+    'torch' has no attribute ...", or an import of half a package. gpudoctor trains from a folder of its own and does not see it, unless
+    `--cwd` names the folder.
+
+    ## What to do
+    Rename the file, and remove its compiled form in __pycache__.
+
+    ## References
+    - https://docs.python.org/3/library/sys_path_init.html
+    """
+    if not facts.frameworks:
+        not_applicable("no framework is installed")
+    if not folder.hides:
+        return
+    first = folder.hides[0]
+    name = first.rpartition("/")[2].partition(".")[0]
+    more = f", as {len(folder.hides) - 1} others are of theirs" if len(folder.hides) > 1 else ""
+    yield Problem(
+        message=f"{first} is imported in place of the installed package {name} by every script in {folder.path}{more}.",
+        evidence=tuple(Evidence("beside the script", one, "--cwd") for one in folder.hides),
+        fixes=tuple(_rename(one) for one in folder.hides),
+    )
+
+
+RULES = (mixed_conda_pip, wrong_python_environment, two_copies_of_framework, script_folder_hides_package)

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import Facts, Hardware, Stack
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, again, install_package, shell_list
+from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, install_package, shell_list
 from gpudoctor.diagnose.installing import from_conda, install_framework, release_of
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
+from gpudoctor.diagnose.package_facts import from_system
 from gpudoctor.diagnose.planned_libraries import not_brought, not_found
 from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import rule
@@ -79,6 +80,9 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, p
 def bring(framework: Framework, facts: Facts, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
     """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
     release = release_of(framework)
+    vendor = from_system(framework, facts).rpartition(" ")[2]
+    if vendor:
+        return (Fix(f"Reinstall {vendor} with what it requires", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD)),)
     gone = installed_wheels(lost, framework, facts)
     if gone:
         wheels = tuple({one.name: one for _, one in gone}.values())
