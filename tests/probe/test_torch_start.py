@@ -159,3 +159,36 @@ def test_only_what_is_known_is_followed(body: str, result: object) -> None:
 )  # fmt: skip
 def test_patterns_as_glob_reads_them(pattern: str, name: str, *, fits: bool) -> None:
     assert matches(pattern, name) is fits
+
+
+JAX = {
+    "plain": ('def _load_nvidia_libraries():\n  """Why."""\n  _load("cublas", ["libcublas.so.12", "libcublasLt.so.12"])\n', 1),
+    "other-quotes": ("def _load_nvidia_libraries():\n  _load('cublas', ['libcublas.so.12'])\n", 1),
+    "over-lines": ('def _load_nvidia_libraries():\n  _load(\n      "cublas",\n      ["libcublas.so.12"],\n  )\n', 1),
+    "none": ("import logging\n", 0),
+}
+
+
+@pytest.mark.parametrize("form", JAX)
+def test_what_jaxs_plugin_preloads(tmp_path: Path, form: str) -> None:
+    text, count = JAX[form]
+    small_torch.cuda(tmp_path)
+    plugin = tmp_path / "jax_plugins/xla_cuda12"
+    Library("xla_cuda_plugin.so", ("libcublas.so.12",), rpath="$ORIGIN").put(plugin / "xla_cuda_plugin.so")
+    (plugin / "__init__.py").write_text(text)
+    (tmp_path / "jax").mkdir()
+    (seen,) = xray(tmp_path, framework("jax", tmp_path / "jax", "12", "")).frameworks
+    assert isinstance(seen.uses, tuple)
+    preloaded = [use.wanted for use in seen.uses if "preloaded by xla_cuda12" in use.why]
+    assert len(preloaded) == count, preloaded
+
+
+@pytest.mark.parametrize("text", ["def _load_nvidia_libraries():\n  for x in ask():\n    _load(x)\n", "import ctypes\nctypes.CDLL('x')\n"])
+def test_a_plugin_that_loads_in_another_way_is_not_guessed_at(tmp_path: Path, text: str) -> None:
+    plugin = tmp_path / "jax_plugins/xla_cuda12"
+    Library("xla_cuda_plugin.so").put(plugin / "xla_cuda_plugin.so")
+    (plugin / "__init__.py").write_text(text)
+    (tmp_path / "jax").mkdir()
+    (seen,) = xray(tmp_path, framework("jax", tmp_path / "jax", "12", "")).frameworks
+    assert isinstance(seen.uses, Missing)
+    assert "xla_cuda12/__init__.py" in seen.uses.reason

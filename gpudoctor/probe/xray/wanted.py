@@ -6,14 +6,13 @@ dlopen_checker.cc), torch 2.15 (torch/__init__.py, read from the installed copy)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.elf.loader import Object
 from gpudoctor.elf.system import Refused
 from gpudoctor.probe.xray.components import cudnn_parts, soname
 from gpudoctor.probe.xray.patient import Around, Patient
-from gpudoctor.probe.xray.script import Unknown
+from gpudoctor.probe.xray.script import Failure, Program, Unknown
 from gpudoctor.probe.xray.torch_start import TorchStart
 
 _TENSORFLOW_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
@@ -133,8 +132,12 @@ def jax(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
 
 
 def _jax_plugin(patient: Patient, folder: str, plugin: str, wish: Wish) -> None:
-    for path in _jax_preloads(patient.around, f"{folder}/__init__.py"):
-        patient.load(path, why=f"preloaded by {folder.rpartition('/')[2]}/__init__.py", note=False)
+    name = f"{folder.rpartition('/')[2]}/__init__.py"
+    try:
+        for path in _jax_preloads(patient.around, f"{folder}/__init__.py"):
+            patient.load(path, why=f"preloaded by {name}", note=False)
+    except Unknown as unknown:
+        patient.unknown = f"how {name} loads its libraries is not known: {unknown}"
     patient.load(plugin)
     caller = patient.loader.loaded(plugin)
     if caller is None:
@@ -158,14 +161,28 @@ def _open_named(patient: Patient, wanted: str | None, caller: Object | None, *, 
         patient.open(wanted, caller, vital=vital)
 
 
-def _jax_preloads(around: Around, source: str) -> Iterator[str]:
-    """The files that its lines `_load("cublas", ["libcublas.so.12", ...])` find in the first nvidia package of that name."""
+def _jax_preloads(around: Around, source: str) -> list[str]:
+    """The files that _load_nvidia_libraries finds in the first folder nvidia/NAME of sys.path; up to 0.6 it does not exist.
+
+    Raises Unknown where its text cannot be followed.
+    """
     disk = around.disk
-    for line in disk.text(source).splitlines():
-        words = line.strip().split('"')
-        if words[0] == "_load(" and len(words) > 3:
-            home = next((place for site in disk.path if disk.names(place := f"{site}/nvidia/{words[1]}/lib")), "")
-            yield from (f"{home}/{name}" for name in words[3::2] if name in disk.names(home))
+    text = disk.text(source)
+    if "_load_nvidia_libraries" not in text:
+        if "ctypes" in text:
+            raise Unknown("it loads libraries in another way")
+        return []
+    found: list[str] = []
+
+    def load(module: str, names: list[str]) -> None:
+        home = next((place for site in disk.path if disk.exists(place := f"{site}/nvidia/{module}")), "")
+        found.extend(f"{home}/lib/{name}" for name in names if name in disk.names(f"{home}/lib"))
+
+    try:
+        Program(text, {"_load": load}, {}).call("_load_nvidia_libraries")
+    except (Failure, TypeError) as error:
+        raise Unknown(str(error)) from None
+    return found
 
 
 FRAMEWORKS: dict[str, Any] = {"tensorflow": tensorflow, "torch": torch, "jax": jax}
