@@ -96,6 +96,8 @@ def _framework(page: Page, one: FrameworkLibraries, known: Framework | None, sho
     page.heading(" ".join(said) + (f", built with {' and '.join(built)}" if built else ""))
     where = f" in {short.path(one.code_where)}" if one.code_where else ""
     page.paragraph(f"code for {code(one.code)}{where}", indent=2, hang=2)
+    for damage in one.broken:
+        page.paragraph(f"{short.path(damage.path)}: {damage.why}; the import fails", "!! ", lead_style="bold red", indent=0, hang=5)
     if isinstance(one.uses, Missing):
         page.paragraph(f"its libraries: not known ({one.uses.reason})", indent=2, hang=2)
         return
@@ -111,7 +113,10 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
     mark, style = ("!!", "bold red") if lost and use.vital else ("! ", "yellow") if lost else ("  ", "")
     asker = use.asked_by.rpartition("/")[2]
     page.cells([(mark, 3, style), (use.wanted, width, style), (_found(use), 0, "")])
-    if isinstance(use.file, Missing):
+    if use.damaged:
+        page.paragraph(f"{short.path(use.damaged[0].path)}: {use.damaged[0].why}", indent=8, hang=2)
+        page.paragraph(f"asked for by {asker}", indent=8, hang=2)
+    elif isinstance(use.file, Missing):
         page.paragraph(f"found nowhere for {asker}: {use.file.reason}", indent=8, hang=2)
     else:
         owner = f" ({use.file.owner})" if isinstance(use.file.owner, str) else ""
@@ -120,7 +125,8 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
         if isinstance(use.file.code, GpuCode):
             page.paragraph(f"code for {code(use.file.code)}", indent=8, hang=2)
     _others(page, "hides", use.shadows, short)
-    _others(page, "refused", use.refused, short)
+    if not use.damaged:
+        _others(page, "refused", use.refused, short)
     if lost:
         _others(page, "is on disk at", use.elsewhere, short)
 
@@ -132,7 +138,8 @@ def _asked(use: LibraryUse, asker: str) -> str:
 def _found(use: LibraryUse) -> str:
     file = use.file
     if not isinstance(file, LibraryFile):
-        return "MISSING" if use.vital else "missing"
+        word = "damaged" if use.damaged else "missing"
+        return word.upper() if use.vital else word
     return file.version.value if isinstance(file.version, Fact) else "version not known"
 
 

@@ -209,3 +209,16 @@ def test_a_damaged_library_is_broken_and_its_package_is_reinstalled(machine: Mac
     assert found["name"] == "cuda-library-damaged"
     assert found["fixes"][0]["kind"] == "fix"
     assert "--force-reinstall --no-deps nvidia-cuda-runtime-cu12==12.4.127" in found["fixes"][0]["command"]
+
+
+def test_the_page_names_what_is_damaged(copied: tuple[Path, Path]) -> None:
+    environment, site = copied
+    truncated(site / CUDART)
+    emptied(site / "torch/lib/libtorch_cuda.so")
+    line = [sys.executable, "-m", "gpudoctor", "xray", "--python", str(environment)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    page = " ".join(done.stdout.split())
+    assert "libcudart.so.12 DAMAGED" in page
+    assert "libcudart.so.12: truncated" in page
+    assert "libtorch_cuda.so: an empty file; the import fails" in page
