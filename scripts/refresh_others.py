@@ -10,7 +10,7 @@ from typing import Any
 import refresh_tensorflow
 from refresh_common import Wheel, refresh
 from refresh_metadata import requires
-from refresh_tensorflow import names_in
+from refresh_tensorflow import Libraries, parse_version, read_library
 from refresh_torch import parse_version_py
 
 from gpudoctor import versions
@@ -33,8 +33,8 @@ PROJECTS = (
     *_MXNET,
 )
 _OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
-_START = 1 << 23
-"""Bytes at the start of a library in which the names of those it needs lie."""
+_PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
+"""The library of onnxruntime that holds the code for the GPU."""
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
 """Distributions that hold no CUDA, by a word of their name."""
 
@@ -67,11 +67,14 @@ def parse_constants(text: str) -> dict[str, Any]:
     return {field: versions.parse(str(text)) for field, text in named.items() if versions.parse(str(text))}
 
 
-def sonames_in(start: bytes) -> dict[str, Any]:
-    """The CUDA and cuDNN whose libraries the start of a library asks for; libcudart.so.11.0 is that of all 11.x."""
-    named = dict(names_in(start))
-    cuda, cudnn = named.get("art", ""), named.get("nn", "")
-    return {"built_with_cuda": versions.parse(cuda.removesuffix(".0") if cuda.startswith("11") else cuda), "cudnn": versions.parse(cudnn)}
+def libraries_in(found: Libraries) -> dict[str, Any]:
+    """The CUDA and cuDNN whose libraries a provider names; libcudart.so.11.0 and cudart64_110.dll are those of all 11.x."""
+    cuda, cudnn = (set(filter(None, map(parse_version, named))) for named in (found.cuda, found.cudnn))
+    told: dict[str, Any] = {}
+    if len(cuda) == 1:
+        only = cuda.pop()
+        told["built_with_cuda"] = versions.parse("11") if only[:2] == (11, 0) else only
+    return told | ({"cudnn": cudnn.pop()} if len(cudnn) == 1 else {})
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
@@ -89,19 +92,15 @@ def read(wheel: Wheel) -> dict[str, Any]:
     row = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
     cupy = wheel.text("/cupy/.data/_wheel.json")
     module = wheel.text("/onnxruntime/capi/build_and_package_info.py") or wheel.text("/paddle/version/__init__.py")
-    asked = wheel.learn("start of the CUDA provider", lambda: _start(wheel, "/libonnxruntime_providers_cuda.so"))
-    row |= sonames_in(bytes.fromhex(asked)) if asked else {}
+    row |= _provider(wheel) if name.startswith("onnxruntime") else {}
     return row | (parse_cupy(cupy) if cupy else {}) | (parse_constants(module) if module else {})
 
 
-def _start(wheel: Wheel, ending: str) -> str | None:
-    """The strings of CUDA libraries where a library's own needs are listed, as hexadecimal digits; None where there is no such library."""
-    member = wheel.find(ending)
-    if member is None:
-        return None
-    with wheel.zip.open(member) as library:
-        start = library.read(_START)
-    return b"".join(match[0] for match in re.finditer(rb"lib(?:cudart|cudnn)\.so\.[\d.]+\0", start)).hex()
+def _provider(wheel: Wheel) -> dict[str, Any]:
+    """What the CUDA provider of onnxruntime holds and asks for, read once from end to end."""
+    answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _PROVIDERS)
+    found = next((Libraries(**answer) for answer in answers if answer), Libraries())
+    return {**libraries_in(found), "sass": tuple(found.sass) or None, "ptx": tuple(found.ptx) if found.sass else None}
 
 
 if __name__ == "__main__":

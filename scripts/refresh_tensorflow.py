@@ -64,8 +64,10 @@ def parse_build_info(text: str) -> dict[str, Any]:
 
 
 def parse_version(named: str) -> Version | None:
-    """A version as wheels name it: "12.5.1", "8", and on Windows by the DLL, "64_112" (11.2) and "64_8"."""
+    """A version as wheels name it: "12.5.1", "8", and on Windows by the DLL, "64_112" (11.2), "64_90" (9.0), "64_12" and "64_8"."""
     digits = named.removeprefix("64_")
+    if len(digits) == 2 and digits[0] == "1":  # since CUDA 12 a DLL names the major release alone
+        return versions.parse(digits)
     return versions.parse(f"{digits[:-1]}.{digits[-1]}" if digits != named and len(digits) > 1 else digits)
 
 
@@ -149,13 +151,14 @@ def _numpy(wheel: Wheel) -> int | None:
 
 def _libraries(wheel: Wheel) -> Libraries:
     """What the libraries hold that have the code for the GPU, some 300 MB of a wheel, read once from end to end."""
-    answers = (wheel.learn_of(ending, "code and names", lambda library: _read(library)._asdict()) for ending in _LIBRARIES)
+    answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _LIBRARIES)
     found = [Libraries(**answer) for answer in answers if answer]
     sass, ptx, cuda, cudnn = ({item for one in found for item in one[field]} for field in range(4))
     return Libraries(tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order)), tuple(sorted(cuda)), tuple(sorted(cudnn)))
 
 
-def _read(library: IO[bytes]) -> Libraries:
+def read_library(library: IO[bytes]) -> Libraries:
+    """What a library holds and names, read once from end to end."""
     watched = _Watched(library)
     code = read_code(watched)
     cuda, cudnn = (tuple(sorted(version for name, version in watched.named if name == which)) for which in ("art", "nn"))

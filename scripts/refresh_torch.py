@@ -16,10 +16,11 @@ from gpudoctor import versions
 from gpudoctor.matrix.tables import TORCH
 from gpudoctor.versions import Version
 
-_OLDEST = {"torch": (1, 8), "torchvision": (0, 9), "torchaudio": (0, 8)}
+_OLDEST = {"torch": (1, 0), "torchvision": (0, 3), "torchaudio": (0, 3)}
 PROJECTS = tuple(_OLDEST)
 
 _LIBRARIES = ("/torch/lib/libtorch_python.so", "/torch/lib/libtorch_python.dylib", "/torch/lib/torch_python.dll")
+_KERNELS = ("/torch/lib/libtorch_cuda.so", "/torch/lib/libtorch.so", "/torch/lib/libcaffe2_gpu.so")
 _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCHITECTURES = re.compile(_ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb"){2,}")
 _METAL = b"/MetalPerformanceShaders.framework/"
@@ -92,6 +93,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
         code, opened = wheel.learn("code of its modules and the CUDA runtime they need", lambda: _modules(wheel))
         return {"requires": required, **extension_facts(facts, code, opened)}
     architectures, numpy = wheel.learn("architectures and NumPy of torch_python", lambda: _python_library(wheel))
+    if architectures is None and facts.get("cuda") and wheel.release.platform.startswith("linux_"):
+        architectures = _kernels(wheel)
     metal = wheel.release.platform.startswith("macos") and wheel.learn("Metal", lambda: _metal(wheel))
     return {"requires": required, "numpy_abi": numpy, **torch_facts(facts, required, architectures, metal=metal)}
 
@@ -117,6 +120,13 @@ def _python_library(wheel: Wheel) -> tuple[tuple[str, ...] | None, int | None]:
         raise ValueError("the wheel has no torch_python library")
     library = wheel.zip.read(name)
     return parse_architectures(library), numpy_abi(library)
+
+
+def _kernels(wheel: Wheel) -> tuple[str, ...] | None:
+    """The architectures in the library with the kernels, by its fat binaries: the list is there since 1.6."""
+    answers = (wheel.learn_of(ending, "GPU code", read_code) for ending in _KERNELS)
+    found = next((answer for answer in answers if answer and any(answer)), None)
+    return None if found is None else tuple(name for names in found for name in names)
 
 
 def _metal(wheel: Wheel) -> bool:

@@ -11,7 +11,8 @@ from gpudoctor import versions
 from gpudoctor.cli import output
 from gpudoctor.cli.deliver import look
 from gpudoctor.errors import UsageError
-from gpudoctor.matrix import Matrix
+from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved, names
+from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, JAX, OTHERS, TENSORFLOW, TORCH
 from gpudoctor.matrix_files import open_matrix
@@ -51,6 +52,8 @@ def carry_out(subject: str, name: str, version: str | None, compat: str | None, 
 
 def _gpu(matrix: Matrix, name: str) -> Found:
     product = matrix.gpu(name)
+    if product is None and (vendor := names.other_vendor(name)):
+        raise UsageError(f"{name!r} is a GPU of {vendor}; the tables hold NVIDIA's alone.")
     if product is None:
         _unknown(f"no GPU called {name!r}", matrix.gpus_like(name), "those that nvidia-smi prints")
     return Found(GPUS, (product,))
@@ -66,10 +69,13 @@ def _driver(matrix: Matrix, name: str) -> Found:
 
 def _cuda(matrix: Matrix, name: str) -> Found:
     version = versions.parse(name)
-    nearest = matrix.cuda(version) if version else None
-    rows = _beginning(matrix.rows(CUDA), version) or ((nearest,) if nearest and "." in name else ())
+    named = f"=={name}"
+    rows = _beginning(matrix.rows(CUDA), version) or tuple(
+        row for row in matrix.rows(CUDA) if any(one.endswith(named) for one in row.components)
+    )
     if not rows:
-        _unknown(f"no CUDA {name!r}", dict.fromkeys(row.release.short for row in reversed(matrix.rows(CUDA))), "")
+        near = [str(row.release) for row in matrix.rows(CUDA) if version and row.release[:2] == version[:2]]
+        _unknown(f"no CUDA {name!r}", near or dict.fromkeys(row.release.short for row in reversed(matrix.rows(CUDA))), "")
     return Found(CUDA, rows)
 
 
@@ -89,15 +95,25 @@ def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
     if not rows:
         import difflib  # noqa: PLC0415 -- only for a mistake
 
-        names = dict.fromkeys(row.distribution for table in _FRAMEWORKS for row in matrix.rows(table))
-        _unknown(f"no framework called {name!r}", difflib.get_close_matches(wanted, names, 3, 0.4) or names, "")
+        known = dict.fromkeys(row.distribution for table in _FRAMEWORKS for row in matrix.rows(table))
+        _unknown(f"no framework called {name!r}", difflib.get_close_matches(wanted, known, 3, 0.4) or known, "")
     if version is None:
         return Found(table, rows)
-    begins = _beginning(rows, versions.parse(version.partition("+")[0]))
-    exact = tuple(row for row in begins if str(row.release) == version)
-    if not begins:
+    shown = _release(matrix, rows, version)
+    if not shown:
         _unknown(f"no {wanted} {version}", dict.fromkeys(str(row.release) for row in reversed(rows)), "")
-    return Found(table, exact or begins)
+    return Found(table, shown)
+
+
+def _release(matrix: Matrix, rows: tuple[FrameworkRelease, ...], version: str) -> tuple[FrameworkRelease, ...]:
+    """The rows of just this release, or of this build of it ("2.9.0+cu130") where a table describes it; of a shorter version all that begin so."""
+    public, _, local = version.partition("+")
+    exact = tuple(row for row in rows if str(row.release) == public)
+    if not local:
+        return exact or (() if final_release(public) is None or "post" in public else _beginning(rows, versions.parse(public)))
+    found = (matrix.resolve(row.distribution, version, row.platform) for row in exact)
+    builds = (one.row for one in found if one.row is not None and one.how is Resolved.EXACT and (one.row.sass or local in one.row.builds))
+    return tuple(msgspec.structs.replace(row, release=row.release._replace(text=version)) for row in builds)
 
 
 def _beginning(rows: Iterable[Any], version: Version | None) -> tuple[Any, ...]:

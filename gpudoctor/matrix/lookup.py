@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from gpudoctor.matrix import names
+from gpudoctor.matrix import names, slices
 from gpudoctor.matrix.resolve import Resolution, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
@@ -162,8 +162,11 @@ class Matrix:
         return tuple(row for row in named if release is not None and row.first <= release <= row.last)
 
     def gpu(self, name: str) -> GpuProduct | None:
-        """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090")."""
-        return names.find(name, self._gpu_index())
+        """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").
+
+        A MIG instance or a vGPU is its physical GPU without memory and rates.
+        """
+        return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
 
     def chip(self, device: str) -> Chip | None:
         """The generation of an NVIDIA GPU, by the four hexadecimal digits of its PCI device id."""

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpudoctor.matrix.rows import GpuProduct
 
 _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation", "with", "design", "edition"})
 """Words that tell no two products apart. "Quadro" does: a Quadro RTX 6000 is no RTX 6000 Ada."""
+_OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", "super", "module", "industrial", "series", "nvgpu"})
+_OTHERS = {
+    "AMD": re.compile(
+        r"(amd|ati) .*|(.* )?(instinct|radeon|firepro)( .*)?|mi\d{2,3}[ax]?( .*)?|r[x79] (vega )?\d{2,4}( .*)?|vega .*|gfx\d\w+"
+    ),
+    "Intel": re.compile(r"intel .*|(.* )?(arc [ab]\d{3}m?|iris xe|iris|uhd|gaudi ?\d?)( .*)?|data center (gpu )?(max|flex) .*"),
+    "Apple": re.compile(r"apple .*|m[1-9]( (pro|max|ultra))?"),
+    "Google": re.compile(r"(.* )?tpu.*"),
+}
+"""How GPUs of other vendors are called, without separators; "M4" alone is found before as NVIDIA's Tesla M4."""
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SERIES = frozenset({"rtx", "gtx", "gt"})
 _TELLING = 4
@@ -41,15 +52,40 @@ def index(products: Iterable[GpuProduct]) -> dict[str, GpuProduct]:
     return {key: product for product in products for key in keys(product)}
 
 
-def find(name: str, products: dict[str, GpuProduct]) -> GpuProduct | None:
-    """The product of that name; a size at the end ("rtx 3090 24gb") and a needless "Quadro" ("quadro a6000") are accepted."""
+def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
+    """The product of that name; a size at the end ("rtx 3090 24gb") and a needless "Quadro" ("quadro a6000") are accepted.
+
+    Of a Jetson also the kit ("Jetson AGX Orin Developer Kit").
+    """
     words = _words(name)
     found = _sized(words, products)
-    return found if found is not None or "quadro" not in words else _sized([word for word in words if word != "quadro"], products)
+    if found is None and "quadro" in words:
+        found = _sized([word for word in words if word != "quadro"], products)
+    if found is None and not _OF_KITS.isdisjoint(words):
+        board = _sized([word for word in words if word not in _OF_KITS], products)
+        found = board if board is not None and board.kind == "jetson" else None
+    return found
 
 
-def like(name: str, products: dict[str, GpuProduct]) -> tuple[str, ...]:
-    """Up to three names of products that resemble `name`, nearest first: those that say more or less, then those spelt alike."""
+def begins(name: str, line: str) -> bool:
+    """Whether a product's name begins with the words of a product line: an "A100-SXM4-40GB" is an A100, an A1000 is none."""
+    words, wanted = _words(name), _words(line)
+    return bool(wanted) and words[: len(wanted)] == wanted
+
+
+def other_vendor(name: str) -> str:
+    """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; empty where nothing tells it."""
+    typed = " ".join(name.casefold().translate(_SEPARATORS).split())
+    return next((vendor for vendor, form in _OTHERS.items() if form.fullmatch(typed)), "")
+
+
+def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
+    """Up to three names of products that resemble `name`, nearest first: those that say more or less, then those spelt alike.
+
+    A GPU of another vendor resembles none.
+    """
+    if other_vendor(name):
+        return ()
     typed = normalise(name)
     longer = [key for key in products if typed and (typed in key or (len(key) >= _TELLING and typed.startswith(key)))]
     alike = difflib.get_close_matches(typed, products, n=9, cutoff=0.5)
@@ -57,13 +93,18 @@ def like(name: str, products: dict[str, GpuProduct]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(products[key].name for key in nearest))[:3]
 
 
-def _sized(words: list[str], products: dict[str, GpuProduct]) -> GpuProduct | None:
-    """The product of these words; where the last is a size, also the product of those before it, if the size is its own."""
+def _sized(words: list[str], products: Mapping[str, GpuProduct]) -> GpuProduct | None:
+    """The product of these words; where the last is a size, also the product of those before it, if the size is its own.
+
+    Modules of one Jetson are sold with several sizes.
+    """
     found = products.get("".join(words))
     if found is not None or not words or not words[-1].endswith("gb"):
         return found
     found = products.get("".join(words[:-1]))
-    return found if found is not None and found.memory_gib is not None and words[-1] == f"{found.memory_gib:g}gb" else None
+    if found is None or (found.kind != "jetson" and (found.memory_gib is None or words[-1] != f"{found.memory_gib:g}gb")):
+        return None
+    return found
 
 
 def _words(name: str) -> list[str]:

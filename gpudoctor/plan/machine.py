@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import platform
 from gpudoctor.errors import UsageError
-from gpudoctor.matrix import Matrix
+from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.plan.model import Wish
@@ -128,6 +128,9 @@ def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed
     if product is None:
         if capability:
             return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu, which no table holds; --cc")
+        vendor = names.other_vendor(name)
+        if vendor:
+            raise UsageError(f"{name!r} is a GPU of {vendor}; gpudoctor knows NVIDIA's alone.")
         near = matrix.gpus_like(name)
         hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
         raise UsageError(f"The tables know no GPU called {name!r}; {hint} its compute capability with --cc.")

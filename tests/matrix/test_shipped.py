@@ -27,6 +27,7 @@ from gpudoctor.matrix.tables import (
     XIDS,
 )
 from gpudoctor.matrix_files import dump_table, open_matrix
+from gpudoctor.versions import Version
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 
@@ -78,7 +79,8 @@ def test_a_cuda_row_says_what_it_was_built_with(shipped: Matrix) -> None:
     for table in (TENSORFLOW, TORCH):
         for row in shipped.rows(table):
             cuda = row.accelerator == "cuda"
-            assert (row.built_with_cuda is not None) == cuda, row.release
+            names_none = row.distribution == "tensorflow-gpu" and row.release < Version(1, 4) and not row.platform.startswith("linux_")
+            assert (row.built_with_cuda is not None) == (cuda and not names_none), row
             assert (row.sass is not None) == cuda, row.release
             assert row.pythons or row.accelerator == "stub", row
 
@@ -180,6 +182,9 @@ def test_a_driver_outside_the_known_branches_is_unknown(shipped: Matrix, driver:
 @pytest.mark.parametrize(
     ("wheel", "accelerator", "built_with", "code"),
     [
+        ("tensorflow-gpu==1.11.0", "cuda", ("9.0", "7"), ("sm_70", 6)),
+        ("tensorflow-gpu==1.4.1", "cuda", ("8.0", "6"), ("sm_61", 6)),
+        ("tensorflow==1.3.0", "cpu", None, None),
         ("tensorflow-gpu==1.14.0", "cuda", ("10.0", "7"), ("sm_37", 6)),
         ("tensorflow-gpu==1.15.5", "cuda", ("10.0", "7"), ("sm_70", 6)),
         ("tensorflow==1.14.0", "cpu", None, None),

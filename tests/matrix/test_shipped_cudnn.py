@@ -44,6 +44,27 @@ def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, 
 
 
 @pytest.mark.parametrize(
+    ("release", "cuda", "platform", "has"),
+    [
+        ("9.12.0.46", 13, "linux_aarch64", "sm_110f"),
+        ("9.12.0.46", 13, "linux_x86_64", ""),
+        ("9.12.0.46", 12, "linux_aarch64", ""),
+        ("9.28.0.42", 13, "linux_aarch64", "sm_110f"),
+    ],
+)
+def test_only_the_wheels_for_arm_and_cuda_13_hold_code_for_thor(shipped: Matrix, release: str, cuda: int, platform: str, has: str) -> None:
+    row = shipped.cudnn(version(release), cuda, platform)
+    assert row is not None
+    assert row.sass is not None
+    assert [name for name in row.sass if name.startswith("sm_110")] == [has] * bool(has)
+
+
+def test_there_is_a_cudnn_for_each_platform_with_wheels(shipped: Matrix) -> None:
+    assert {row.platform for row in shipped.rows(CUDNN)} == {"linux_x86_64", "linux_aarch64", "win_amd64"}
+    assert shipped.cudnn(version("9.12.0.46"), 13, "win_arm64") is None
+
+
+@pytest.mark.parametrize(
     ("asked", "cuda", "found"),
     [
         (version("9.10.2.21"), 12, "9.10.2.21"),

@@ -16,6 +16,7 @@ from gpudoctor.versions import Version
 from tests.matrix.samples import version
 
 from .conftest import OneWheel
+from .test_refresh_fatbin import SASS_90A, container, entry
 
 CUPY = {
     "cuda": "12.x",
@@ -63,6 +64,19 @@ def test_onnxruntime_by_what_its_provider_needs(tmp_path: Path) -> None:
     assert (told["built_with_cuda"], told["cudnn"]) == ("11", "8")
 
 
+def test_onnxruntime_by_a_name_that_lies_far_into_the_library_and_by_its_code(tmp_path: Path) -> None:
+    library = bytes(9 << 20) + container(entry(SASS_90A)) + b"\0libcudart.so.11.0\0libcudnn.so.8\0"
+    told = read(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/libonnxruntime_providers_cuda.so": library})
+    assert (told["built_with_cuda"], told["cudnn"], told["sass"], told["ptx"]) == ("11", "8", "('sm_90a',)", "()")
+
+
+@pytest.mark.parametrize(("named", "cuda"), [(b"cudart64_110.dll", "11"), (b"cudart64_12.dll", "12"), (b"cudart64_13.dll", "13")])
+def test_onnxruntime_for_windows_by_the_dll_that_it_loads(tmp_path: Path, named: bytes, cuda: str) -> None:
+    library = b"MZ\0" + named + b"\0cudnn64_9.dll\0"
+    told = read(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/onnxruntime_providers_cuda.dll": library})
+    assert (told["built_with_cuda"], told["cudnn"]) == (cuda, "9")
+
+
 def test_onnxruntime_by_its_own_word_which_is_more_exact(tmp_path: Path) -> None:
     library: bytes | str = b"\0libcudnn.so.9\0libcudart.so.12\0"
     module: bytes | str = "package_name = 'onnxruntime-gpu'\ncuda_version = '12.8'\n"
@@ -77,7 +91,10 @@ def test_paddle(tmp_path: Path) -> None:
     assert "built_with_cuda" not in read(tmp_path / "old", "paddlepaddle-gpu", {"paddle/version.py": "full_version = '2.0.0'"})
 
 
-@pytest.mark.parametrize(("distribution", "accelerator"), [("tensorflow-metal", "metal"), ("tensorflow-directml-plugin", "directml")])
+@pytest.mark.parametrize(
+    ("distribution", "accelerator"),
+    [("tensorflow-metal", "metal"), ("tensorflow-directml-plugin", "directml")],
+)
 def test_those_that_hold_no_cuda(tmp_path: Path, distribution: str, accelerator: str) -> None:
     assert read(tmp_path, distribution) == {"accelerator": accelerator}
 
@@ -92,6 +109,8 @@ def test_those_that_hold_no_cuda(tmp_path: Path, distribution: str, accelerator:
         ("mxnet-cu112", "1.8.0", False),
         ("paddlepaddle-gpu", "2.0.0", True),
         ("tensorflow-metal", "0.1.0", True),
+        ("keras", "2.15.0", True),
+        ("tf-keras", "2.16.0", True),
     ],
 )
 def test_which_releases_the_table_holds(distribution: str, release: str, held: bool) -> None:

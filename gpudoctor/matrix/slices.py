@@ -1,0 +1,47 @@
+"""Names of a part of a GPU: MIG instances and vGPUs, each of which has the compute capability of its physical GPU and not its size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from gpudoctor.matrix import names
+from gpudoctor.matrix.rows import GpuProduct
+
+_MIG = re.compile(r"(?P<whole>.+?)\s+MIG\s+(?P<slice>(?:\d+c\.)?\d+g\.\d+gb(?:[+-][\w.]+)*)", re.IGNORECASE)
+"""As NVML names a MIG device: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", of a compute instance "MIG 1c.3g.20gb"."""
+_VGPU = re.compile(r"(?:NVIDIA|GRID)\s+(?P<whole>[\w -]+?)-(?P<slice>(?:\d+-)?\d+[ABCQ])", re.IGNORECASE)
+"""As a guest sees a vGPU: "GRID T4-16C", "NVIDIA A40-8Q"; on a GPU in MIG mode "NVIDIA A100-4-20C"."""
+_VARIANT = re.compile(r"(?P<line>.*\d)[BCDLMPSX]{1,2}", re.IGNORECASE)
+"""A board's letter in the name of a vGPU: V100D and V100DX are V100s with 32 GB, RTX6000P is the passively cooled Quadro RTX 6000."""
+
+
+def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
+    """The part of a GPU with this name: its physical GPU's row without memory and rates, which are not the part's."""
+    for form, called in ((_MIG, "MIG instance"), (_VGPU, "vGPU")):
+        match = form.fullmatch(name.strip())
+        whole = _whole(match["whole"], products) if match else None
+        if match and whole:
+            return _part(whole, name.strip(), f"{called} {match['slice']}: memory and rates are a share of the physical GPU's")
+    return None
+
+
+def _whole(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
+    """The physical GPU of this name, or one of its product line where all of the line have one compute capability."""
+    variant = _VARIANT.fullmatch(name)
+    for line in (name, variant["line"] if variant else name):
+        for spelt in (line, f"Quadro {line}"):
+            found = names.find(spelt, products)
+            if found is not None:
+                return found
+        family = [product for product in products.values() if names.begins(product.name, line)]
+        if len({product.compute_capability for product in family}) == 1:
+            return family[0]
+    return None
+
+
+def _part(whole: GpuProduct, name: str, note: str) -> GpuProduct:
+    blank = dict.fromkeys(("memory_gib", "bandwidth_gbs", "fp32_tflops", "tf32_tflops", "bf16_tflops", "fp16_tflops"))
+    return msgspec.structs.replace(whole, name=name, aliases=(), note=note, **blank)
