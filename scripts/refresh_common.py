@@ -99,7 +99,7 @@ class Wheel:
         """Its METADATA without the description; ValueError where it has none."""
 
         def read() -> str:
-            name = self.find(".dist-info/METADATA")
+            name = self.find(".dist-info/METADATA") or self.find(".dist.info/METADATA")  # torch 1.7.0 for Windows spells it so
             if name is None:
                 raise ValueError("the wheel has no METADATA")
             return self.zip.read(name).decode().replace("\r\n", "\n").partition("\n\n")[0]

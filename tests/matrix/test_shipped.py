@@ -194,6 +194,8 @@ def test_a_driver_outside_the_known_branches_is_unknown(shipped: Matrix, driver:
         ("tensorflow==2.16.1", "cuda", ("12.3", "8"), ("sm_90", 1)),
         ("tensorflow==2.21.0", "cuda", ("12.5.1", "9"), ("sm_60", 1)),
         ("tensorflow-cpu==2.21.0", "cpu", None, None),
+        ("torch==1.0.0", "cuda", ("9.0.176", "None"), ("sm_70", 1)),
+        ("torch==1.7.1", "cuda", ("10.2", "None"), ("sm_75", 0)),
         ("torch==2.0.1", "cuda", ("11.7", "8.5.0.96"), ("sm_37", 0)),
         ("torch==2.3.1", "cuda", ("12.1", "8.9.2.26"), ("sm_90", 0)),
         ("torch==2.14.1", "cuda", ("13.0", "9.24.0.43"), ("sm_120", 0)),

@@ -115,10 +115,10 @@ def test_onnxruntime_names_its_cuda_and_its_code_in_every_release(shipped: Matri
     for row in shipped.rows(OTHERS, "onnxruntime-gpu"):
         assert row.built_with_cuda is not None
         assert row.sass
-    pascal, turing = version("1.26.0"), version("1.27.0")
+    last, first = version("1.26.0"), version("1.27.0")
     held = {row.release: row.sass or () for row in shipped.releases("onnxruntime-gpu", "linux_x86_64")}
-    assert "sm_60" in held[pascal]
-    assert "sm_60" not in held[turing]
+    assert "sm_60" in held[last]
+    assert "sm_60" not in held[first]
 
 
 def test_every_keras_for_tensorflow_says_which_tensorflow_it_needs(shipped: Matrix) -> None:
