@@ -91,6 +91,20 @@ PLATFORMS = [
         {"os": "windows"},
         "windows-native-no-gpu|no-cuda-wheel-for-platform",
     ),
+    (
+        "torch==2.14.1",
+        "the cuDNN for aarch64 and CUDA 13 has sm_110f",
+        {"arch": "aarch64", "gpus": ("NVIDIA Thor",), "driver": "580.65.06"},
+        "",
+    ),
+    (
+        "torch==2.14.1",
+        "a MIG instance has its GPU's capability",
+        {"gpus": ("NVIDIA A100-SXM4-40GB MIG 1g.5gb",), "driver": "580.65.06"},
+        "",
+    ),
+    ("onnxruntime-gpu==1.26.0", "its CUDA provider has sm_60", {"gpus": ("GTX 1080",), "driver": "580.65.06"}, ""),
+    ("onnxruntime-gpu==1.27.0", "and no longer has", {"gpus": ("GTX 1080",), "driver": "580.65.06"}, "gpu-too-old-for-build"),
     ("tensorflow-cpu==2.16.1", "built without CUDA", {}, "cpu-only-build"),
     ("jax==0.6.0", "CUDA comes with a plugin, which nobody asked for", {}, "cpu-only-build"),
 ]
@@ -98,7 +112,7 @@ PLATFORMS = [
 
 @pytest.mark.parametrize(("requirement", "fact", "fields", "cause"), PLATFORMS)
 def test_platforms_and_builds(requirement: str, fact: str, fields: dict[str, Any], cause: str) -> None:
-    expect(judged(requirement, gpus=("RTX 3090",), **fields), cause, fact)
+    expect(judged(requirement, **{"gpus": ("RTX 3090",), **fields}), cause, fact)
 
 
 LIBRARIES = [
