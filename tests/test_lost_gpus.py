@@ -15,7 +15,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Snapshot, Status, decode
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Refusals, Snapshot, Status, decode
 from tests.machines import trained
 from tests.machines.trained import recorded
 from tests.probe.places import Options, look
@@ -128,6 +128,25 @@ def test_a_link_width_that_no_link_has_is_a_lost_gpu(width: int, matrix: Matrix)
     odd, key = with_first(recorded("healthy-eight"), link_width=width)
     diagnosis = diagnose(odd, matrix, Policy(level=Level.LOOK))
     assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
+
+
+@pytest.mark.parametrize(
+    ("code", "times", "verdict"), [(999, 31, Verdict.BROKEN), (10, 31, Verdict.BROKEN), (4, 31, Verdict.UNKNOWN), (999, 30, Verdict.READY)]
+)
+def test_the_same_error_for_most_calls_of_a_gpu(code: int, times: int, verdict: Verdict, matrix: Matrix) -> None:
+    refused, key = with_first(recorded("healthy-eight"), refusals=Refusals(asked=60, code=code, times=times))
+    diagnosis = diagnose(refused, matrix, Policy(level=Level.LOOK))
+    assert diagnosis.verdict is verdict
+    found = [one.subject.key for one in diagnosis.findings if one.name == "gpu-not-responding"]
+    assert found == ([key] if verdict is Verdict.BROKEN else [])
+
+
+@pytest.mark.parametrize("code", ALARMING)
+def test_an_alarm_in_a_call_about_no_gpu_leaves_all_unknown(code: int, matrix: Matrix) -> None:
+    snapshot = recorded("healthy-eight")
+    assert isinstance(snapshot.nvml, Nvml)
+    nvml = msgspec.structs.replace(snapshot.nvml, alarms=(Status(code, "NVML_ERROR", "nvmlSystemGetDriverVersion: alarm"),))
+    assert diagnose(msgspec.structs.replace(snapshot, nvml=nvml), matrix, Policy(level=Level.LOOK)).verdict is Verdict.UNKNOWN
 
 
 def test_cuda_999_is_put_down_to_the_lost_gpu_and_not_to_nvidia_uvm(matrix: Matrix) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive.gpus import Gpu, divided
 from gpudoctor.derive.load import loads_of, unseen
-from gpudoctor.derive.lost import library_alarm, off_the_bus, unresponsive
+from gpudoctor.derive.lost import forbidden, library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
@@ -95,7 +95,7 @@ def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
         return _unseen(Rung.NVML, gpu.nvml if isinstance(gpu.nvml, Missing) else gpu.nvml.address)  # type: ignore[arg-type]
     if _gone(gpu):
         return Step(Rung.NVML, RungState.FAILED, _gone(gpu))
-    alarm = library_alarm(section)
+    alarm = library_alarm(section) or ("most NVML calls about it are not permitted" if forbidden(gpu) else "")
     return Step(Rung.NVML, RungState.NOT_SHOWN if alarm else RungState.PROVEN, alarm or f"index {gpu.nvml.index}")
 
 

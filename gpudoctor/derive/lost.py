@@ -8,10 +8,10 @@ import msgspec
 
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Status
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Refusals, Status
 
-LOST, INTERRUPTS = 15, 11
-"""nvmlReturn_t: GPU_IS_LOST and IRQ_ISSUE."""
+NO_PERMISSION, INTERRUPTS, LOST = 4, 11, 15
+"""nvmlReturn_t: NO_PERMISSION, IRQ_ISSUE and GPU_IS_LOST."""
 LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
 """What NVML and the kernel can say of a link; 63 and 255 are registers that read as ones."""
 _NVML = "libnvidia-ml.so.1"
@@ -27,10 +27,22 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
     interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == INTERRUPTS)
-    refusals = gpu.nvml.refusals
-    if isinstance(refusals, Missing) or not isinstance(gpu.nvml.address, str) or 2 * refusals.times <= refusals.asked:
+    refusals = _mostly(gpu)
+    if refusals is None or refusals.code == NO_PERMISSION:
         return interrupts
     return (*interrupts, Evidence("NVML calls that failed", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
+
+
+def forbidden(gpu: Gpu) -> bool:
+    """Whether this user may not ask NVML most of what there is to know of this GPU, which says nothing of the GPU."""
+    refusals = _mostly(gpu)
+    return refusals is not None and refusals.code == NO_PERMISSION
+
+
+def _mostly(gpu: Gpu) -> Refusals | None:
+    """The error that most NVML calls about an opened GPU met; None where there is none."""
+    refusals = gpu.nvml.refusals if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str) else None
+    return refusals if isinstance(refusals, Refusals) and 2 * refusals.times > refusals.asked else None
 
 
 def alarms(gpu: Gpu) -> tuple[Status, ...]:

@@ -264,3 +264,12 @@ def test_a_display_card_beside_one_that_computes(matrix: Matrix) -> None:
 def test_every_gpu_has_its_own_answer(matrix: Matrix) -> None:
     hot = with_gpus({"clocks_event_reasons": 0}, {"clocks_event_reasons": 0x20}, {"clocks_event_reasons": TIMED_OUT})
     assert outcomes("thermal-throttled", hot, matrix) == [OutcomeKind.PASSED, OutcomeKind.FOUND, OutcomeKind.COULD_NOT_TELL]
+
+
+def test_a_logged_nvlink_error_is_found_also_where_nvml_says_nothing(matrix: Matrix) -> None:
+    snapshot = machine(2, nvml=TIMED_OUT, kernel_log=log((149, 1)))
+    (finding,) = found("nvlink-errors", snapshot, matrix)
+    assert (finding.subject.key, finding.confidence) == (address(1), Confidence.LIKELY)
+    trained = machine(2, kernel_log=log((74, 0)), smoke=(smoke(2),))
+    assert [one.severity for one in found("nvlink-errors", trained, matrix)] == [Severity.NOTE]
+    assert not found("gpu-errors-logged", trained, matrix)

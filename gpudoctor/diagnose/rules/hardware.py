@@ -204,7 +204,7 @@ def _back(gpu: Gpu) -> tuple[Fix, ...]:
 _SAME_DRIVER = Fix(
     "Find out whether NVML and CUDA are of one driver release", "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'", kind=FixKind.CHECK
 )
-_SUSPECTS = Fix("If it happens again: check power, riser and slot, then replace the card.", kind=FixKind.ELSE)
+_SUSPECTS = Fix("Move the card to another slot, replace riser and power cables; then replace the card.", kind=FixKind.ELSE)
 
 
 def _bound(gpu: Gpu) -> str:

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.fixes import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, offered, reset
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import KernelLog, LinkCount, Missing, NvLink
+from gpudoctor.snapshot import KernelLog, LinkCount, Missing, NvLink, NvmlGpu
 
 NVLINK_XIDS = (74, *range(144, 151))
 """An NVLink error, of links before NVLink 5 and from it on, by NVIDIA's catalogue."""
@@ -63,7 +63,7 @@ def _links(gpu: Gpu) -> Fix:
     return Fix("Look at the links and their errors", look, kind=FixKind.CHECK)
 
 
-_RESET = Fix("If it stays: reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,))
+_RESET = Fix("Reset all GPUs of the fabric, with no program running", "sudo nvidia-smi --gpu-reset", (ROOT,))
 
 
 def _remedies(found: tuple[str, ...], gpu: Gpu) -> Iterator[Fix]:
@@ -99,9 +99,9 @@ def nvlink_errors(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder, site: Site
     - https://docs.nvidia.com/deploy/xid-errors/
     """
     told = logged(gpu, log, *NVLINK_XIDS)
-    links = known(gpu).nvlinks
+    links = gpu.nvml.nvlinks if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
     if not told:
-        offered(links)
+        offered(known(gpu).nvlinks)
     seen = links if isinstance(links, tuple) else ()
     rising = {f"link {link.link}: {one.name} +{one.count}": "while the machine was examined" for link in seen for one in _telling(link)}
     failed = {f"link {link.link}: {one.count} failed recoveries": "since the driver was loaded" for link in seen for one in _failures(link)}
@@ -121,7 +121,7 @@ def nvlink_errors(gpu: Gpu, log: KernelLog | Missing, ladder: Ladder, site: Site
             need(link.active, Rung.NVML)
 
 
-_RESEAT = Fix("If they come back: reseat the module or NVLink bridge, then have card, cable or switch replaced.", kind=FixKind.ELSE)
+_RESEAT = Fix("Reseat the module or NVLink bridge; then have card, cable or switch replaced.", kind=FixKind.ELSE)
 
 
 def _telling(link: NvLink) -> list[LinkCount]:

@@ -14,7 +14,8 @@ COUNTERS_5 = {
     "local_link_integrity_errors": 211, "xmit_discards": 212, "link_recovery_successful_events": 213, "link_recovery_failed_events": 214,
     "link_recovery_events": 215, "effective_errors": 219, "effective_ber": 220, "symbol_errors": 221, "symbol_ber": 222,
 }  # fmt: skip
-RATES = ("effective_ber", "symbol_ber")  # exponent in bits 0 to 7, mantissa in bits 8 to 11: they do not count
+# not asked for a second time: rates do not count, and a good link corrects symbols, discards packets and recovers
+ONCE = ("effective_ber", "symbol_ber", "symbol_errors", "xmit_discards", "link_recovery_successful_events")
 
 INVALID_ARGUMENT, NOT_SUPPORTED = 2, 3
 MOST_LINKS = 64
@@ -65,10 +66,10 @@ class Links:
         """The links once more, with what their counters grew by meanwhile; nothing where none is up."""
         if not self.up:
             return {}
-        later = self.counted()
+        names = [name for name in self.names() if name not in ONCE]
+        later = self.counted(names)
         for link in self.up:
-            grown = {name: self.growth(link["link"], name, later) for name in self.names() if name not in RATES}
-            link["grown"] = not_zero(grown)
+            link["grown"] = not_zero({name: self.growth(link["link"], name, later) for name in names})
         return {"nvlinks": self.links}
 
     def growth(self, link, name, later):
@@ -98,10 +99,10 @@ class Links:
     def names(self):
         return COUNTERS_5 if isinstance(self.version, int) and self.version >= NVLINK_5 else COUNTERS
 
-    def counted(self):
-        """Each counter of each link that is up, or why it has no value, by link and name."""
+    def counted(self, wanted=None):
+        """Each wanted counter of each link that is up, or why it has no value, by link and name."""
         names = self.names()
-        places = [(link["link"], name) for link in self.up for name in names]
+        places = [(link["link"], name) for link in self.up for name in wanted or names]
         read = self.read([(names[name], link) for link, name in places])
         values = {(link, name): read[names[name], link] for link, name in places}
         if names is COUNTERS and all(isinstance(value, dict) and value["cause"] == "unsupported" for value in values.values()):
