@@ -21,7 +21,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Wish, examine
-from gpudoctor.snapshot import Host, Nvml, Platform, Python, Snapshot, decode
+from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot, decode
 
 MACHINES = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
 LOOKING = ("See", "Look", "Read", "Check", "List", "Find", "Watch", "Examine", "Save", "Compare", "Ask the kernel")
@@ -64,6 +64,10 @@ def _changes(words: list[str]) -> bool:
         return False
     head = any(f"{text} ".startswith(f"{one} ") for one in READ_ONLY)
     return not head or (bool(CHANGING & set(words)) and words[0] != "gpudoctor" and words[0] != "dcgmi")
+
+
+BLANKS = (("GD301", {"IMAGE"}), ("GD305", {"IMAGE"}))
+"""What a container cannot know: the image that its host started it from, where the runtime does not say."""
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -122,6 +126,19 @@ def test_every_command_is_one_that_a_shell_reads(file: Path) -> None:
         assert done.returncode == 0, f"{command}: {done.stderr}"
         assert not re.search(r"""'[^']*~[^']*'|"[^"]*~[^"]*\"""", command), f"a quoted tilde: {command}"
         assert "…" not in command, command
+
+
+@every_machine
+def test_a_command_that_acts_has_nothing_left_to_fill_in(file: Path) -> None:
+    one = machine(file)
+    unknown = not isinstance(one.snapshot.container, Container) or not isinstance(one.snapshot.container.image, Fact)
+    for finding, fix in one.commands:
+        blanks = set(
+            re.findall(r"\b(?:IMAGE|SCRIPT|NAME|PATH|CONTAINER|TRAINING\.py|PROFILE)\b", re.sub(r"[A-Z_]*_?PATH\b", "", fix.command))
+        )
+        if fix.kind is not FixKind.CHECK and blanks:
+            assert (finding.code, blanks) in BLANKS, fix.command
+            assert unknown or "IMAGE" not in blanks, fix.command
 
 
 @every_machine

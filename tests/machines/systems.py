@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.snapshot import Host, Packages, Python, Snapshot
+from gpudoctor.snapshot import Container, Fact, Host, Packages, Python, Snapshot
 
 _replace = msgspec.structs.replace
 
@@ -34,6 +34,14 @@ def _from_conda(snapshot: Snapshot) -> Snapshot:
     installed = tuple(_replace(one, installer="conda") for one in snapshot.packages.distributions)
     packages = Packages(installed, conda=("pytorch-2.8.0-cuda128_mkl_py311_300",))
     return _replace(_under(kind="conda", pip=True)(snapshot), packages=packages)
+
+
+def _of_image(name: str) -> Callable[[Snapshot], Snapshot]:
+    def change(snapshot: Snapshot) -> Snapshot:
+        assert isinstance(snapshot.container, Container)
+        return _replace(snapshot, container=_replace(snapshot.container, image=Fact(name, "/run/.containerenv")))
+
+    return change
 
 
 _CPU_ONLY: dict[str, Any] = {"base": "tensorflow-cpu-installed", "level": "look", "verdict": "broken", "roots": ("cpu-only-build",)}
@@ -82,5 +90,13 @@ CASES: dict[str, dict[str, Any]] = {
         "verdict": "broken",
         "roots": ("driver-too-new-for-gpu",),
         "folded": ("no-driver", "cuda-init-fails"),
+    },
+    "container-of-a-known-image-without-gpu": {
+        "about": "podman says inside the container which image it is",
+        "base": "container-asks-for-none",
+        "change": _of_image("localhost/train:1"),
+        "level": "look",
+        "verdict": "broken",
+        "roots": ("container-no-gpu-access",),
     },
 }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+
+import msgspec
 
 from gpudoctor.derive import Site
 from gpudoctor.derive.gpus import is_gpu
@@ -75,7 +78,7 @@ def container_no_gpu_access(
             Evidence("libcuda", "found" if isinstance(libcuda, Libcuda) else libcuda.reason, "the loader"),
             *asked_for(snapshot.variables),
         ),
-        fixes=(_compute(site) if has_nodes else _START.get(site.container, _START["docker"]),),
+        fixes=(_compute(site, image(snapshot.container)) if has_nodes else _started(site, image(snapshot.container)),),
     )
 
 
@@ -108,10 +111,25 @@ def listed(nodes: DeviceNodes | Missing) -> str:
     return ", ".join(f"{node.path}{' (a plain file)' if node.path in plain else ''}" for node in nodes.nodes)
 
 
-def _compute(site: Site) -> Fix:
+IMAGE = "IMAGE"
+"""Stands for the container's image, where the runtime does not say inside which it is."""
+
+
+def image(container: Container | Missing) -> str:
+    """The image that the container was made from, as a shell reads it."""
+    said = container.image if isinstance(container, Container) else container
+    return shlex.quote(said.value) if isinstance(said, Fact) else IMAGE
+
+
+def _started(site: Site, name: str) -> Fix:
+    fix = _START.get(site.container, _START["docker"])
+    return msgspec.structs.replace(fix, command=fix.command.replace(IMAGE, name))
+
+
+def _compute(site: Site, name: str) -> Fix:
     title = f"Start it with the driver's compute libraries: {_CAPABILITIES} must be unset or hold compute"
     start = {"docker": "docker run --rm --gpus all", "podman": "podman run --rm --device nvidia.com/gpu=all"}.get(site.container)
-    return Fix(title, f"{start} -e {_CAPABILITIES}=compute,utility IMAGE nvidia-smi") if start else Fix(f"{title}.")
+    return Fix(title, f"{start} -e {_CAPABILITIES}=compute,utility {name} nvidia-smi") if start else Fix(f"{title}.")
 
 
 _START = {

@@ -8,9 +8,9 @@ from gpudoctor.derive import Driver, Hardware, Site
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_path
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import need, not_applicable, rule
-from gpudoctor.diagnose.rules.container import DEVICES, NO_DEVICES, asked_for, has_devices, host_has, listed, mounted
+from gpudoctor.diagnose.rules.container import DEVICES, NO_DEVICES, asked_for, has_devices, host_has, image, listed, mounted
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, Libcuda, Limits, Missing, Snapshot, Variables
+from gpudoctor.snapshot import Cause, Container, ContainerTools, DeviceNodes, Libcuda, Limits, Missing, Snapshot, Variables
 
 _TOOLKIT = {
     "debian": "sudo apt install nvidia-container-toolkit",
@@ -108,7 +108,7 @@ _ENOUGH = 1 << 30
 
 
 @rule("GD305", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
-def container_shm_too_small(site: Site, limits: Limits, libcuda: Libcuda | Missing) -> Iterator[Problem]:
+def container_shm_too_small(site: Site, limits: Limits, libcuda: Libcuda | Missing, container: Container | Missing) -> Iterator[Problem]:
     """The container's shared memory is too small for several GPUs or data loaders.
 
     ## Why it matters
@@ -139,7 +139,7 @@ def container_shm_too_small(site: Site, limits: Limits, libcuda: Libcuda | Missi
     remedy = (
         Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.")
         if site.container == "kubernetes"
-        else Fix("Start the container again with more", f"{site.container} run --gpus all --shm-size=8g IMAGE")
+        else Fix("Start the container again with more", f"{site.container} run --gpus all --shm-size=8g {image(container)}")
     )
     yield Problem(
         message=f"The shared memory at /dev/shm holds {shared.size >> 20} MiB for {gpus} {'GPU' if gpus == 1 else 'GPUs'}; at least {_ENOUGH >> 20} MiB are advised.",
