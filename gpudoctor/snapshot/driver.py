@@ -70,6 +70,10 @@ class NvLink(Observed, frozen=True):
     """From NVLink 5 on: what is not zero of fields 206 to 222 of nvml.h; rates as NVML packs them."""
     grown: tuple[LinkCount, ...] | Missing = NOT_ASKED
     """By how much counters grew while the other GPUs were asked; those that did not are left out."""
+    speed: int | Missing = NOT_ASKED
+    """Megabytes a second in each direction, of a link that is up."""
+    remote: str | Missing = NOT_ASKED
+    """What is at its other end: gpu, ibm-npu, switch or unknown."""
 
 
 class Fabric(Observed, frozen=True):

@@ -119,6 +119,19 @@ def test_the_generation_that_the_gpu_alone_can_do(card: AskCard) -> None:
     assert (gpu.link_generation_max, gpu.link_generation_own) == (3, 4)
 
 
+def test_how_fast_a_link_is_and_what_is_at_its_other_end(card: AskCard) -> None:
+    facts: dict[str, int | str] = {"nvlink.0.remote": 0, "nvlink.2.speed": 20_000, "nvlink.3.remote": 255}
+    links = card(Card(nvlinks="1011", facts=facts)).nvlinks
+    assert isinstance(links, tuple)
+    assert [link.remote for link in links if link.active] == ["gpu", "switch", "unknown"]
+    assert [link.speed for link in links if link.active] == [25_781, 20_000, 25_781]
+    assert isinstance(links[1].speed, Missing)
+    old = card(Card(nvlinks="1"), without=("nvmlDeviceGetNvLinkRemoteDeviceType",)).nvlinks
+    assert isinstance(old, tuple)
+    assert isinstance(old[0].remote, Missing)
+    assert old[0].remote.cause is Cause.UNSUPPORTED
+
+
 @pytest.mark.parametrize("form", [1, 2])
 def test_the_place_in_a_rack_by_either_form_of_the_struct(card: AskCard, form: int) -> None:
     facts: dict[str, int | str] = {"rack": "7 3 1 2 4", "rack_form": form, "chassis_serial": "182A123456789", "numa_memory": 9}

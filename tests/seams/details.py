@@ -32,6 +32,8 @@ A100: Final[Mapping[str, int | str]] = {
     "clock_set_default_sm": 1410,
     "clock_set_memory": 1593,
     "clock_set_default_memory": 1593,
+    "nvlink.speed": 25_781,
+    "nvlink.remote": 2,
     "ecc.memory": "0 0 0 0",
     "ecc.sram": "0 0 0 0",
 }

@@ -101,9 +101,38 @@ static nvmlReturn_t read_ecc_field(nvmlDevice_t device, nvmlFieldValue_t *one)
     return ecc_of(device, places[place / 2], in_all * 2 + place % 2, &one->value.ullVal);
 }
 
+/* "nvlink.LINK.remote=2" is an NVSwitch at its other end, 0 a GPU, and "nvlink.LINK.speed=25781" its megabytes a second; without the number of a link, of all */
+static nvmlReturn_t link_fact(nvmlDevice_t device, unsigned link, const char *what, unsigned long long *out)
+{
+    char own[32], any[32];
+    snprintf(own, sizeof own, "nvlink.%u.%s", link, what);
+    snprintf(any, sizeof any, "nvlink.%s", what);
+    const char *key = text_of(device->prefix, own) ? own : any;
+    NEED(key);
+    *out = GET(key);
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned int link, nvmlIntNvLinkDeviceType_t *out)
+{
+    ENTER_DEVICE(out);
+    unsigned long long type = 0;
+    nvmlReturn_t code = link_fact(device, link, "remote", &type);
+    if (!code) *out = (nvmlIntNvLinkDeviceType_t)type;
+    return code;
+}
+
+static nvmlReturn_t read_link_speed(nvmlDevice_t device, nvmlFieldValue_t *one)
+{
+    one->valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+    one->value.ullVal = 0;
+    return link_fact(device, one->scopeId, "speed", &one->value.ullVal);
+}
+
 /* the fields that nvml_counters.h does not know; a counter "K+" grows by a tenth of a second a look, a limit may be negative */
 static nvmlReturn_t read_detail(nvmlDevice_t device, nvmlFieldValue_t *one)
 {
+    if (one->fieldId == NVML_FI_DEV_NVLINK_GET_SPEED) return read_link_speed(device, one);
     static const struct { unsigned field; const char *key; nvmlValueType_t type; } keys[] = {
         { NVML_FI_DEV_PERF_POLICY_POWER, "held.power", NVML_VALUE_TYPE_UNSIGNED_LONG_LONG },
         { NVML_FI_DEV_PERF_POLICY_THERMAL, "held.thermal", NVML_VALUE_TYPE_UNSIGNED_LONG_LONG },

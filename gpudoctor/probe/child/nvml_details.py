@@ -1,7 +1,7 @@
 """What the NVML probe asks of a GPU for slow, hot or worn ones and for support tickets: board, BAR1, heat, clocks, time held back, spare rows, ECC by place."""
 
 import gpudoctor_answer as answer
-from nvml_questions import MEMORY, SM, Into, both, number, text
+from nvml_questions import MEMORY, SM, Into, both, number, text, word
 
 # nvml.h: nvmlTemperatureThresholds_t, nvmlInforomObject_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlMemoryLocation_t
 MEMORY_LIMIT, GPU_LIMIT = 2, 3
@@ -52,6 +52,10 @@ ECC_FIELDS = {
 }  # fmt: skip
 
 
+LINK_SPEED = 164  # with the link as scope
+REMOTES = {0: "gpu", 1: "ibm-npu", 2: "switch", 255: "unknown"}  # nvmlIntNvLinkDeviceType_t
+
+
 def spare_rows(value):
     return dict({name: getattr(value, name) for name in ("max", "high", "partial", "low", "none")}, type="spare-rows")
 
@@ -94,6 +98,14 @@ class Details:
         told["ecc_places"] = self.ecc_places(read) if places else ecc_enabled if isinstance(ecc_enabled, dict) else []
         told["rack"] = self.rack()
         return told
+
+    def link_ends(self, up):
+        """Adds speed and other end to each of these links, which are up."""
+        places = [(LINK_SPEED, link["link"]) for link in up]
+        speeds = self.read(places) if up else {}
+        for link in up:
+            remote = self.ask((("nvmlDeviceGetNvLinkRemoteDeviceType", link["link"]),), word(REMOTES), quiet=True)
+            link.update(speed=speeds[LINK_SPEED, link["link"]], remote=remote if isinstance(remote, dict) else remote[0])
 
     def values(self, questions):
         found = {}
