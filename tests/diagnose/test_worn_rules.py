@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,6 +31,7 @@ from gpudoctor.snapshot import (
     StageState,
     Sum,
     XidEvent,
+    decode,
 )
 from tests.builders import SUCCESS, address, card, machine, smoke
 
@@ -36,6 +39,7 @@ GIB = 1 << 30
 SECOND = 1_000_000_000
 UNSUPPORTED = Missing(Cause.UNSUPPORTED, "answered 3 (Not Supported)")
 SWITCH = "0000:90:00.0"
+MACHINES = Path(__file__).parent.parent / "machines"
 
 
 def nvml(*cards: dict[str, Any]) -> Nvml:
@@ -56,6 +60,37 @@ def outcome(name: str, snapshot: Snapshot, matrix: Matrix) -> Outcome:
 
 def one(**fields: Any) -> Snapshot:
     return machine(1, nvml=nvml(fields))
+
+
+def alarming(gpu: NvmlGpu) -> set[str]:
+    """The findings that what NVML says of this GPU asks for, by its own fields alone."""
+    rows, heat, later = gpu.spare_rows, gpu.heat, gpu.held_back_later
+    hot = isinstance(gpu.temperature, int) and isinstance(gpu.temperature_slowdown, int) and 0 < gpu.temperature_slowdown <= gpu.temperature
+    warm = (
+        isinstance(heat, Heat) and isinstance(heat.memory, int) and isinstance(heat.memory_limit, int) and heat.memory >= heat.memory_limit
+    )
+    grows = isinstance(gpu.held_back, HeldBack) and isinstance(later, HeldBack) and gpu.held_back.thermal != later.thermal
+    told = {
+        "thermal-throttled": hot or warm or grows,
+        "spare-rows-exhausted": isinstance(rows, SpareRows) and rows.none + rows.low > 0,
+        "ecc-disabled": gpu.ecc_enabled is False and gpu.ecc_pending is False,
+        "ecc-change-pending": isinstance(gpu.ecc_pending, bool)
+        and isinstance(gpu.ecc_enabled, bool)
+        and gpu.ecc_pending != gpu.ecc_enabled,
+        "mig-change-pending": isinstance(gpu.mig_pending, bool)
+        and isinstance(gpu.mig_enabled, bool)
+        and gpu.mig_pending != gpu.mig_enabled,
+    }
+    return {name for name, wanted in told.items() if wanted}
+
+
+@pytest.mark.parametrize("file", sorted(MACHINES.glob("*.json")), ids=lambda file: file.stem)
+def test_what_nvml_says_of_a_gpu_is_never_left_unsaid(file: Path, matrix: Matrix) -> None:
+    snapshot = decode(json.dumps(json.loads(file.read_bytes())["snapshot"]).encode())
+    gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple) else ()
+    wanted = {(name, gpu.address) for gpu in gpus if isinstance(gpu.address, str) for name in alarming(gpu)}
+    said = {(finding.name, finding.subject.key) for finding in diagnose(snapshot, matrix, Policy(level=None)).findings} if wanted else set()
+    assert wanted <= said
 
 
 class TestHeat:
