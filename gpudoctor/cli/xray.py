@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -11,12 +10,14 @@ from gpudoctor.cli import output
 from gpudoctor.cli.deliver import look, on_terminal, redactor
 from gpudoctor.errors import UsageError
 from gpudoctor.process import Supervisor
+from gpudoctor.snapshot import Cause, Libraries, Missing
+from gpudoctor.snapshot.gaps import gaps
+from gpudoctor.snapshot.xray import Environment, Files
 
-if TYPE_CHECKING:
-    from gpudoctor.snapshot.xray import Environment
-
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds for all of it."""
+UNKNOWN, CRASHED = 3, 4
+"""Exit codes: the libraries could not be looked at; a probe of ours has a defect."""
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -35,34 +36,33 @@ def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root
     places = tuple(_file(path) for path in files)
     with Supervisor(deadline=_deadline()) as supervisor:
         asked = Asked(python, root, cwd=cwd)
-        seen: Any = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
-    code = 0 if places else unseen(seen)
+        seen: Environment | Files = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
     seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:
         from gpudoctor.report import document  # noqa: PLC0415 -- one of two
 
         output.write(document.xray(seen))
-        return code
+        return _exit_code(seen)
     from gpudoctor.report import libraries  # noqa: PLC0415 -- loads rich
 
     shown = look(no_color=False)
-    text = libraries.files(seen, shown) if places else libraries.environment(seen, shown)
+    text = libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
     output.write(text.encode("ascii" if shown.plain else "utf-8", "backslashreplace"))
-    return code
+    return _exit_code(seen)
 
 
-def unseen(seen: Environment) -> int:
-    """The exit code: 4 where our own code crashed, 3 where a framework's libraries could not be examined, else 0."""
-    from gpudoctor.snapshot import Cause, Missing  # noqa: PLC0415 -- loaded by now
+def _exit_code(seen: Environment | Files) -> int:
+    """4 where our own code crashed, 3 where a framework's libraries or a file could not be examined, else 0."""
+    if any(gap.cause is Cause.CRASHED for gap in gaps(seen)):
+        return CRASHED
+    causes = {gap.cause for gap in (_unseen(seen.libraries) if isinstance(seen, Environment) else [seen.unread])}
+    return UNKNOWN if causes - {Cause.ABSENT, Cause.NOT_ASKED} else 0
 
-    libraries = seen.libraries
+
+def _unseen(libraries: Libraries | Missing) -> list[Missing]:
     if isinstance(libraries, Missing):
-        gaps = [libraries]
-    else:
-        gaps = [gap for one in libraries.frameworks for gap in (one.uses, one.code) if isinstance(gap, Missing)]
-        gaps.append(libraries.incomplete)
-    causes = {gap.cause for gap in gaps}
-    return 4 if Cause.CRASHED in causes else 3 if causes - {Cause.ABSENT} else 0
+        return [libraries]
+    return [*(gap for one in libraries.frameworks for gap in (one.uses, one.code) if isinstance(gap, Missing)), libraries.incomplete]
 
 
 def _deadline() -> float:

@@ -29,7 +29,7 @@ def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
     """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
     supposed = facts.snapshot.origin == SUPPOSED
     packages = _supposed_packages(facts) if supposed else _addons(facts)
-    judgements = (*_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages, *_plugins(facts))
+    judgements = (*_interpreter(facts), *_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages, *_plugins(facts))
     found = {one.what: one for one in judgements}
     return tuple(found.values())
 
@@ -42,6 +42,13 @@ def _untrainable(facts: Facts) -> Iterator[NotJudged]:
             yield NotJudged(
                 Subject(SubjectKind.FRAMEWORK, smoke.framework), f"training with {smoke.framework}", smoke.unsupported.rstrip(".")
             )
+
+
+def _interpreter(facts: Facts) -> Iterator[NotJudged]:
+    """The examined interpreter did not say what it is: then nothing of its environment is known."""
+    unknown = next((one for one in (facts.snapshot.python, facts.snapshot.frameworks) if isinstance(one, Missing)), None)
+    if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
+        yield NotJudged(ENVIRONMENT, "the Python environment", unknown.reason)
 
 
 def _frameworks(facts: Facts) -> Iterator[NotJudged]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from gpudoctor.derive import Facts, Gpu
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
+from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
 _CODES = {Verdict.READY: 0, Verdict.DEGRADED: 0, Verdict.BROKEN: 1, Verdict.UNKNOWN: 3}
@@ -43,10 +42,10 @@ def unproven(facts: Facts, not_judged: tuple[NotJudged, ...]) -> str:
 
 
 def _no_framework(facts: Facts) -> str:
-    """That there is nothing to train with, or that it is not known whether there is; empty where nobody asks about frameworks."""
+    """That there is nothing to train with; empty where nobody asks about frameworks."""
     found = facts.snapshot.frameworks
     if isinstance(found, Missing):
-        return "" if found.cause in {Cause.NOT_ASKED, Cause.NOT_STATED} else f"the Python environment was not checked: {found.reason}"
+        return ""  # listed among what was not judged
     if found or facts.policy.node:
         return ""
     return "no framework is among the packages" if facts.snapshot.origin == SUPPOSED else "no framework is installed in this environment"
@@ -106,17 +105,4 @@ def exit_code(answer: Verdict, policy: Policy, outcomes: tuple[Outcome, ...], sn
 
 
 def _probe_crashed(snapshot: Snapshot) -> bool:
-    return any(_crashed(getattr(snapshot, name), depth=3) for name in snapshot.__struct_fields__)
-
-
-def _crashed(value: object, depth: int) -> bool:
-    """Whether a section, or what it is made of, is missing since our own code crashed."""
-    if isinstance(value, Missing):
-        return value.cause is Cause.CRASHED
-    if isinstance(value, tuple):
-        return any(_crashed(item, depth) for item in value)
-    return (
-        isinstance(value, msgspec.Struct)
-        and depth > 0
-        and any(_crashed(getattr(value, name), depth - 1) for name in value.__struct_fields__)
-    )
+    return any(gap.cause is Cause.CRASHED for gap in gaps(snapshot))

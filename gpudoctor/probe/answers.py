@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from gpudoctor.probe.target import Target
-from gpudoctor.process import End, Outcome
+from gpudoctor.process import End, Outcome, crash
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml, NvmlGpu, Python, normalise_address, readable
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MOST_DEVICES = 1024
 """More than any machine has: a count beyond is garbage."""
 
@@ -89,20 +88,15 @@ def _timed_out(outcome: Outcome) -> bool:
 
 def gap(outcome: Outcome, who: str) -> Missing:
     """Why an answer ends before its end."""
+    if broke := crash(outcome):
+        return Missing(Cause.CRASHED, f"{who} has a defect: {broke}")
     reason = f"{who} {outcome.trouble or 'ended without a whole answer'}"
     if outcome.stuck:
         reason += ", in an uninterruptible call (state D)"
     words = outcome.stderr.strip().rpartition("\n")[2][:200]
     if _timed_out(outcome):
         return Missing(Cause.TIMED_OUT, reason)
-    return Missing(Cause.CRASHED if _ours(outcome) else Cause.FAILED, f"{reason} ({words})" if words else reason)
-
-
-def _ours(outcome: Outcome) -> bool:
-    """Whether an exception ended the child and was raised by our own code, not by the environment's."""
-    traced = outcome.stderr.rpartition("Traceback (most recent call last)")[2]
-    places = [line for line in traced.splitlines() if line.startswith('  File "')]
-    return bool(outcome.code and outcome.end is End.EXITED and traced != outcome.stderr and places) and f'"{_PACKAGE}/' in places[-1]
+    return Missing(Cause.FAILED, f"{reason} ({words})" if words else reason)
 
 
 def _hang(outcome: Outcome, cut: Missing | None) -> Hang | Missing:
@@ -210,11 +204,32 @@ def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[st
         if said.get("type") != "python":
             continue
         said["executable"] = said.get("executable") or readable(target.executable)
+        if _went_away(outcome, said.pop("process", ())):
+            return Missing(Cause.FAILED, f"{readable(target.executable)} goes into the background while it starts"), ()
         found = _convert({**said, "why": target.why}, Python)
         if isinstance(found, Python) and isinstance(found.path, tuple):
             return found, _raw(said.get("path_hex")) or found.path
-    trouble = gap(outcome, "it")
-    return Missing(trouble.cause, f"{readable(target.executable)} did not answer as a Python interpreter does: {trouble.reason}"), ()
+    return _silence(outcome, readable(target.executable)), ()
+
+
+def _went_away(outcome: Outcome, process: Any) -> bool:
+    """Whether the process that answered left the one that was started, as a sitecustomize does that makes it a daemon.
+
+    `process` is its number, its parent's and its session's; a child of ours leads a session, and a wrapper stays in it and waits.
+    """
+    if not isinstance(process, list) or len(process) != 3 or outcome.pid in process[:2]:
+        return False
+    return process[2] != outcome.pid or process[1] in {1, os.getpid()}
+
+
+def _silence(outcome: Outcome, name: str) -> Missing:
+    """Why an interpreter did not say what it is."""
+    trouble = gap(outcome, "the script that asks the interpreter" if crash(outcome) else "it")
+    if trouble.cause is Cause.CRASHED:
+        return trouble
+    if outcome.end is End.STALLED:
+        return Missing(Cause.TIMED_OUT, f"{name} did not start within {outcome.quiet:.0f} s; try `{name} -v -c pass`")
+    return Missing(trouble.cause, f"{name} does not start: {trouble.reason}; try `{name} -v -c pass`")
 
 
 def _raw(path: Any) -> tuple[str, ...]:

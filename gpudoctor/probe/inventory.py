@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from gpudoctor.probe.interpreter import START, asking, heard
 from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
@@ -43,7 +44,7 @@ class Patience(msgspec.Struct, frozen=True):
     """Without a sign of life before a driver call counts as hung; a healthy one may take ten."""
     hardware: float = 240.0
     """In all: many GPUs without persistence need long, with a sign of life at each call."""
-    python: float = 10.0
+    python: float = START
     libraries: float = 20.0
     """For the X-ray, which takes some fifty milliseconds where the file system answers."""
 
@@ -109,7 +110,7 @@ class Inventory:
             return
         self.target = target(self._options.python, self._environ, sys.executable, paths)
         self._ask_libcuda("", self.target.executable)
-        self._start("python", (self.target.executable,), "python_probe.py")
+        self._supervisor.start(asking(self.target.executable, self._environ, limit=self._patience.python))
 
     def _ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask side by side, where there is one."""
@@ -123,13 +124,15 @@ class Inventory:
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
         argv = (*interpreter, os.path.join(SCRIPTS, script), "--answer-fd", ANSWER, *more)
         patience = self._patience
-        limit = {"python": patience.python, "libraries": patience.libraries}.get(name)
-        stall, deadline = (limit, limit) if limit else (patience.hardware_stall, patience.hardware)
+        stall, deadline = (patience.libraries,) * 2 if name == "libraries" else (patience.hardware_stall, patience.hardware)
         spec = Spec(name=name, argv=argv, environment=environment, stall=stall, deadline=deadline)
         self._supervisor.start(spec, lambda _line: self._spoke.add(name))
 
     def finish(self) -> Snapshot:
-        """Read what this process can read itself, wait for the children, and put it all together."""
+        """Read what this process can read itself, wait for the children, and put it all together.
+
+        Raises UsageError where --python names something that is no Python.
+        """
         from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
         from gpudoctor.probe.inside import inside  # noqa: PLC0415
@@ -138,7 +141,7 @@ class Inventory:
         from gpudoctor.probe.packages import installers, packages  # noqa: PLC0415
 
         answered = Outcome(name="python", end=End.STOPPED) if self._options.node else self._wait("python")
-        python, path = (NODE, ()) if self._options.node else answers.python(answered, self.target)
+        python, path = (NODE, ()) if self._options.node else heard(answered, self.target, self._supervisor, self._environ)
         sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
         xrayed: tuple[Framework, ...] = ()
         if isinstance(python, Python):

@@ -17,6 +17,8 @@ class Target(msgspec.Struct, frozen=True):
 
     executable: str
     why: str
+    named: bool = False
+    """Whether the user named it, and answers for it."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,20 +59,33 @@ def named(path: str, search: Iterable[str] = ()) -> Target:
 
     Raises UsageError, in one sentence, where that is nothing one could start.
     """
-    shown = readable(path)
     place = os.path.abspath(path) if path else ""
     if "/" not in path and not os.path.exists(place):
         place = _on_path(path, search) or place
-    if not os.path.lexists(place):
-        raise UsageError(f"--python {shown}: there is no such file or folder; give an interpreter, or the folder of an environment.")
+    executable = _interpreter_in(place) if os.path.isdir(place) else place
+    if executable is None or not _startable(executable):
+        raise no_interpreter(path, _fault(place))
+    return Target(executable, "named with --python", named=True)
+
+
+def no_interpreter(path: str, why: str) -> UsageError:
+    """The user's error, in one sentence: what --python names is none; `why` is a clause."""
+    shown = readable(path)
+    return UsageError(f"--python {shown}: this is not a Python interpreter ({why}); give an interpreter, or the folder of an environment.")
+
+
+def _fault(place: str) -> str:
+    """Why a path can be neither started nor looked into."""
+    dangling = next((path for path in (place, f"{place}/bin/python", f"{place}/bin/python3") if _dangles(path)), None)
+    if dangling:
+        return f"{readable(dangling)} is a link to {readable(os.readlink(dangling))}, which does not exist"
     if os.path.isdir(place):
-        executable = _interpreter_in(place)
-        if executable is None:
-            raise UsageError(f"--python {shown}: this folder holds no bin/python; give an interpreter, or the folder of an environment.")
-        return Target(executable, "named with --python")
-    if not _startable(place):
-        raise UsageError(f"--python {shown}: this is not an executable file; give an interpreter, or the folder of an environment.")
-    return Target(place, "named with --python")
+        return "this folder holds no bin/python"
+    return "this is not an executable file" if place and os.path.lexists(place) else "there is no such file or folder"
+
+
+def _dangles(path: str) -> bool:
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def target(python: str | None, environ: Mapping[str, str], own: str, own_path: Iterable[str]) -> Target:

@@ -8,17 +8,17 @@ from typing import Protocol
 
 import msgspec
 
-from gpudoctor.errors import UsageError
 from gpudoctor.probe import answers
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
+from gpudoctor.probe.interpreter import asking, heard
 from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.packages import packages
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
-from gpudoctor.snapshot import Libraries, Missing, Python
+from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPTS)))
@@ -41,8 +41,10 @@ class Options(Protocol):
 
 
 def of_environment(supervisor: Supervisor, options: Options) -> Environment:
-    """Raises UsageError where the interpreter does not answer."""
+    """Raises UsageError where the user named something that is no Python; one that does not start costs what depends on it."""
     python, path, chosen, own = _interpreter(supervisor, options)
+    if isinstance(python, Missing):
+        return Environment(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)
     found = frameworks(path, packages(path).distributions, own)
     asked = subjects(found)
     seen: Libraries | Missing = NOTHING
@@ -53,7 +55,9 @@ def of_environment(supervisor: Supervisor, options: Options) -> Environment:
 
 def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -> Files:
     """Likewise."""
-    python, path, _, own = _interpreter(supervisor, options)
+    python, path, chosen, own = _interpreter(supervisor, options)
+    if isinstance(python, Missing):
+        return Files(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
     words = arguments(PACKAGE, python.executable, path, (), options.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
     found = []
@@ -62,24 +66,22 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
             found.append(msgspec.json.decode(line, type=File))
         except msgspec.MsgspecError:  # noqa: PERF203 -- a handful of lines
             continue
-    rest = answers.gap(outcome, "the X-ray").reason
-    return Files(python.executable, (*found, *(File(path, problem=rest) for path in paths[len(found) :])))
+    rest = answers.gap(outcome, "the X-ray") if len(found) < len(paths) else NOT_ASKED
+    return Files(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 
-def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python, tuple[str, ...], Target, Inside]:
+def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
     chosen = target(options.python, os.environ, sys.executable, own_path())
-    outcome = _run(supervisor, "python", (chosen.executable, f"{SCRIPTS}/python_probe.py", "--answer-fd", ANSWER))
-    python, path = answers.python(outcome, chosen)
-    if isinstance(python, Missing):
-        raise UsageError(f"{python.reason}; name another with --python.")
-    return python, path, chosen, inside(outcome)
+    outcome = _run(supervisor, asking(chosen.executable, os.environ))
+    return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)
 
 
 def _probe(supervisor: Supervisor, words: tuple[str, ...]) -> Outcome:
-    return _run(supervisor, "libraries", (sys.executable, *ISOLATED, f"{SCRIPTS}/libraries_probe.py", "--answer-fd", ANSWER, *words))
-
-
-def _run(supervisor: Supervisor, name: str, argv: tuple[str, ...]) -> Outcome:
+    argv = (sys.executable, *ISOLATED, f"{SCRIPTS}/libraries_probe.py", "--answer-fd", ANSWER, *words)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    supervisor.start(Spec(name=name, argv=argv, environment=environment, stall=20.0, deadline=60.0))
-    return supervisor.wait([name]).get(name) or Outcome(name=name, end=End.STOPPED)
+    return _run(supervisor, Spec(name="libraries", argv=argv, environment=environment, stall=20.0, deadline=60.0))
+
+
+def _run(supervisor: Supervisor, spec: Spec) -> Outcome:
+    supervisor.start(spec)
+    return supervisor.wait([spec.name]).get(spec.name) or Outcome(name=spec.name, end=End.STOPPED)

@@ -85,6 +85,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """It sat in an uninterruptible call (state D) when it was given up, or was killed and did not go: then it was abandoned."""
     reason: str = ""
     """Why it could not be started."""
+    pid: int = 0
+    """Of the process that was started; 0 where none was."""
     memory_kills: MemoryKills | None = None
     """What the kernel killed for want of memory while it ran, where it ended badly by itself; None where that is not known."""
 
@@ -288,6 +290,7 @@ class Child:
         code = abs(status) if status is not None else 0
         return Outcome(
             name=self.spec.name,
+            pid=self.process.pid,
             end=end or (End.SIGNALLED if status is not None and status < 0 else End.EXITED),
             code=code,
             lines=tuple(self._answer),

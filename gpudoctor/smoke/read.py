@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gpudoctor.process import End, Outcome, end_of
+from gpudoctor.process import End, Outcome, crash, end_of
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.snapshot import (
     NOT_ASKED,
@@ -172,6 +172,9 @@ def _stages(lines: list[_Line], outcome: Outcome) -> tuple[Stage, ...]:
     over = any(line.event in {"done", *_ENDED_EARLY} for line in lines)
     if not open_stages and not over:
         open_stages = ["between stages" if stages else "start"]
+    if broke := crash(outcome):
+        stages.append(Stage(name=(open_stages or ["between stages"])[-1], state=StageState.DEFECT, error=Missing(Cause.CRASHED, broke)))
+        return tuple(stages)
     state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
     stages.extend(Stage(name=name, state=state, error=_with_last_words(reason, outcome)) for name in open_stages)
     return tuple(stages)

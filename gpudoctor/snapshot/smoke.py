@@ -14,6 +14,7 @@ class StageState(OpenEnum):
     HUNG = "hung"  # no progress until the deadline
     STOPPED = "stopped"  # the user, or the whole check's deadline, ended it
     UNSUPPORTED = "unsupported"  # gpudoctor cannot train with this release, which is no fault of the machine
+    DEFECT = "defect"  # a script of ours broke, which says nothing about the framework
 
 
 class Stage(Observed, frozen=True):

@@ -43,6 +43,8 @@ class Files(msgspec.Struct, frozen=True):
 
     python: str
     files: tuple[File, ...]
+    unread: Missing = NOT_ASKED
+    """Why those with a problem were not read, where that is not the file's doing."""
 
 
 class Environment(msgspec.Struct, frozen=True):

@@ -35,28 +35,46 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_that_is_no_python_costs_what_depends_on_it(tmp_path: Path, shim_environment: Shims, name: str) -> None:
-    script = tmp_path / "python"
-    script.write_text(f"#!/bin/bash\n{TARGETS[name]}\n")
-    script.chmod(0o755)
-    snapshot, inventory = look(Options(python=str(script)), shim_environment(Library(gpus=1), Cuda(gpus=1)), SHORT)
+def test_a_named_target_that_is_no_python_is_the_users_error(tmp_path: Path, name: str) -> None:
+    script = no_python(tmp_path, name)
+    with pytest.raises(
+        UsageError, match=f"^--python {script}: this is not a Python interpreter \\(it .*\\); give an interpreter, or the folder"
+    ):
+        look(Options(python=script), EMPTY, SHORT)
+
+
+@pytest.mark.parametrize("program", ["/bin/true", "/bin/ls", "/bin/cat"])
+def test_a_program_of_the_system_is_no_python(program: str) -> None:
+    with pytest.raises(UsageError, match="this is not a Python interpreter"):
+        look(Options(python=program), patience=SHORT)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_that_nobody_named_costs_what_depends_on_it(
+    tmp_path: Path, shim_environment: Shims, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpudoctor.probe.target.has_framework", lambda _path: False)  # as in an environment of its own
+    script = no_python(tmp_path, name)
+    environ = shim_environment(Library(gpus=1), Cuda(gpus=1)) | {"VIRTUAL_ENV": str(tmp_path)}
+    snapshot, inventory = look(Options(), environ, SHORT)
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.cause is (Cause.TIMED_OUT if name == "sleeps" else Cause.FAILED)
-    assert "did not answer as a Python interpreter does" in snapshot.python.reason
+    assert script in snapshot.python.reason
     assert snapshot.packages == snapshot.frameworks == snapshot.python
     assert inventory.interpreter is None
     assert isinstance(snapshot.nvml, Nvml)
-    if name != "garbage answer":
+    if name not in {"garbage answer", "sleeps"}:
         assert isinstance(snapshot.libcuda, Libcuda)
         assert snapshot.libcuda.cuda_served == "12.4"
         assert "asked under gpudoctor's own interpreter" in snapshot.remarks[0]
 
 
-@pytest.mark.parametrize("program", ["/bin/true", "/bin/cat"])
-def test_programs_of_the_system_as_targets(program: str) -> None:
-    snapshot, _ = look(Options(python=program), patience=SHORT)
-    assert isinstance(snapshot.python, Missing)
-    assert snapshot.python.reason.startswith(f"{program} did not answer as a Python interpreter does: it ended with")
+def no_python(place: Path, name: str) -> str:
+    script = place / "bin/python"
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/bash\n{TARGETS[name]}\n")
+    script.chmod(0o755)
+    return str(script)
 
 
 @pytest.mark.parametrize("path", ["/none/python", "/etc/passwd", "/etc"])

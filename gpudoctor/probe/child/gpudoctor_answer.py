@@ -61,6 +61,20 @@ def flush():
         data = data[os.write(_fd, data) :]
 
 
+def crashed(kind, error, trace):
+    """What broke in our own script, in place of an answer; the parent tells it from what a library or the machine does."""
+    sys.__excepthook__(kind, error, trace)
+    if not issubclass(kind, (ImportError, MemoryError, KeyboardInterrupt)):
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = " in %s, line %d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno) if trace else ""
+        say({"type": "crashed", "reason": kind.__name__ + ": " + readable(str(error))[:300] + place})
+    flush()
+
+
+sys.excepthook = crashed
+
+
 def leave():
     """End without the exit handlers of Python and of the driver's libraries: they cost time and can hang."""
     flush()

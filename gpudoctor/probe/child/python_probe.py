@@ -51,6 +51,7 @@ def facts():
     path = [entry for entry in sys.path if entry]
     said = {
         "type": "python",
+        "process": [os.getpid(), os.getppid(), os.getsid(0)],
         "executable": sys.executable or "",
         "version": version,
         "implementation": implementation.name if implementation else "cpython",

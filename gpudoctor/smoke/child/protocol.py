@@ -64,6 +64,13 @@ class Answers:
         facts.update(about)
         self.event("end", stage=name, seconds=time.monotonic() - began, **facts)
 
+    def crashed(self, kind, error, trace):
+        """A sys.excepthook: says what broke in our own code outside every stage, which is no failure of the framework."""
+        sys.__excepthook__(kind, error, trace)
+        last = traceback.extract_tb(trace)[-1:]
+        place = "".join(" in {}, line {}".format(os.path.basename(frame.filename), frame.lineno) for frame in last)
+        self.event("crashed", reason=kind.__name__ + ": " + first_lines(error)[:300] + place)
+
     def _line(self, text):
         unsent = text.encode("ascii") + b"\n"
         try:

@@ -46,11 +46,14 @@ def main(arguments):
     parser.add_argument("--all-reduce", action="store_true")
     parser.add_argument("--rank")
     options = parser.parse_args(arguments)
-    protocol, task, stages, measure, engine = map(neighbour, ("protocol", "task", "stages", "measure", options.framework + "_engine"))
+    protocol = neighbour("protocol")
+    answers = protocol.Answers(options.answer_fd)
+    sys.excepthook = answers.crashed
+    task, stages, measure, engine = map(neighbour, ("task", "stages", "measure", options.framework + "_engine"))
     protocol.hold_standard_descriptors()
     trainer = engine.Engine(task)
     trainer.memory = options.memory
-    run = stages.Stages(trainer, protocol, task, protocol.Answers(options.answer_fd), measure.Measures if options.measure else None)
+    run = stages.Stages(trainer, protocol, task, answers, measure.Measures if options.measure else None)
     if options.all_reduce:
         return neighbour("all_reduce").AllReduce(run, options.devices).run(options.rank)
     return run.run(options.devices, options.short)

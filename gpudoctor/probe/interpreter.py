@@ -1,0 +1,63 @@
+"""Starts the target interpreter and hears what it says of itself; where it says nothing, finds out whether it is a Python at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gpudoctor.probe.target import Target, no_interpreter
+from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.snapshot import Cause, Missing, Python
+
+START = 30.0
+"""Seconds in which an interpreter must have started and answered, in every command: a cold network file system and a slow sitecustomize take ten."""
+BARE = 5.0
+"""Seconds for the same without site, whose files START has just read."""
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "python_probe.py")
+WITHOUT_SITE = ("-E", "-s", "-S", "-B")
+"""Options by which every Python from 2.7 on starts without site, sitecustomize and PYTHON* variables."""
+
+
+def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
+    """The child that asks an interpreter what it is; it stalls after `limit` seconds."""
+    return Spec(
+        name="bare python" if options else "python",
+        argv=(executable, *options, SCRIPT, "--answer-fd", ANSWER),
+        environment={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        stall=limit,
+        deadline=2 * limit,
+    )
+
+
+def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> tuple[Python | Missing, tuple[str, ...]]:
+    """What the target said of itself, and its sys.path as os.fsdecode gives it; missing where it is a Python that does not start.
+
+    Raises UsageError where the user named something that is no Python.
+    """
+    from gpudoctor.probe import answers  # noqa: PLC0415 -- loads while the children run
+
+    python, path = answers.python(outcome, target)
+    if isinstance(python, Python) or python.cause is Cause.CRASHED or outcome.end in {End.STOPPED, End.OVERDUE}:
+        return python, path
+    if target.named and not _is_python(outcome, target, supervisor, environ):
+        raise no_interpreter(target.executable, _why(outcome))
+    return python, path
+
+
+def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> bool:
+    """Whether it runs our script once nothing of the environment can keep it from that, or says itself that it is one that cannot start."""
+    from gpudoctor.probe import answers  # noqa: PLC0415 -- likewise
+
+    if "Fatal Python error: " in outcome.stderr:
+        return True
+    bare = asking(target.executable, environ, *WITHOUT_SITE, limit=BARE)
+    supervisor.start(bare)
+    second = supervisor.wait([bare.name])[bare.name]
+    return second.end in {End.STOPPED, End.OVERDUE} or isinstance(answers.python(second, target)[0], Python)
+
+
+def _why(outcome: Outcome) -> str:
+    """How the program ended that was to be an interpreter: a clause."""
+    if outcome.end is End.NOT_STARTED:
+        return f"it cannot be started: {outcome.reason}"
+    return f"it {outcome.trouble or 'ended without running the script that it was given'}"

@@ -1,0 +1,92 @@
+"""Interpreters that are real and do not start as they should: old and new ones, with a sitecustomize that misbehaves."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.probe.interpreter import START
+from gpudoctor.probe.inventory import Patience
+from gpudoctor.snapshot import Cause, Missing, Python
+from tests.probe.places import EMPTY, SHORT, Options, look
+from tests.probe.test_children import FOUND
+
+BEHAVIOURS = {
+    "exits": "import sys; sys.exit(3)",
+    "exits at once": "import os; os._exit(0)",
+    "raises": "raise KeyboardInterrupt('not today')",
+    "floods": "while True: print('x' * 999)",
+    "hangs": "import time; time.sleep(1000)",
+    "becomes a daemon": "import os\nif os.fork(): os._exit(0)\nos.setsid()",
+    "becomes a daemon later": "import os, time\nif os.fork(): os._exit(0)\ntime.sleep(1)",
+}
+VERSIONS = [version for version in FOUND if version.startswith(("2.7.", "3.6.", "3.8.", "3.13."))]
+
+
+def environment(place: Path, version: str, behaviour: str) -> str:
+    """A virtual environment of a real Python, with a sitecustomize of its own."""
+    folder = place / "venv"
+    if version.startswith("2."):
+        pytest.skip("no venv in Python 2")
+    subprocess.run([FOUND[version], "-m", "venv", "--without-pip", str(folder)], check=True)
+    (site,) = folder.glob("lib/python3*/site-packages")
+    (site / "sitecustomize.py").write_text(behaviour + "\n")
+    return str(folder)
+
+
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_python_that_does_not_start_is_one_of_which_nothing_is_known(tmp_path: Path, version: str, behaviour: str) -> None:
+    python = environment(tmp_path, version, BEHAVIOURS[behaviour])
+    snapshot, inventory = look(Options(python=python), EMPTY, Patience(python=2.0))
+    assert isinstance(snapshot.python, Missing)
+    assert snapshot.python.cause in {Cause.FAILED, Cause.TIMED_OUT}
+    assert f"{python}/bin/python" in snapshot.python.reason
+    assert snapshot.frameworks == snapshot.packages == snapshot.python
+    assert inventory.interpreter is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_python_that_complains_and_starts_is_examined(tmp_path: Path, version: str) -> None:
+    snapshot, _ = look(
+        Options(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
+    )
+    assert isinstance(snapshot.python, Python)
+    assert snapshot.python.version == version
+
+
+def test_a_slow_start_is_waited_for_and_a_slower_one_named_with_its_limit(tmp_path: Path) -> None:
+    python = environment(tmp_path, VERSIONS[-1], "import time; time.sleep(1.5)")
+    waited, _ = look(Options(python=python), EMPTY, Patience(python=20.0))
+    assert isinstance(waited.python, Python)
+    given_up, _ = look(Options(python=python), EMPTY, Patience(python=1.0))
+    assert isinstance(given_up.python, Missing)
+    assert f"{python}/bin/python did not start within 1 s" in given_up.python.reason
+    assert Patience().python == START >= 20.0
+
+
+def test_a_python_without_its_library_is_a_python_that_does_not_start(tmp_path: Path) -> None:
+    python = environment(tmp_path, VERSIONS[-1], "")
+    snapshot, _ = look(Options(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
+    assert isinstance(snapshot.python, Missing)
+
+
+def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch(0o755)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "venv/bin").mkdir(parents=True)
+    (tmp_path / "venv/bin/python").symlink_to("/gone/python3.9")
+    for name, why in (
+        ("empty", "it cannot be started: Exec format error"),
+        ("folder", "this folder holds no bin/python"),
+        ("venv", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
+        ("venv/bin/python", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            look(Options(python=str(tmp_path / name)), EMPTY, SHORT)
+        assert str(caught.value) == (
+            f"--python {tmp_path}/{name}: this is not a Python interpreter ({why}); give an interpreter, or the folder of an environment."
+        )

@@ -1,0 +1,89 @@
+"""Whatever is examined in place of a Python, or misbehaves as one, is never ready: in every command, on a machine that is whole otherwise."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import document, sentence
+from tests.machines.healthy import Machine
+from tests.probe.test_children import FOUND
+from tests.probe.test_interpreter import BEHAVIOURS
+
+COMMANDS = (("check", "--no-smoke"), ("check",), ("check", "--level", "touch"), ("smoke",), ("xray",))
+QUICK = [name for name in BEHAVIOURS if name not in {"hangs", "floods"}]
+"""Those that need not be waited for."""
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return Machine(tmp_path_factory.mktemp("machine"))
+
+
+def venv(place: Path, version: str, sitecustomize: str) -> Path:
+    subprocess.run([FOUND[version], "-m", "venv", "--without-pip", str(place)], check=True)
+    (site,) = place.glob("lib/python3*/site-packages")
+    (site / "sitecustomize.py").write_text(sitecustomize + "\n")
+    return place
+
+
+def newest(minor: str) -> str:
+    return next(version for version in FOUND if version.startswith(f"{minor}."))
+
+
+def test_the_machine_is_ready_but_for_the_patient(machine: Machine) -> None:
+    ended = machine.run("check", "--no-smoke")
+    assert (ended.returncode, document("report", ended.stdout)["verdict"]) == (0, "ready")
+
+
+@pytest.mark.parametrize("command", [COMMANDS[0], *COMMANDS[3:]], ids=" ".join)
+@pytest.mark.parametrize("program", ["/bin/ls", "/bin/true", "script", "exits 3", "empty", "folder", "dangling"])
+def test_what_is_no_python_is_the_users_error(machine: Machine, tmp_path: Path, program: str, command: tuple[str, ...]) -> None:
+    path = Path(program) if program.startswith("/") else tmp_path / program
+    if program in {"script", "exits 3"}:
+        path.write_text("#!/bin/sh\necho hello\n" + ("exit 3\n" if program == "exits 3" else ""))
+        path.chmod(0o755)
+    elif program == "empty":
+        path.touch(0o755)
+    elif program == "folder":
+        path.mkdir()
+    elif program == "dangling":
+        (path / "bin").mkdir(parents=True)
+        (path / "bin/python").symlink_to("/gone/python3")
+    ended = machine.run(*command, python=path)
+    assert ended.returncode == 2
+    error = document("error", ended.stdout)["error"]
+    assert error["kind"] == "usage"
+    assert "this is not a Python interpreter (" in error["message"]
+    assert error["message"].endswith("; give an interpreter, or the folder of an environment.")
+    assert sentence(ended.stderr.rpartition(b"gpudoctor: looking at the machine\n")[2])
+
+
+@pytest.mark.parametrize(("minor", "behaviour"), [*(("3.13", one) for one in QUICK), ("3.6", "exits"), ("3.8", "becomes a daemon")])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_python_that_does_not_start_is_unknown(
+    machine: Machine, tmp_path: Path, minor: str, behaviour: str, command: tuple[str, ...]
+) -> None:
+    ended = machine.run(*command, python=venv(tmp_path / "venv", newest(minor), BEHAVIOURS[behaviour]))
+    assert ended.returncode == 3
+    if command == ("xray",):
+        libraries = document("xray", ended.stdout)["libraries"]
+        assert (libraries["type"], libraries["cause"]) == ("missing", "failed")
+        return
+    report = document("report", ended.stdout)
+    assert report["verdict"] == "unknown"
+    assert [one["what"] for one in report["not_judged"]] == ["the Python environment"]
+    assert f"{tmp_path}/venv/bin/python" in report["because"]
+    assert report["because"].count("the Python environment was not checked") == 1
+
+
+@pytest.mark.parametrize("command", [COMMANDS[0], COMMANDS[-1]], ids=" ".join)
+def test_a_start_of_twelve_seconds_is_waited_for(machine: Machine, tmp_path: Path, command: tuple[str, ...]) -> None:
+    ended = machine.run(*command, python=venv(tmp_path / "venv", newest("3.13"), "import time; time.sleep(12)"))
+    assert ended.returncode in {0, 3}
+    if command == COMMANDS[0]:
+        report = document("report", ended.stdout)
+        assert report["snapshot"]["python"]["version"] == newest("3.13")
+        assert report["because"] == "no framework is installed in this environment"
