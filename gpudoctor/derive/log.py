@@ -14,12 +14,15 @@ _NOT_TELLING = (
     "rebuild TensorFlow with the appropriate compiler flags",
 )
 """What these frameworks log on healthy machines too."""
+_END = 1 << 16
+"""Characters that are looked through, from the end."""
 _LINES = 3
 _LENGTH = 300
 
 
 def telling_lines(output: str) -> tuple[str, ...]:
     """Up to three lines that say what went wrong, worst first, each once; where none is marked so, the last one."""
+    output = output[-_END:]
     marked = [match.groups() for line in output.splitlines() if (match := _GLOG.match(line))]
     told = [(severity, text) for severity, text in marked if not any(noise in text for noise in _NOT_TELLING)]
     told.sort(key=lambda one: _SEVERITY.index(one[0]))

@@ -26,6 +26,10 @@ _NUMBER = r"\d+"
 _PRE = {"alpha": "a", "beta": "b", "preview": "rc", "pre": "rc", "c": "rc"}
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
 _LAST = 1 << 62
+_LONGEST_VERSION, _LONGEST = 200, 4096
+"""Characters of a version, and of a requirement, a marker or a specifier; what is longer is none that anybody wrote."""
+_DEEPEST = 32
+"""Parentheses of a marker."""
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -79,6 +83,8 @@ def _numbers(text: str) -> tuple[int, ...]:
 @functools.lru_cache(maxsize=512)
 def key(text: str) -> Key | None:
     """The version that `text` spells; None where it is none of PEP 440 (epochs are not understood)."""
+    if len(text) > _LONGEST_VERSION:
+        return None
     written = text.strip().lower()
     if written.isascii() and all(part.isdigit() for part in written.split(".")):
         return Key(_numbers(written), ("z", 0), -1, _LAST, "")
@@ -153,6 +159,8 @@ def _clause(version: Key, operator: str, text: str) -> bool | None:
 @functools.lru_cache(maxsize=512)
 def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
     """The comparisons of a specifier as (operator, version); None where it is not understood."""
+    if len(specifier) > _LONGEST:
+        return None
     found = []
     for part in (piece.strip() for piece in specifier.split(",")):
         operator = next((one for one in _OPERATORS if part.startswith(one)), "")
@@ -196,6 +204,8 @@ def contradict(specifiers: tuple[str, ...]) -> bool:
 @functools.lru_cache(maxsize=1024)
 def requirement(text: str) -> Requirement | None:
     """The requirement that a line of Requires-Dist spells; None where it is none, or names an address instead of versions."""
+    if len(text) > _LONGEST:
+        return None
     head, _, marker = text.partition(";")
     written = head.strip()
     end = next((place for place, letter in enumerate(written) if not (letter.isalnum() or letter in "._-")), len(written))
@@ -216,6 +226,8 @@ def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) 
     """Whether an environment marker holds; None where it asks what `environment` does not say, or is not understood."""
     if not marker:
         return True
+    if len(marker) > _LONGEST or marker.count("(") > _DEEPEST:
+        return None
     tokens: list[str] = []
     pattern, place = re.compile(_LEXEME), 0
     while place < len(marker.rstrip()):

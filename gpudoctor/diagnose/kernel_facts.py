@@ -96,7 +96,9 @@ def said(log: KernelLog | Missing, pattern: str, gpu: Gpu | None = None) -> tupl
     """The last line of the log that matches, or that does and names this GPU; the driver breaks its sentences over several lines."""
     if isinstance(log, Missing):
         return ()
-    text = re.sub(r" *\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )", " ", "\n".join(log.lines))
+    text = re.sub(
+        r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )", " ", "\n".join(log.lines)
+    )
     wanted = re.compile(pattern, re.IGNORECASE)
     hits = [line for line in text.split("\n") if wanted.search(line) and (gpu is None or names(line, gpu))]
     return tuple(Evidence("kernel log", line[:240], log.where) for line in hits[-1:])

@@ -23,7 +23,7 @@ UMAD, INFINIBAND = "/sys/class/infiniband_mad", "/sys/class/infiniband"
 LOG = "/var/log/fabricmanager.log"
 DPKG = "/var/lib/dpkg/status"
 _RUNNING = r"(?i)Fabric Manager version(?: is)?:? *(\d+\.[\d.]*\d)"
-_PACKAGE = r"(?m)^Package: nvidia-fabricmanager[\w.-]*\n(?:(?!^$).*\n)*?Version: (?:\d+:)?(\d+\.[\d.]*\d)"
+_PACKAGE = r"(?m)^Package: nvidia-fabricmanager[\w.-]*\n(?:(?!^$).*\n){0,60}?Version: (?:\d+:)?(\d+\.[\d.]*\d)"
 _COMPLAINT = r"(?mi)^.*(?:fail|error|mismatch|don't match|not match).*$"
 
 

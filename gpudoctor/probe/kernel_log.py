@@ -26,8 +26,8 @@ TELLING = (
     "can't assign; no space", "no space for", "failed to assign",
 )  # fmt: skip
 """What a line must hold to be kept."""
-_XID = r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]+)[^)]*\): (\d+)(?:, *(.*))?"
-_SXID = r"SXid \((?:PCI:)?([0-9A-Fa-f:.]+)\): (\d+)(?:, *(.*))?"
+_XID = r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]{1,20})[^)]{0,100}\): (\d+)(?:, *(.*))?"
+_SXID = r"SXid \((?:PCI:)?([0-9A-Fa-f:.]{1,20})\): (\d+)(?:, *(.*))?"
 _JOURNAL = r"(?m)^\[ *(\d+\.\d+)\] (?:kernel: )?(.*)$"
 _PRIVATE = ("serial number", "uuid")
 

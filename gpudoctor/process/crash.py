@@ -12,7 +12,8 @@ from gpudoctor.process.child import End, Outcome
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _FRAME = r'(?m)^ *File "([^"\n]{1,4096})", line (\d{1,9})'
 """As Python's traceback module writes the place of an error."""
-_LONGEST = 300
+_END, _LONGEST = 1 << 16, 300
+"""Characters of standard error that are looked through, and of an error that are kept."""
 
 
 class _Said(msgspec.Struct):
@@ -33,7 +34,7 @@ def crash(outcome: Outcome) -> str:
         return said.reason or "it did not say what"
     if outcome.lines or outcome.mark:
         return ""
-    frames = re.findall(_FRAME, outcome.stderr)
+    frames = re.findall(_FRAME, outcome.stderr[-_END:])
     words = outcome.stderr.strip().rpartition("\n")[2]
     if not frames or not frames[-1][0].startswith(f"{PACKAGE}/") or words.startswith(("ImportError", "ModuleNotFoundError", "MemoryError")):
         return ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+_LONGEST = 1 << 16
+"""Characters; nobody pastes a longer command."""
 _HOME, _USER = '"$HOME"', '"$USER"'
 _QUOTED_HOME = r"'~/(?=[^']*')"
 _HOME_ITSELF = r"'~'"
@@ -15,7 +17,7 @@ _PLACEHOLDER = r"<(address|e-mail|host|user)>"
 
 def runnable(command: str) -> str:
     """`command` with the home folder as "$HOME", a user's name in a path as "$USER", and other removed names as words to fill in."""
-    if "~" in command:
+    if "~" in command and len(command) <= _LONGEST:
         command = re.sub(_HOME_ITSELF, _HOME, re.sub(_QUOTED_HOME, f"{_HOME}/'", command))
         command = re.sub(_BARE_HOME, _HOME, command)
         command = re.sub(_WITHIN, _USER, re.sub(_WITHIN_QUOTES, rf"'\1'{_USER}'\2'", command))

@@ -10,6 +10,8 @@ from gpudoctor.signatures.table import SIGNATURES, Signature
 
 __all__ = ["SIGNATURES", "Recognised", "Signature", "recognise"]
 
+_END = 1 << 16
+"""Characters that are looked through, from the end."""
 _LONGEST = 300
 """Characters of a line that are shown."""
 
@@ -23,6 +25,7 @@ class Recognised(msgspec.Struct, frozen=True):
 
 def recognise(text: str) -> tuple[Recognised, ...]:
     """The known signs in `text`, in the table's order, the most telling first; each set of causes once, with the first line that shows it."""
+    text = text[-_END:]
     found: dict[tuple[str, ...], Recognised] = {}
     for signature in SIGNATURES:
         match = signature.causes not in found and re.search(signature.pattern, text)

@@ -126,19 +126,19 @@ _FRAMEWORKS = (
         "libcuda and the kernel driver are of different releases",
     ),
     Signature(
-        r"Loaded runtime CuDNN library: \S+ but source was compiled with|cuDNN version incompatibility: PyTorch was compiled",
+        r"Loaded runtime CuDNN library: \S{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the cuDNN that was loaded is older than the one of this build",
     ),
     Signature(
         # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
-        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S*: cannot open shared object file"
+        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file"
         r"|Unable to load cuDNN\. Is it installed",
         ("cudnn-missing", "pip-nvidia-libs-not-on-path"),
         "cuDNN, or a part of it, was not found",
     ),
     Signature(
-        r"lib(?:cuda(?:rt)?|cublas\w*|cufft|curand|cusolver|cusparse\w*|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
+        r"lib(?:cuda(?:rt)?|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
         r"|Could not load dynamic library '(?!libnvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
         ("cuda-library-missing", "pip-nvidia-libs-not-on-path"),
         "a library of CUDA was not found",
@@ -171,7 +171,7 @@ _FRAMEWORKS = (
     ),
     # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
     Signature(
-        r"CUDA Device does not support bfloat16|Feature '\.bf16\w*' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability",
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability",
         ("gpu-lacks-bf16",),
         "this GPU has no BF16 arithmetic",
     ),
@@ -221,13 +221,13 @@ _FRAMEWORKS = (
 _MEMORY = (
     # before the next one, whose words TensorFlow uses of the CPU's allocator too
     Signature(
-        r"OOM when allocating tensor[^\n]*device:CPU:|DefaultCPUAllocator: can't allocate memory|(?<!OutOf)MemoryError\b|std::bad_alloc",
+        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: can't allocate memory|(?<!OutOf)MemoryError\b|std::bad_alloc",
         ("host-memory-insufficient",),
         "the machine's memory, or this program's share of it, was not enough",
     ),
     Signature(
         r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|\? Error 2: out of memory|cudaErrorMemoryAllocation"
-        r"|RESOURCE_EXHAUSTED: .*(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
+        r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
         ("gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "the GPU's memory was not enough",

@@ -21,7 +21,7 @@ from gpudoctor.versions import Version
 
 NOT_OPEN = r"not supported by open nvidia\.ko"
 ONLY_OPEN = r"requires use of the NVIDIA open kernel modules"
-LEGACY = r"supported through the NVIDIA .* Legacy drivers"
+LEGACY = r"supported through the NVIDIA .{0,40} Legacy drivers"
 UNKNOWN_TO_DRIVER = r"not supported by the NVIDIA [\d.]+ driver release"
 GSP_TIMEOUT, GSP_ERROR = 119, 120
 GSP_LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"

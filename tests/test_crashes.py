@@ -1,0 +1,97 @@
+"""A defect in any script of ours that runs in a child ends with exit code 4, in every command, and is no word about the machine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import document
+from tests.machines.healthy import ROOT, Machine
+
+LOOK, TOUCH, TRAIN, XRAY = ("check", "--no-smoke"), ("check", "--level", "touch"), ("smoke",), ("xray",)
+SCRIPTS = {
+    "probe/child/gpudoctor_answer.py": (LOOK, TRAIN, XRAY),
+    "probe/child/python_probe.py": (LOOK, TRAIN, XRAY),
+    "probe/child/nvml_probe.py": (LOOK,),
+    "probe/child/nvml_library.py": (LOOK,),
+    "probe/child/libcuda_probe.py": (LOOK, TRAIN),
+    "probe/child/gpudoctor_libcuda.py": (LOOK,),
+    "probe/child/cuda_context_probe.py": (TOUCH,),
+    "probe/child/gpudoctor_kernel.py": (TOUCH,),
+    "probe/child/libraries_probe.py": (LOOK, XRAY),
+    "probe/xray/examine.py": (LOOK, XRAY),
+    "probe/xray/patient.py": (XRAY,),
+    "smoke/child/smoke.py": (TRAIN, ("check",)),
+    "smoke/child/protocol.py": (TRAIN,),
+    "smoke/child/task.py": (TRAIN,),
+    "smoke/child/stages.py": (TRAIN,),
+    "smoke/child/measure.py": (TRAIN,),
+    "smoke/child/tensorflow_engine.py": (TRAIN,),
+}
+IN_STAGES = ("smoke/child/task.py", "smoke/child/measure.py", "smoke/child/tensorflow_engine.py")
+"""Their functions run in a stage of the training, where an error of ours and one of the framework look alike."""
+CASES = [
+    (script, command, where)
+    for script, commands in SCRIPTS.items()
+    for command in commands
+    for where in (("at once",) if script in IN_STAGES else ("at once", "later"))
+]
+_PLANTED = 'raise RuntimeError("planted defect")'
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    return Machine(tmp_path_factory.mktemp("machine"))
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of gpudoctor."""
+    place = tmp_path_factory.mktemp("copy")
+    for name in ("gpudoctor", "compat"):
+        shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return place
+
+
+@pytest.fixture
+def broken(package: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """The copy with a defect in one script: in its first statement, or in the last function that it defines."""
+    script, _, where = request.param
+    file = package / "gpudoctor" / script
+    whole = file.read_text()
+    file.write_text(_at_once(whole) if where == "at once" else _later(whole))
+    yield package
+    file.write_text(whole)
+
+
+def _at_once(text: str) -> str:
+    end = text.index('"""', 3) + 3
+    return (
+        f"{text[:end]}\n{_PLANTED}\n{text[end:]}"
+        if "from __future__" not in text
+        else re.sub(r"(?m)^(import|from (?!__))", f"{_PLANTED}\n\\1", text, count=1)
+    )
+
+
+def _later(text: str) -> str:
+    """In main, or else in the first function."""
+    place = re.search(r"(?m)^(    )?def (?:main|environment|run|load)\(.*\).*:\n", text) or re.search(
+        r"(?m)^(    )?def \w+\(.*\).*:\n", text
+    )
+    if place is None:
+        pytest.skip("it has no function")
+    return f"{text[: place.end()]}{place[1] or ''}    {_PLANTED}\n{text[place.end() :]}"
+
+
+@pytest.mark.parametrize(
+    ("broken", "command"), [(case, case[1]) for case in CASES], indirect=["broken"], ids=lambda one: " ".join(map(str, one))
+)
+def test_a_defect_of_ours_is_exit_4(machine: Machine, broken: Path, command: tuple[str, ...]) -> None:
+    ended = machine.run(*command, package=broken)
+    assert b"planted defect" in ended.stdout
+    assert ended.returncode == 4, ended.stdout[-3000:]
+    document("xray" if command == XRAY else "report", ended.stdout)

@@ -1,0 +1,244 @@
+"""Every pattern that meets foreign text takes time in proportion to it, and every text has a limit before it meets one."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import itertools
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from gpudoctor import requirements
+from gpudoctor.derive import specifiers
+from gpudoctor.derive.log import telling_lines
+from gpudoctor.process import Outcome, crash
+from gpudoctor.process.child import End
+from gpudoctor.redact import Owner, Redactor, names, shapes
+from gpudoctor.redact.shell import runnable
+from gpudoctor.signatures import SIGNATURES, recognise
+
+if sys.version_info >= (3, 11):
+    from re import _parser as sre
+else:
+    import sre_parse as sre
+
+PACKAGE = Path(__file__).parents[1] / "gpudoctor"
+MATCHING = ("compile", "search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
+SHORT, LONG = 4_000, 16_000
+"""Characters that the times are taken with; what is quadratic takes sixteen times as long for the longer ones."""
+Use = Callable[[re.Pattern[str], str], object]
+AT_ONCE = 0.006
+"""Seconds; below, the clock says nothing about a proportion."""
+TABLES: dict[str, Callable[[], list[str]]] = {
+    "signatures/__init__.py": lambda: [one.pattern for one in SIGNATURES],
+    "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
+    "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
+    "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
+    "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
+    "diagnose/kernel_facts.py": lambda: list(_asked_of_the_log()),
+}
+"""Where a pattern is not written beside its use: the file that uses it, and all that it may be."""
+
+
+def _of(redactor: Redactor) -> list[str]:
+    return [one.pattern for one in vars(redactor).values() if isinstance(one, re.Pattern)]
+
+
+def _module(file: str) -> ModuleType:
+    return importlib.import_module(f"gpudoctor.{file[:-3].replace('/', '.')}".removesuffix(".__init__"))
+
+
+def _asked_of_the_log() -> Iterator[str]:
+    """The second argument of kernel_facts.said in every rule."""
+    for file in PACKAGE.rglob("diagnose/**/*.py"):
+        for call in _calls(file, lambda function: function == "said"):
+            yield _value(call.args[1], _module(str(file.relative_to(PACKAGE))))
+
+
+def _calls(file: Path, wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Call) and wanted(ast.unparse(node.func)):
+            yield node
+
+
+def _value(node: ast.expr, module: ModuleType) -> str:
+    """The pattern that is written; what a local variable adds to it is a word."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_value(part, module) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return _value(node.value, module)
+    try:
+        return str(eval(compile(ast.Expression(node), "", "eval"), vars(module)))
+    except NameError:
+        return "word"
+
+
+def _patterns() -> dict[str, str]:
+    """Every pattern of the package, and the file that uses it."""
+    found: dict[str, str] = {}
+    for file in sorted(PACKAGE.rglob("*.py")):
+        if "/child/" in str(file):
+            continue
+        place = str(file.relative_to(PACKAGE))
+        uses = [call.args[0] for call in _calls(file, lambda function: function.partition(".")[0] == "re" and function[3:] in MATCHING)]
+        module = _module(place) if uses else None
+        for node in uses:
+            pattern = _value(node, module) if module else ""
+            if pattern != "word":
+                found[pattern] = place
+            else:
+                found |= dict.fromkeys(TABLES[place](), place)
+    return found
+
+
+PATTERNS = _patterns()
+_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, requirements._SIZE.pattern}
+"""Used with match or fullmatch only."""
+
+
+class _Sample:
+    """Texts that a pattern almost matches: its parts, one after the other and again and again."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pieces: list[str] = []
+        self.branches: list[str] = []
+        self.wholes = [self._text(sre.parse(pattern), most=most) for most in (False, True)]
+
+    def pumps(self) -> set[str]:
+        """What to repeat."""
+        texts = dict.fromkeys([*self.wholes, *self.branches])
+        beginnings = {text[:end] for text in texts for end in range(1, min(len(text), 60) + 1)}
+        pieces = [piece for piece in dict.fromkeys(self.pieces) if piece][:14]
+        pairs = {one + other for one, other in itertools.product(pieces, repeat=2)}
+        return {*beginnings, *pieces, *pairs} - {""}
+
+    def _text(self, parsed: Any, *, most: bool) -> str:
+        text = literal = ""
+        for kind, value in parsed:
+            added = self._one(str(kind), value, most=most)
+            literal = literal + added if str(kind) == "LITERAL" else ""
+            self.pieces.append(literal or added)
+            text += added
+        return text
+
+    def _one(self, kind: str, value: Any, *, most: bool) -> str:
+        if kind == "LITERAL":
+            return chr(value)
+        if kind == "NOT_LITERAL":
+            return "x" if value != ord("x") else "y"
+        if kind == "ANY":
+            return "z"
+        if kind == "IN":
+            return self._letter(value)
+        if kind in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
+            least, highest, inner = value
+            return "".join(self._text(inner, most=most) for _ in range(max(least, min(int(highest), 2 if most else 1))))
+        if kind == "SUBPATTERN":
+            return self._text(value[3], most=most)
+        if kind == "BRANCH":
+            texts = [self._text(branch, most=most) for branch in value[1]]
+            self.branches += texts
+            return texts[-1 if most else 0]
+        return ""
+
+    def _letter(self, members: list[Any]) -> str:
+        allowed = re.compile("".join(("[", *map(_class, members), "]")))
+        letters = [letter for letter in "a0A-_./ :\\\"'@~%" if allowed.match(letter)]
+        self.pieces += letters[-2:]
+        return next(iter(letters), "a")
+
+
+def _class(member: Any) -> str:
+    kind, value = str(member[0]), member[1]
+    if kind == "NEGATE":
+        return "^"
+    if kind == "LITERAL":
+        return re.escape(chr(value))
+    if kind == "RANGE":
+        return f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
+    return {"CATEGORY_WORD": r"\w", "CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_NOT_SPACE": r"\S"}[str(value)]
+
+
+def everywhere(pattern: re.Pattern[str], text: str) -> None:
+    for _match in pattern.finditer(text):
+        pass
+
+
+def seconds(pattern: re.Pattern[str], pump: str, length: int, use: Use) -> float:
+    """The least of three runs over all of a text."""
+    text = (pump * (length // len(pump) + 1))[:length]
+    taken = []
+    for _ in range(3):
+        began = time.process_time()
+        use(pattern, text)
+        taken.append(time.process_time() - began)
+        if taken[-1] < AT_ONCE:
+            break
+    return min(taken)
+
+
+def slow(text: str, use: Use = everywhere) -> str:
+    """What makes a pattern take more than its share of time; empty where nothing that was tried does."""
+    pattern = re.compile(text)
+    for pump in sorted(_Sample(text).pumps()):
+        long = seconds(pattern, pump, LONG, use)
+        if long > AT_ONCE and long > 9 * seconds(pattern, pump, SHORT, use):
+            return f"{LONG} characters of {pump!r} take {long:.2f} s"
+    return ""
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern[:40])
+def test_a_pattern_takes_time_in_proportion(pattern: str) -> None:
+    at_the_beginning = pattern in _AT_THE_BEGINNING
+    assert slow(pattern, re.Pattern.match if at_the_beginning else everywhere) == "", PATTERNS[pattern]
+
+
+def test_all_patterns_are_known() -> None:
+    assert len(PATTERNS) > 130
+    assert {*TABLES} <= set(PATTERNS.values())
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
+        r"(?m)^Package: nvidia[\w.-]*\n(?:(?!^$).*\n)*?Version: (\d+)",
+        r"RESOURCE_EXHAUSTED: .*(?:out of memory|OOM)",
+        r"[\w.+-]+@[\w-]+\.com",
+        r"libcudnn\S*: cannot open",
+        r"(\w+\s?)+:$",
+    ],
+)
+def test_a_pattern_that_is_not_linear_is_noticed(pattern: str) -> None:
+    assert slow(pattern)
+
+
+MEGABYTES = 4 << 20
+ENTRIES: dict[str, Callable[[str], object]] = {
+    "redacted": Redactor(Owner(homes=("/home/al",), user="al", users=("al",), hosts=("n7",))).text,
+    "recognised": recognise,
+    "log": telling_lines,
+    "command": runnable,
+    "version": specifiers.key,
+    "requirement": specifiers.requirement,
+    "marker": lambda text: specifiers.holds(text, {}, ()),
+    "specifier": lambda text: specifiers.satisfies("1.0", text),
+    "crash": lambda text: crash(Outcome(name="", end=End.EXITED, code=1, stderr=text)),
+}
+
+
+@pytest.mark.parametrize(
+    "piece", ["eyJ-", "eyJ", "a@", "1.", "/home/", "'~/", "== ", "RESOURCE_EXHAUSTED: ", 'File "', "9", "(", "token= ", "x"]
+)
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_four_megabytes_are_no_reason_to_wait(entry: str, piece: str) -> None:
+    began = time.process_time()
+    ENTRIES[entry]((piece * MEGABYTES)[:MEGABYTES])
+    assert time.process_time() - began < 2
