@@ -28,6 +28,8 @@ from gpudoctor.snapshot import (
 )
 
 NVIDIA = "10de"
+_INTEGRATED = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
+"""The compute capabilities of Jetson's and DRIVE's GPUs, and of GB10; no card has one of these."""
 _NOT_THERE = Missing(Cause.ABSENT, "not listed")
 _Seen = TypeVar("_Seen", NvmlGpu, CudaDevice)
 
@@ -74,6 +76,14 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
             if not isinstance(layer, Missing) and isinstance(layer.minor, int):
                 return layer.minor
         return _NOT_THERE
+
+    @property
+    def integrated(self) -> bool:
+        """Whether it shares the host's memory and is on no PCIe link that means anything: Jetson, GB10. CUDA says so, else its generation."""
+        layers = [layer for layer in (self.cuda, self.cuda_unmasked) if isinstance(layer, CudaDevice)]
+        told = next((layer.integrated for layer in layers if isinstance(layer.integrated, bool)), None)
+        known = [layer.compute_capability for layer in (*layers, self.nvml) if not isinstance(layer, Missing)]
+        return any(one in _INTEGRATED for one in known) if told is None else told
 
     @property
     def set_aside(self) -> bool:

@@ -71,6 +71,8 @@ _LIBCUDA = (
     "libcuda-is-stub",
     "libcuda-wrong-architecture",
     "mps-misconfigured",
+    "preloaded-library-intercepts-cuda",
+    "uvm-hmm-init-failure",
 )
 """The library is at fault, or the service that it is sent to."""
 _NO_MODULE = (
@@ -80,6 +82,7 @@ _NO_MODULE = (
     "nouveau-loaded",
     "secure-boot-unsigned-module",
     "vfio-bound",
+    "nova-loaded",
 )
 """Why no NVIDIA driver is at work, more exactly than that none is."""
 _UNREACHED = (
@@ -99,6 +102,8 @@ _UNUSABLE = (
     "jax-plugin-version-mismatch",
     "two-copies-of-framework",
     "framework-files-damaged",
+    "glibc-too-old",
+    "cpu-lacks-avx",
 )
 """With each of these the framework's import fails, or leaves its CUDA half out."""
 _MIXED = ("mixed-conda-pip", "two-copies-of-framework")
@@ -112,6 +117,8 @@ _BUILD = (
     "cudnn-drops-gpu",
 )
 """What a framework brings, or takes, does not fit the GPU."""
+_TRITON = ("triton-ptxas-too-old", "c-compiler-missing", "python-headers-missing")
+"""What torch.compile lacks to make kernels."""
 _NOT_LOADED = (
     "cuda-library-missing",
     "cudnn-missing",
@@ -199,7 +206,7 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains(
         "scheduler-gpu-not-allocated", "no-gpu", "cuda-visible-devices-masked", "container-no-gpu-access", "device-permission-denied"
     ),
-    *_explains("container-toolkit-missing", "container-no-gpu-access"),
+    *_explains("container-toolkit-missing", "container-no-gpu-access", "container-cdi-spec-missing"),
     *_explains("container-cgroup-device-lost", "device-permission-denied"),
     *_explains("wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"),
     *_explains("wsl-linux-driver-installed", "wsl-driver-stack-broken", "driver-library-mismatch"),
@@ -224,6 +231,9 @@ CAUSALITY: tuple[Explains, ...] = (
     *_explains("driver-too-old", *_SMOKE, join=Join.FRAMEWORK),
     *(row for cause in _BUILD for row in _explains(cause, *_SMOKE, join=Join.FRAMEWORK)),
     *_explains("gpu-too-old-for-triton", "smoke-crashed", join=Join.FRAMEWORK),
+    *(row for cause in _TRITON for row in _explains(cause, "smoke-crashed", join=Join.FRAMEWORK)),
+    *_explains("jetson-needs-vendor-wheel", "cpu-only-build", *_BUILD, *_NOT_LOADED, *_SMOKE, join=Join.FRAMEWORK),
+    *_explains("gpu-too-old-for-triton", *_TRITON, join=Join.FRAMEWORK),
     *_explains("cudnn-wrong-major", "cudnn-drops-gpu", join=Join.FRAMEWORK),
     *_explains("cuda-version-mismatch", "cupy-wheel-cuda-mismatch", *_SMOKE),
     *_explains("cuda-mixed-versions", *_SMOKE),
@@ -252,8 +262,8 @@ CAUSALITY: tuple[Explains, ...] = (
     *(row for cause in _NO_MODULE for row in _explains(cause, "no-driver", "driver-library-mismatch", "cuda-init-fails", *_SMOKE)),
     *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "nouveau-loaded", "kernel-module-not-built")),
     *(row for cause in _NO_MODULE[:2] for row in _explains(cause, "gpu-count-mismatch", join=Join.GPU)),
-    *_explains("kernel-module-not-built", "nouveau-loaded"),
-    *_explains("secure-boot-unsigned-module", "nouveau-loaded"),
+    *_explains("kernel-module-not-built", "nouveau-loaded", "nova-loaded"),
+    *_explains("secure-boot-unsigned-module", "nouveau-loaded", "nova-loaded"),
     *_explains("gsp-firmware-failure", "gpu-count-mismatch", *_GONE, "gpu-requires-reset", join=Join.GPU),
     *_explains("gsp-firmware-failure", "driver-hung", "cuda-init-fails", *_SMOKE),
     *(row for cause in _UNREACHED for row in _explains(cause, "cuda-init-fails", *_SMOKE)),

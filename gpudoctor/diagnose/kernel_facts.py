@@ -13,8 +13,9 @@ from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, KernelModules, Li
 
 FOR_GUESTS = ("vfio-pci", "pci-stub", "xen-pciback")
 """Kernel drivers that hold a device for a virtual machine."""
-NOUVEAU = ("nouveau", "nova", "nova_core", "NovaCore")
-"""The free driver of the kernel, and the one that is to follow it; neither runs CUDA."""
+NOUVEAU = "nouveau"
+NOVA = ("nova", "novacore", "novadrm")
+"""How nova's parts call themselves to the kernel, without case, dashes and underscores: NovaCore, nova_core, nova-drm."""
 CUDA_UNUSABLE = (3, 100, 999)
 """CUDA_ERROR_NOT_INITIALIZED, NO_DEVICE and UNKNOWN: what cuInit answers where nodes or nvidia_uvm are at fault."""
 
@@ -34,6 +35,22 @@ HEADERS = {
     "suse": "sudo zypper install kernel-default-devel",
     "arch": "sudo pacman -S linux-headers",
 }
+
+
+def is_nova(device: PciDevice) -> bool:
+    """Whether nova, the kernel's Rust driver for NVIDIA GPUs, is bound to a device."""
+    return isinstance(device.driver, str) and device.driver.lower().replace("-", "").replace("_", "") in NOVA
+
+
+def is_free_driver(device: PciDevice) -> bool:
+    """Whether one of the kernel's own drivers, nouveau or nova, is bound to a device; neither runs CUDA."""
+    return device.driver == NOUVEAU or is_nova(device)
+
+
+def parameter(kernel_driver: KernelDriver, name: str) -> str:
+    """The value of a module's parameter ("nvidia_uvm.uvm_disable_hmm"); empty where the kernel does not show it."""
+    parameters = kernel_driver.parameters
+    return "" if isinstance(parameters, Missing) else next((one.value for one in parameters if one.name == name), "")
 
 
 def here(site: Site, commands: dict[str, str]) -> str:

@@ -16,6 +16,7 @@ from gpudoctor.snapshot import (
     ContainerTools,
     CudaContext,
     CudaFiles,
+    Details,
     DeviceNodes,
     FabricManager,
     FabricParts,
@@ -78,6 +79,7 @@ def _meetings(facts: Facts, about: About) -> object:
 PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
     Snapshot: (lambda facts, _: facts.snapshot, None),
     Host: (lambda facts, _: facts.snapshot.host, None),
+    Details: (lambda facts, _: facts.snapshot.details, None),
     Python: (lambda facts, _: facts.snapshot.python, None),
     Pci: (lambda facts, _: facts.snapshot.pci, Rung.SLOT),
     KernelDriver: (lambda facts, _: facts.snapshot.kernel_driver, Rung.KERNEL_DRIVER),

@@ -10,11 +10,13 @@ from gpudoctor.matrix.lookup import Matrix
 from gpudoctor.matrix.resolve import Resolution, Resolved
 from gpudoctor.matrix.rows import (
     Chip,
+    CpuNeed,
     CudaRelease,
     CudnnRelease,
     DriverBranch,
     DriverFloor,
     DriverPackage,
+    Engine,
     Fault,
     FrameworkRelease,
     GpuProduct,
@@ -25,11 +27,13 @@ from gpudoctor.matrix.rows import (
 
 __all__ = [
     "Chip",
+    "CpuNeed",
     "CudaRelease",
     "CudnnRelease",
     "DriverBranch",
     "DriverFloor",
     "DriverPackage",
+    "Engine",
     "Fault",
     "FrameworkRelease",
     "GpuProduct",

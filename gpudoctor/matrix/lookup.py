@@ -8,11 +8,13 @@ from gpudoctor.matrix import names, slices
 from gpudoctor.matrix.resolve import Resolution, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
+    CpuNeed,
     CudaRelease,
     CudnnRelease,
     DriverBranch,
     DriverFloor,
     DriverPackage,
+    Engine,
     Fault,
     FrameworkRelease,
     GpuProduct,
@@ -23,10 +25,12 @@ from gpudoctor.matrix.rows import (
 from gpudoctor.matrix.table import Row, Table
 from gpudoctor.matrix.tables import (
     CHIPS,
+    CPU,
     CUDA,
     CUDNN,
     DRIVER_PACKAGES,
     DRIVERS,
+    ENGINES,
     FAULTS,
     FRAMEWORK_OF,
     GPUS,
@@ -84,6 +88,10 @@ class Matrix:
         """The CUDA releases that a version may mean, oldest first: those of its minor, or of its major where it names no more."""
         said = 2 if "." in str(version) else 1
         return tuple(row for row in self.rows(CUDA) if row.release[:said] == version[:said])
+
+    def toolkit_for(self, target: str) -> CudaRelease | None:
+        """The oldest CUDA release whose compiler makes machine code for this architecture ("sm_121")."""
+        return next((row for row in self.rows(CUDA) if target in (row.sass or ())), None)
 
     def toolkits_with(self, soname: str) -> tuple[CudaRelease, ...]:
         """The CUDA releases that come with a library of this name ("libcudart.so.12"), oldest first."""
@@ -180,6 +188,16 @@ class Matrix:
     def sxid(self, code: int) -> Sxid | None:
         """What the driver says with this SXid of an NVSwitch."""
         return next((row for row in self.rows(SXIDS) if row.code == code), None)
+
+    def engine(self, name: str, version: Version) -> Engine | None:
+        """What this release of a container engine ("podman", "docker", "containerd") reads; None before the first known one."""
+        rows = [row for row in self.rows(ENGINES, name) if row.release <= version]
+        return rows[-1] if rows else None
+
+    def cpu_need(self, distribution: str, version: Version) -> CpuNeed | None:
+        """What this release of a distribution asks of an x86_64 processor; None where no row says it."""
+        rows = [row for row in self.rows(CPU, distribution) if row.release <= version]
+        return rows[-1] if rows else None
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to three names of GPUs that resemble an unknown one, nearest first."""

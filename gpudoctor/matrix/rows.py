@@ -226,6 +226,26 @@ class Sxid(msgspec.Struct, frozen=True):
     note: str
 
 
+class Engine(msgspec.Struct, frozen=True):
+    """A container engine from `release` on: `cdi` is the newest version of the CDI specification that it reads."""
+
+    engine: str
+    release: Version
+    cdi: Version
+    source: tuple[str, ...]
+    note: str
+
+
+class CpuNeed(msgspec.Struct, frozen=True):
+    """The features of a processor ("avx", as Linux calls them) without which a distribution's wheels for x86_64 end, from `release` on."""
+
+    distribution: str
+    release: Version
+    features: tuple[str, ...]
+    source: tuple[str, ...]
+    note: str
+
+
 class DriverFloor(msgspec.Struct, frozen=True):
     """The oldest drivers for programs built with `cuda` on `os` ("linux" or "windows").
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from gpudoctor.matrix.rows import (
     Chip,
+    CpuNeed,
     CudaRelease,
     CudnnRelease,
     DriverBranch,
     DriverPackage,
+    Engine,
     Fault,
     FrameworkRelease,
     GpuProduct,
@@ -230,6 +232,20 @@ SXIDS: Table[Sxid] = Table(
     key=lambda row: row.code,
 )
 
+ENGINES: Table[Engine] = Table(
+    name="engines",
+    row=Engine,
+    columns={"engine": REQUIRED, "release": VERSION, "cdi": VERSION, "source": SOURCES, "note": TEXT},
+    key=lambda row: (row.engine, row.release),
+)
+
+CPU: Table[CpuNeed] = Table(
+    name="cpu",
+    row=CpuNeed,
+    columns={"distribution": REQUIRED, "release": VERSION, "features": WORDS, "source": SOURCES, "note": TEXT},
+    key=lambda row: (row.distribution, row.release),
+)
+
 FRAMEWORK_OF = {
     **dict.fromkeys(("tensorflow", "tensorflow-cpu", "tensorflow-gpu"), TENSORFLOW),
     **dict.fromkeys(("torch", "torchvision", "torchaudio"), TORCH),
@@ -256,4 +272,6 @@ ALL: tuple[Table[Any], ...] = (
     CHIPS,
     XIDS,
     SXIDS,
+    ENGINES,
+    CPU,
 )

@@ -10,22 +10,10 @@ from gpudoctor.snapshot import Board, Cause, Cpu, Details, Memory, Missing, Para
 DMI = "/sys/class/dmi/id"
 MODELS = ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model")
 FLAGS = (
-    "sse4_1",
-    "sse4_2",
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512_bf16",
-    "avx_vnni",
-    "amx_tile",
-    "asimd",
-    "asimdhp",
-    "sve",
-    "bf16",
-)
-"""The features of a processor that builds of frameworks choose their code by."""
+    "sse4_1", "sse4_2", "avx", "avx2", "bmi1", "bmi2", "abm", "fma", "f16c", "avx512f", "avx512_bf16", "avx_vnni", "amx_tile",
+    "asimd", "asimdhp", "sve", "bf16", "hypervisor",
+)  # fmt: skip
+"""The features of a processor that builds of frameworks choose their code by, and whether it is a virtual machine's."""
 PARAMETERS = (
     "nokaslr", "kaslr", "nomodeset", "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu", "vfio-pci.ids", "pci",
     "pcie_aspm", "pcie_port_pm", "pcie_acs_override", "modprobe.blacklist", "module_blacklist", "rd.driver.blacklist", "nouveau.modeset",

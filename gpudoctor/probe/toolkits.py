@@ -16,8 +16,8 @@ PLACES = (("/usr/local", "cuda"), ("/opt", "cuda"), ("/opt/nvidia/hpc_sdk", "cud
 DEBIAN = "/usr/lib/cuda"
 """Where Debian and Ubuntu point to their package's files, which are spread over /usr."""
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
-HOST_COMPILERS = ("gcc", "g++")
-HOST_VARIABLES = ("CUDAHOSTCXX", "NVCC_CCBIN")
+HOST_COMPILERS = ("gcc", "g++", "clang")
+HOST_VARIABLES = ("CUDAHOSTCXX", "NVCC_CCBIN", "CC")
 HEADER_BYTES = 64 << 10
 """cuda.h gives its release within the first fifteen thousand bytes."""
 _LINKS = 40
@@ -148,7 +148,7 @@ def _from_header(text: str) -> str | None:
 
 
 def compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
-    """What `gcc` and `g++` on PATH are, and what the variables name."""
+    """What `gcc`, `g++` and `clang` on PATH are, and what the variables name."""
     named = [(name, _on_path(root, name, environ)) for name in HOST_COMPILERS]
     for variable in HOST_VARIABLES:
         value = environ.get(variable, "")

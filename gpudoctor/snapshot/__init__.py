@@ -275,7 +275,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     toolkits: tuple[Toolkit, ...] | Missing = NOT_ASKED
     """Empty: we looked, there is none."""
     compilers: tuple[Compiler, ...] | Missing = NOT_ASKED
-    """The host compilers that nvcc would call."""
+    """The host compilers that nvcc or Triton would call."""
     system_cudnn: Fact | Missing = NOT_ASKED
     """The cuDNN that lies on the loader's path outside the environment."""
     smoke: tuple[Smoke, ...] | Missing = NOT_ASKED

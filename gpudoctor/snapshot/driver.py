@@ -100,6 +100,8 @@ class Licence(Observed, frozen=True):
     licensed: bool
     expires: str | Missing = NOT_ASKED
     """UTC, ISO 8601, to the second. Unsupported: the licence has no end, or the driver does not say."""
+    seconds_left: int | Missing = NOT_ASKED
+    """Until then, by this machine's clock; negative: it is over."""
 
 
 class RemappedRows(Observed, frozen=True):

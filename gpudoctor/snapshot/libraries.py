@@ -76,7 +76,7 @@ class LibraryUse(Observed, frozen=True):
     """One file that a framework wants, and which one it would get."""
 
     component: str
-    """cudart, cublas, cublaslt, cufft, curand, cusolver, cusparse, cudnn, nccl, nvrtc, nvjitlink, cupti, tensorrt, libdevice, ptxas, cuda."""
+    """cudart, cublas, cublaslt, cufft, curand, cusolver, cusparse, cudnn, nccl, nvrtc, nvjitlink, cupti, tensorrt, libdevice, ptxas, triton-ptxas, cuda."""
     wanted: str
     """The name that is asked for: libcudnn.so.9."""
     asked_by: str

@@ -23,10 +23,10 @@ class Toolkit(Observed, frozen=True):
 
 
 class Compiler(Observed, frozen=True):
-    """One host compiler that nvcc would call."""
+    """One host compiler, which nvcc or Triton would call."""
 
     name: str
-    """gcc or g++ from PATH, or the variable that names another: CUDAHOSTCXX, NVCC_CCBIN."""
+    """gcc, g++ or clang from PATH, or the variable that names another: CUDAHOSTCXX, NVCC_CCBIN, CC."""
     path: str
     version: Fact | Missing = NOT_ASKED
     """From its file name or its own folder: often the major version only; not asked where only running it would tell."""

@@ -13,7 +13,7 @@ from tests.seams.build import locked
 
 @dataclass(frozen=True)
 class Library:
-    """A shared library; `needs` are the sonames that it links, `code` becomes its fat binaries, `undefined` is a function that it calls."""
+    """A shared library; `needs` are the sonames that it links, `code` becomes its fat binaries, `undefined` is a function that it calls, `defines` are others."""
 
     soname: str = ""
     needs: tuple[str, ...] = ()
@@ -21,6 +21,7 @@ class Library:
     rpath: str = ""
     code: bytes = b""
     undefined: str = ""
+    defines: tuple[str, ...] = ()
 
     def put(self, place: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +46,7 @@ class Library:
         flags += [f"-Wl,--disable-new-dtags,-rpath,{self.rpath}"] if self.rpath else []
         linked = ["-Wl,--no-as-needed", *map(str, stubs.values())] if stubs else []
         source = f"void {self.undefined}(void); void calls(void) {{ {self.undefined}(); }}" if self.undefined else "int nothing;"
+        source += "".join(f" int {name}(void) {{ return 0; }}" for name in self.defines)
         command = ["gcc", "-x", "c", "-", "-x", "none", "-shared", "-fPIC", "-nostdlib", "-o", str(place), *flags, *linked]
         subprocess.run(command, input=source.encode(), check=True)
         if self.code:

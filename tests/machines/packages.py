@@ -21,6 +21,8 @@ class Package:
     requires: tuple[str, ...] = ()
     libraries: dict[str, Library] = field(default_factory=dict)
     """By their path from site-packages."""
+    tags: tuple[str, ...] = field(default=(), kw_only=True)
+    """Of its wheel: cp311-cp311-manylinux_2_28_x86_64."""
 
     def install(self, site: Path) -> None:
         metadata = site / f"{self.name.replace('-', '_')}-{self.version}.dist-info"
@@ -29,6 +31,8 @@ class Package:
         (metadata / "METADATA").write_text(
             f"Metadata-Version: 2.1\nName: {self.name}\nVersion: {self.version}\n{requires}\nA description.\n"
         )
+        if self.tags:
+            (metadata / "WHEEL").write_text("Wheel-Version: 1.0\n" + "".join(f"Tag: {tag}\n" for tag in self.tags))
         for path, text in self.files.items():
             place = site / path
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -163,6 +163,15 @@ nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGri
     feature->featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
     feature->featureEnabled = 1;
     feature->featureState = (unsigned)GET("licence_state");
+    const char *left = text_of(device->prefix, "licence_seconds"); /* until its end, from now */
+    if (left) {
+        time_t end = time(NULL) + strtoll(left, NULL, 10);
+        struct tm moment;
+        gmtime_r(&end, &moment);
+        feature->licenseExpiry = (nvmlGridLicenseExpiry_t){ .year = (unsigned)moment.tm_year + 1900, .month = (unsigned short)(moment.tm_mon + 1),
+            .day = (unsigned short)moment.tm_mday, .hour = (unsigned short)moment.tm_hour, .min = (unsigned short)moment.tm_min,
+            .sec = (unsigned short)moment.tm_sec, .status = NVML_GRID_LICENSE_EXPIRY_VALID };
+    }
     snprintf(feature->productName, sizeof feature->productName, "%s", product);
     return NVML_SUCCESS;
 }

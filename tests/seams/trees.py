@@ -45,6 +45,8 @@ CONTAINERS: Final[Mapping[str, Mapping[str, Content]]] = {
 DEBIAN: Final = (
     'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\nID=debian\n'
 )
+FLAGS: Final = "flags\t\t: fpu sse4_1 sse4_2 avx f16c abm fma bmi1 avx2 bmi2\n\n"
+"""Of those of /proc/cpuinfo that frameworks ask for."""
 DMI: Final = {
     "sys_vendor": "Supermicro",
     "product_name": "SYS-420GP-TNAR",
@@ -183,7 +185,7 @@ class Tree:
         yield "proc/sys/kernel/osrelease", f"{kernel}\n"
         yield "proc/self/cgroup", "0::/user.slice/user-1000.slice/session-2.scope\n"
         yield "proc/meminfo", "MemTotal:       1056612340 kB\nMemFree:        1000000000 kB\nMemAvailable:   1030000000 kB\n"
-        yield "proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 7763 64-Core Processor\n\n"
+        yield "proc/cpuinfo", "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC 7763 64-Core Processor\n" + FLAGS
         if self.platform == "wsl":
             yield "proc/sys/fs/binfmt_misc/WSLInterop", "enabled\n"
             yield "usr/lib/wsl/lib/libcuda.so.1", ""

@@ -8,6 +8,7 @@ from gpudoctor.derive import Driver, Hardware, Site
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_path
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.diagnose.rules.cdi import asked_by, severity, tools_of
 from gpudoctor.diagnose.rules.container import DEVICES, NO_DEVICES, asked_for, has_devices, host_has, image, listed, mounted
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Container, ContainerTools, DeviceNodes, Libcuda, Limits, Missing, Snapshot, Variables
@@ -149,31 +150,32 @@ def container_shm_too_small(site: Site, limits: Limits, libcuda: Libcuda | Missi
     )
 
 
-@rule("GD313", severity=Severity.NOTE, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+@rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_stale(site: Site, tools: ContainerTools | Missing, driver: Driver) -> Iterator[Problem]:
-    """A CDI specification names the libraries of another driver than the one at work.
+    """A CDI specification names the libraries of another driver than the one that is loaded.
 
     ## Why it matters
     The specification lists the driver's files by their full names. After a driver upgrade those are gone, and Podman, Docker and
     Kubernetes fail to start a container with a GPU, or start it with half the libraries.
 
+    It is an error where a configuration uses CDI, else a note.
+
     ## What to do
-    Generate it anew; recent toolkits bring a service that does so at each boot (nvidia-cdi-refresh).
+    Generate it again; toolkits since 1.18 have a service that does so at each boot (nvidia-cdi-refresh).
 
     ## References
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
     """
-    if site.container:
-        not_applicable("the specifications are the host's")
-    if _no_engine(tools):
-        not_applicable("no container engine here")
-    for spec in need(need(tools).cdi):
+    found = tools_of(site, tools)
+    for spec in need(found.cdi):
         versions = need(spec.versions)
         if not versions or str(driver.version) in versions:
             continue
         yield Problem(
-            message=f"{spec.path} names driver {', '.join(versions)}; {driver.version} is at work.",
+            message=f"{spec.path} names driver {', '.join(versions)}; {driver.version} is loaded.",
+            severity=severity(found),
             evidence=(
+                *asked_by(found),
                 Evidence("driver in the specification", ", ".join(versions), spec.path),
                 Evidence("driver", str(driver.version), driver.where),
             ),

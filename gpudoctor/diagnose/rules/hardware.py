@@ -9,7 +9,7 @@ from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.lost import lost_under_load, off_the_bus, unresponsive
 from gpudoctor.diagnose.fixes import power_cycle, read_log, reboot
 from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, milder, reset
-from gpudoctor.diagnose.kernel_facts import NOUVEAU
+from gpudoctor.diagnose.kernel_facts import is_free_driver
 from gpudoctor.diagnose.rule import CouldNotTell, need, not_applicable, rule
 from gpudoctor.diagnose.rules.vendors import amd_gpus, built_for_amd, called
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Policy, Problem, Rung, Severity, SubjectKind
@@ -92,7 +92,7 @@ def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site, ladder: Ladder) -> Iter
     listed = need(nvml.gpus, Rung.NVML)
     if gpu.set_aside:
         not_applicable("bound to vfio-pci: set aside for a guest")
-    if isinstance(gpu.pci, PciDevice) and gpu.pci.driver in NOUVEAU:
+    if isinstance(gpu.pci, PciDevice) and is_free_driver(gpu.pci):
         not_applicable(f"{gpu.pci.driver} holds it")
     if isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True:
         not_applicable("the driver was told to leave it alone (NVreg_ExcludedGpus)")

@@ -110,7 +110,7 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
     if not site.has_pci:
         not_applicable("the GPU's driver is not a Linux kernel module on this platform")
     gpus = [device for device in pci.devices if is_gpu(device)]
-    held = [device for device in gpus if device.driver in NOUVEAU]
+    held = [device for device in gpus if device.driver == NOUVEAU]
     if not held:
         return
     installed = bool(traces(snapshot))

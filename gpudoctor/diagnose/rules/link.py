@@ -128,6 +128,8 @@ def pcie_link_degraded(gpu: Gpu, site: Site, snapshot: Snapshot, hardware: Hardw
     seen = known(gpu)
     if seen.virtualization == "vgpu":
         not_applicable("a virtual GPU's link is not a real one")
+    if gpu.integrated:
+        not_applicable("an integrated GPU has no PCIe link of its own")
     stages = stages_of(gpu, snapshot)
     siblings = tuple(
         one.nvml

@@ -199,6 +199,8 @@ def gpu_memory_held_by_other_process(gpu: Gpu, ladder: Ladder, site: Site) -> It
         not_applicable("MIG: its instances have memory of their own")
     if hidden(gpu):
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
+    if gpu.integrated:
+        not_applicable("an integrated GPU's memory is the host's")
     free, used, total = (offered(value) for value in (seen.memory_free, seen.memory_used, seen.memory_total))
     if free >= NEEDED:
         return

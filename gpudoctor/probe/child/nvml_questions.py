@@ -1,5 +1,7 @@
 """What the NVML probe asks of each GPU, by which function, and how it reads the answers."""
 
+import time
+
 import gpudoctor_answer as answer
 
 # nvml.h: nvmlComputeMode_t, nvmlGpuVirtualizationMode_t, nvmlDeviceGpuRecoveryAction_t,
@@ -11,6 +13,7 @@ RECOVERY_ACTIONS = {
 }  # fmt: skip
 ANCESTORS = {0: "internal", 10: "single-switch", 20: "multiple-switches", 30: "host-bridge", 40: "numa-node", 50: "system"}
 P2P = {0: "ok", 1: "chipset-not-supported", 2: "gpu-not-supported", 3: "topology-not-supported", 4: "disabled", 5: "not-supported"}
+EXPIRY_VALID = 2  # NVML_GRID_LICENSE_EXPIRY_VALID
 GPU_CORE, SHUTDOWN, SLOWDOWN, SM, MEMORY = 0, 0, 1, 1, 2
 MEMORY_2 = 0x2000028  # nvmlMemory_v2, which counts what the driver reserves apart, as nvidia-smi does
 
@@ -78,10 +81,23 @@ def licences(value):
                 "product": answer.readable(one.productName),
                 "enabled": bool(one.featureEnabled),
                 "licensed": bool(one.featureState),
+                **expiry(one),
             }
             for one in wanted
         ],
     )
+
+
+def expiry(feature):
+    """The end of a licence and the seconds left until then."""
+    end = getattr(feature, "licenseExpiry", None)
+    if end is None or end.status != EXPIRY_VALID:
+        unknown = answer.missing("unsupported", "the licence has no end, or the driver does not say it")
+        return {"expires": unknown, "seconds_left": unknown}
+    import calendar  # several milliseconds, for virtual GPUs alone
+
+    moment = (end.year, end.month, end.day, end.hour, end.min, end.sec)
+    return {"expires": "%04d-%02d-%02dT%02d:%02d:%02dZ" % moment, "seconds_left": calendar.timegm(moment) - int(time.time())}
 
 
 # fields, functions of which the first that the driver has is asked (with what beside the GPU), and how to read the answer.

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import Refused, System
-from gpudoctor.probe.xray import xla
+from gpudoctor.probe.xray import triton, xla
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.disk import Disk
 from gpudoctor.probe.xray.extensions import extensions
@@ -101,6 +101,8 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
     if wish.name in {"tensorflow", "jax"} and most is not None:
         first = xla.jax_first(shared.disk) if wish.name == "jax" else ()
         uses += xla.uses(shared, most["path"], environ, first)
+    if wish.name == "torch":
+        uses += triton.uses(shared, environ)
     if most is not None:
         few = most["code"]["few"]
         kinds = {kind: [name for name in most["code"][kind] if name not in few] for kind in ("sass", "ptx")}

@@ -67,8 +67,14 @@ def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: l
 
 
 def _file(around: Around, part: str, path: str) -> dict[str, Any]:
+    return assembler(around, path) if part == "ptxas" else around.described(path, "", part)
+
+
+def assembler(around: Around, path: str) -> dict[str, Any]:
+    """The LibraryFile of a ptxas, with its release from its wheel, toolkit or own text."""
+    part = "ptxas"
     said = around.described(path, "", part)
-    if part == "ptxas" and said["version"]["type"] == "missing":
+    if said["version"]["type"] == "missing":
         program = _started(around, path)
         version = around.disk.version(program, part, "")
         release = "" if isinstance(version, tuple) else _release(around.system.place(program))
