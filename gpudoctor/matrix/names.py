@@ -11,6 +11,8 @@ from gpudoctor.matrix.rows import GpuProduct
 _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation", "with", "design", "edition"})
 """Words that tell no two products apart. "Quadro" does: a Quadro RTX 6000 is no RTX 6000 Ada."""
 _OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", "super", "module", "industrial", "series", "nvgpu"})
+LONGEST = 200
+"""Characters of a GPU's name that are looked at; NVML allows 96."""
 _OTHERS = {
     "AMD": re.compile(
         r"(amd|ati) .*|(.* )?(instinct|radeon|firepro)( .*)?|mi\d{2,3}[ax]?( .*)?|r[x79] (vega )?\d{2,4}( .*)?|vega .*|gfx\d\w+"
@@ -75,7 +77,7 @@ def begins(name: str, line: str) -> bool:
 
 def other_vendor(name: str) -> str:
     """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; empty where nothing tells it."""
-    typed = " ".join(name.casefold().translate(_SEPARATORS).split())
+    typed = " ".join(name.casefold().translate(_SEPARATORS).split())[:LONGEST]
     return next((vendor for vendor, form in _OTHERS.items() if form.fullmatch(typed)), "")
 
 

@@ -20,6 +20,7 @@ _VARIANT = re.compile(r"(?P<line>.*\d)[BCDLMPSX]{1,2}", re.IGNORECASE)
 
 def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
     """The part of a GPU with this name: its physical GPU's row without memory and rates, which are not the part's."""
+    name = name[: names.LONGEST]
     for form, called in ((_MIG, "MIG instance"), (_VGPU, "vGPU")):
         match = form.fullmatch(name.strip())
         whole = _whole(match["whole"], products) if match else None

@@ -18,7 +18,7 @@ LARGE = 4 * GIB
 """A card with no more memory than this is small itself: its window is no choice of the firmware's."""
 _INVALID = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
 """As the kernel driver's nv-pci.c words it."""
-_NO_ROOM = r"pci {place}: BAR (\d)[: ].*(?:no space|failed to assign)"
+_NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
 """As drivers/pci/setup-res.c of the kernel words it; BARs from 7 on are those of virtual functions, which a GPU works without."""
 
 
