@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Callable
 
 import pynvml
 import pytest
 
-from gpudoctor.snapshot import Cause, Fabric, Licence, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
+from gpudoctor.snapshot import Cause, Fabric, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
 from tests.probe.places import Options, look
 from tests.seams import Mig
 from tests.seams import Nvml as Library
@@ -183,8 +184,24 @@ def test_mig_instances_that_may_not_be_seen(card: AskCard) -> None:
 def test_licences_of_a_virtual_gpu(card: AskCard) -> None:
     product: dict[str, int | str] = {"licence_product": "NVIDIA Virtual Compute Server", "licence_state": 0}
     gpu = card(Card(virtualization=2, facts=product))
-    assert (gpu.virtualization, gpu.licences) == ("vgpu", (Licence("NVIDIA Virtual Compute Server", enabled=True, licensed=False),))
+    assert gpu.virtualization == "vgpu"
+    assert isinstance(gpu.licences, tuple)
+    (held,) = gpu.licences
+    assert (held.product, held.enabled, held.licensed) == ("NVIDIA Virtual Compute Server", True, False)
+    assert isinstance(held.expires, Missing)
+    assert held.expires.cause is Cause.UNSUPPORTED
     assert card(Card(facts=product)).licences == ()
+
+
+@pytest.mark.parametrize("seconds", [-600, 1800, 80_000])
+def test_the_end_of_a_licence_is_a_time_and_the_seconds_until_then(card: AskCard, seconds: int) -> None:
+    facts: dict[str, int | str] = {"licence_product": "NVIDIA Virtual Compute Server", "licence_state": 1, "licence_seconds": seconds}
+    licences = card(Card(virtualization=2, facts=facts)).licences
+    assert isinstance(licences, tuple)
+    assert isinstance(licences[0].seconds_left, int)
+    assert abs(licences[0].seconds_left - seconds) < 60
+    end = dt.datetime.fromisoformat(str(licences[0].expires).removesuffix("Z")).replace(tzinfo=dt.timezone.utc)
+    assert abs((end - dt.datetime.now(dt.timezone.utc)).total_seconds() - seconds) < 60
 
 
 def test_confidential_computing(ask: Ask) -> None:
