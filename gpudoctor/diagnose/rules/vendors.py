@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Facts, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.fixes import DOWNLOAD, by_uv, install_package, interpreter
-from gpudoctor.diagnose.releases import TORCH_INDEX, newest
+from gpudoctor.diagnose.releases import newest
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Amd, Cause, Framework, Host, Missing, Packages, Pci, PciDevice, Platform, Python, Snapshot
@@ -98,16 +98,11 @@ def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site
 
 
 def _rocm(python: Python | Missing) -> tuple[Fix, ...]:
-    """PyTorch's build for ROCm, whose index PyTorch's page names for each release of ROCm; uv finds it by itself."""
-    command = f"uv pip install --python {interpreter(python)} --reinstall torch --torch-backend=auto"
-    if by_uv(python):
-        return (Fix("Install PyTorch's build for ROCm", command, (DOWNLOAD,)),)
-    index = install_package(python, "--force-reinstall", "torch", index=f"{TORCH_INDEX}/{_ROCM}")
-    return (Fix("Install PyTorch's build for ROCm; https://pytorch.org/get-started/locally/ names the newest index", index, (DOWNLOAD,)),)
-
-
-_ROCM = "rocm6.4"
-"""An index of PyTorch's that its installation pages name for releases 2.8 and 2.9."""
+    """PyTorch's build for ROCm. uv finds the index for the installed driver; pip would have to be told it, and no table holds it."""
+    path = interpreter(python)
+    uv, first = ("uv", "") if by_uv(python) else (f"{path} -m uv", f"{install_package(python, 'uv')} && ")
+    command = f"{first}{uv} pip install --python {path} --reinstall torch --torch-backend=auto"
+    return (Fix("Install PyTorch's build for ROCm", command, (DOWNLOAD,)),)
 
 
 @rule("GD115", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)

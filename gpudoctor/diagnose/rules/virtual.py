@@ -76,7 +76,7 @@ def confidential_computing_not_ready(nvml: Nvml, site: Site) -> Iterator[Problem
 
 
 _SOON = 3600
-"""Seconds before its end from which on a licence should long have been renewed: leases last a day by default, and are renewed each few hours."""
+"""Seconds before its end from which a licence is worth a note. The threshold is ours: a client renews long before the end."""
 
 
 @rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, since="0.1", about=SubjectKind.GPU, predicts=False)
@@ -84,8 +84,8 @@ def vgpu_licence_expiring(gpu: Gpu) -> Iterator[Problem]:
     """The virtual GPU's licence is about to expire, or has expired.
 
     ## Why it matters
-    A vGPU borrows its licence for a time, a day by default, and renews it every few hours. A licence that is near its end was not renewed:
-    the guest does not reach the licence server. After its end the vGPU is slowed down, and in the end refuses CUDA.
+    A vGPU borrows its licence for a limited time and renews it well before the end. A licence near its end was not renewed: the guest
+    cannot reach the licence server. After its end the vGPU is slowed down and finally refuses CUDA.
 
     It is a warning where the licence has expired, and a note in the last hour before: leases can be that short on purpose.
 

@@ -23,8 +23,7 @@ _PARTS = {"tensorflow": ("tensorflow",), "torch": ("torch",), "jax": ("jaxlib", 
 """How the names of the distributions begin whose compiled code a framework is."""
 _SBSA = Version(38)
 """The release of Jetson Linux (of JetPack 7) from which on Jetson runs the builds for servers on ARM."""
-_JETSON = {35: "https://developer.download.nvidia.com/compute/redist/jp/v512/pytorch/", 36: "https://pypi.jetson-ai-lab.io/jp6/cu126"}
-"""Where NVIDIA's wheels for a release of Jetson Linux are."""
+_JETSON_TORCH = "https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html"
 _PASS_THROUGH = Fix('Pass the host\'s CPU through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
 _OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE)
 
@@ -133,9 +132,7 @@ def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, facts: F
 
 
 @rule("GD543", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def jetson_needs_vendor_wheel(
-    framework: Framework, host: Host, hardware: Hardware, site: Site, facts: Facts, python: Python | Missing
-) -> Iterator[Problem]:
+def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardware, site: Site, facts: Facts) -> Iterator[Problem]:
     """The framework on this Jetson is the generic ARM wheel, not NVIDIA's for JetPack.
 
     ## Why it matters
@@ -169,7 +166,7 @@ def jetson_needs_vendor_wheel(
             Evidence("Jetson Linux", release, "/etc/nv_tegra_release"),
             Evidence("build", why, f"the files of {called(framework)}"),
         ),
-        fixes=_vendor_wheel(framework, tegra, python),
+        fixes=(_vendor_wheel(framework),),
     )
 
 
@@ -191,13 +188,11 @@ def _generic(framework: Framework, hardware: Hardware, facts: Facts) -> tuple[st
     return (f"with {wheels[0]}", Confidence.LIKELY) if wheels else ("", Confidence.LIKELY)
 
 
-def _vendor_wheel(framework: Framework, tegra: Version, python: Python | Missing) -> tuple[Fix, ...]:
-    index = _JETSON.get(tegra.major)
-    if framework.name == "torch" and index:
-        option = "--index-url" if tegra.major == 36 else "--find-links"
-        command = install_package(python, "--force-reinstall", option, index, "torch")
-        return (Fix("Install the wheel for this JetPack", command, (DOWNLOAD,)),)
-    return (Fix("Use NVIDIA's container or wheel for this JetPack: https://developer.nvidia.com/embedded/jetpack", needs=(DOWNLOAD,)),)
+def _vendor_wheel(framework: Framework) -> Fix:
+    """NVIDIA names each wheel by JetPack release on one page; no table holds them."""
+    if framework.name == "torch":
+        return Fix(f"Install the wheel that NVIDIA lists for this JetPack: {_JETSON_TORCH}", needs=(DOWNLOAD,))
+    return Fix("Use NVIDIA's container or wheel for this JetPack: https://developer.nvidia.com/embedded/jetpack", needs=(DOWNLOAD,))
 
 
 RULES = (jetson_needs_vendor_wheel, glibc_too_old, cpu_lacks_avx)
