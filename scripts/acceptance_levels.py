@@ -16,6 +16,9 @@ from tests.machines.diagnoses import again, diagnosed
 
 KEPT_BY_DRIVER: Final = 64 << 20
 """Bytes that a context may hold more of after its first kernel."""
+NODE: Final = "--node"
+NONE_INSTALLED: Final = "no framework is installed in this environment"
+"""The whole reason for the verdict unknown where nothing but a framework is missing."""
 RUNGS: Final = {"look": "libcuda", "touch": "kernel ran", "train": "trained", "full": "trained"}
 
 
@@ -31,19 +34,37 @@ def proved(report: Mapping[str, Any], rung: str = "trained") -> bool:
     return bool(shown["rung"] == rung and 0 < shown["gpus"] == shown["of"])
 
 
-def level(acceptance: Acceptance, name: str, framework: str = "") -> None:
-    """Check at one level, with one framework where it trains; what is right is ready, or degraded, and proved on every GPU."""
-    what = f"{name} {framework}".strip()
-    code, report, seconds = acceptance.check("--level", name, *(("--framework", framework) if framework else ()))
+def bare(report: Mapping[str, Any]) -> bool:
+    """Whether a report shows that the examined environment holds no framework. False where nobody looked."""
+    return bool(report["snapshot"].get("frameworks") == [])
+
+
+def level(acceptance: Acceptance, name: str, framework: str = "", *, node: bool = False) -> Mapping[str, Any]:
+    """Check at one level, with one framework where it trains, or the machine alone (`node`); judge and return the report."""
+    what = " ".join(filter(None, (name, framework, NODE if node else "")))
+    about = (*(("--framework", framework) if framework else ()), *((NODE,) if node else ()))
+    code, report, seconds = acceptance.check("--level", name, *about)
     acceptance.reports[what] = report
     acceptance.seconds.setdefault(what, []).append(seconds)
     acceptance.judge(f"{what}: the document gives the exit code", code == report["exit_code"], str(code))
     found = "; ".join(f"{finding['severity']} {finding['name']}" for finding in report["findings"]) or "no findings"
     seen = f"{report['verdict']}, {report['proved_to']['text']}, {found}" + (f" ({report['because']})" if report.get("because") else "")
-    acceptance.judge(
-        f"{what}: ready, proved on every GPU", report["verdict"] in {"ready", "degraded"} and proved(report, RUNGS[name]), seen
-    )
+    expected, holds = judged(report, RUNGS[name])
+    acceptance.judge(f"{what}: {expected}", holds, seen)
     _stages(acceptance, what, report)
+    return report
+
+
+def judged(report: Mapping[str, Any], rung: str) -> tuple[str, bool]:
+    """Return what a report of a machine in order shows, and whether this one does.
+
+    That is ready, or degraded, and the rung on every GPU. Without a framework it is unknown, for that reason alone.
+    """
+    if bare(report):
+        holds, expected = (report["verdict"], report["because"]) == ("unknown", NONE_INSTALLED), "unknown without a framework"
+    else:
+        holds, expected = report["verdict"] in {"ready", "degraded"}, "ready"
+    return f"{expected}, proved on every GPU", holds and proved(report, rung)
 
 
 def _stages(acceptance: Acceptance, what: str, report: Mapping[str, Any]) -> None:
@@ -90,11 +111,14 @@ def _left_behind() -> tuple[object, ...]:
 
 
 def kernels(acceptance: Acceptance) -> None:
-    """Our own kernel at level touch: right on every GPU, attributes as nvidia-smi has them, and nothing left behind."""
+    """Our own kernel at level touch: right on every GPU, attributes as nvidia-smi has them, and nothing left behind.
+
+    Without a framework in the environment it asks about the machine alone, which must be ready.
+    """
     before = _left_behind()
-    level(acceptance, "touch")
+    report = level(acceptance, "touch", node=bare(acceptance.reports.get("look", {"snapshot": {}})))
     after = _left_behind()
-    contexts = acceptance.reports["touch"]["snapshot"].get("contexts")
+    contexts = report["snapshot"].get("contexts")
     if not isinstance(contexts, list):
         acceptance.judge("touch: a kernel was tried", holds=False, detail=str(contexts))
         return
@@ -118,6 +142,13 @@ def _kernel(acceptance: Acceptance, context: Mapping[str, Any]) -> None:
     kept = f"{lost >> 20} MiB less are free; the slowest call was {slow['call']}, {slow['milliseconds']} ms"
     acceptance.judge(f"{where}: its memory was given back, but for what the driver keeps", lost < KEPT_BY_DRIVER, kept)
     acceptance.judge(f"{where}: CUDA's attributes give the same PCI address", context["pci_address"] == context["address"])
+
+
+def alone(acceptance: Acceptance) -> None:
+    """The machine alone is ready at level look, and no environment is examined for that."""
+    snapshot = level(acceptance, "look", node=True)["snapshot"]
+    asked = [section for section in ("python", "packages", "frameworks") if not nvidia_smi.is_missing(snapshot.get(section))]
+    acceptance.judge(f"look {NODE}: no environment is examined", not asked, ", ".join(asked))
 
 
 def times(acceptance: Acceptance, repeat: int) -> None:

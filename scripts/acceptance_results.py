@@ -102,7 +102,8 @@ class Acceptance:
         """
         base = {name: value for name, value in os.environ.items() if not name.startswith("GPUDOCTOR_")} | {"PYTHONPATH": self.path()}
         timeout = () if "--timeout" in arguments else ("--timeout", f"{max(self.left - ENDING, 2):.0f}")
-        command = [sys.executable, "-m", "gpudoctor", "check", "--format", "json", "--python", python or self.python, *arguments, *timeout]
+        target = () if "--node" in arguments else ("--python", python or self.python)
+        command = [sys.executable, "-m", "gpudoctor", "check", "--format", "json", *target, *arguments, *timeout]
         began = time.monotonic()
         done = subprocess.run(
             command, env={**base, **(environ or {})}, cwd="/", capture_output=True, timeout=max(self.left, ENDING) + ENDING, check=False

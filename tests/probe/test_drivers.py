@@ -11,7 +11,7 @@ import pytest
 from gpudoctor.probe.inventory import Patience
 from gpudoctor.snapshot import NOT_ASKED, Cause, Hang, Libcuda, Missing, Nvml, NvmlGpu, Status
 from tests.probe.places import SHORT, Options, look
-from tests.seams import Cuda
+from tests.seams import LACKED, LACKED_BY_NONE, READ_TWICE, Cuda
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
@@ -30,21 +30,25 @@ def gpus_of(nvml: Nvml) -> tuple[NvmlGpu, ...]:
     return nvml.gpus
 
 
-def gaps(thing: NvmlGpu | Nvml | Libcuda) -> dict[str, Missing]:
-    """What is missing and ought not to be; an A100 remaps rows and retires no pages."""
-    names = (name for name in thing.__struct_fields__ if name != "retired_pages")
-    return {name: value for name in names if isinstance(value := getattr(thing, name), Missing)}
+def missing(thing: NvmlGpu | Nvml | Libcuda) -> dict[str, Missing]:
+    return {name: value for name in thing.__struct_fields__ if isinstance(value := getattr(thing, name), Missing)}
+
+
+def gaps(gpu: NvmlGpu) -> dict[str, Missing]:
+    """What is missing and ought not to be: everything but what our A100 says that it does not support."""
+    return {name: gap for name, gap in missing(gpu).items() if not (name in LACKED and gap.cause is Cause.UNSUPPORTED)}
 
 
 def test_eight_healthy_gpus_have_every_field(shim_environment: Shims) -> None:
-    library = Library(gpus=[Card(compute_processes=((41, 1 << 30), (42, None)), pcie_gen=(1, 4), mig=(0, 1))] * 8)
+    card = Card(compute_processes=((41, 1 << 30), (42, None)), pcie_gen=(1, 4), mig=(0, 1), retired_pages=(0, 0, 0), facts=LACKED_BY_NONE)
+    library = Library(gpus=[card] * 8)
     nvml = nvml_of(shim_environment(library, Cuda(gpus=library.gpus)))
     assert (nvml.init, nvml.driver_version, nvml.cuda_served) == (Status(0, "NVML_SUCCESS", "Success"), "550.163.01", "12.4")
-    assert set(gaps(nvml)) == {"hang"}
+    assert set(missing(nvml)) == {"hang"}
     assert isinstance(nvml.hang, Missing)
     assert nvml.hang.cause is Cause.ABSENT
     gpus = gpus_of(nvml)
-    assert [gaps(gpu) for gpu in gpus] == [{}] * 8
+    assert [missing(gpu) for gpu in gpus] == [{}] * 8
     assert [gpu.address for gpu in gpus[:3]] == ["0000:07:00.0", "0000:0f:00.0", "0000:17:00.0"]
     first = gpus[0]
     assert (first.minor, first.compute_capability, first.memory_total, first.ecc_enabled) == (0, "8.0", 81920 << 20, True)
@@ -55,6 +59,11 @@ def test_eight_healthy_gpus_have_every_field(shim_environment: Shims) -> None:
         (41, 1 << 30),
         (42, Cause.UNSUPPORTED),
     ]
+
+
+def test_an_a100_has_every_field_but_those_it_does_not_support(fake_nvml: Shims) -> None:
+    (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=1)))
+    assert {name: gap.cause for name, gap in missing(gpu).items()} == dict.fromkeys(LACKED, Cause.UNSUPPORTED)
 
 
 def test_used_memory_leaves_out_what_the_driver_reserves(fake_nvml: Shims) -> None:
@@ -103,7 +112,7 @@ def test_an_older_driver_is_asked_by_older_names(shim_environment: Shims) -> Non
         "nvmlDeviceGetGraphicsRunningProcesses_v3",
     )
     (gpu,) = gpus_of(nvml_of(shim_environment(Library(gpus=1, without=lacking))))
-    assert gaps(gpu) == {}
+    assert {name: gap.cause for name, gap in gaps(gpu).items()} == {"memory_reserved": Cause.UNSUPPORTED}  # only the newer name tells it
     assert (gpu.memory_total, gpu.clocks_event_reasons) == (81920 << 20, 1)
 
 
@@ -123,14 +132,13 @@ def test_a_hang_keeps_what_was_said_and_names_the_call(fake_nvml: Shims, act: st
     assert (nvml.hang.call, nvml.hang.uninterruptible) == ("nvmlDeviceGetName 5", uninterruptible)
     assert nvml.hang.seconds >= 0.6
     gpus = gpus_of(nvml)
-    assert [set(gaps(gpu)) for gpu in gpus[:5]] == [{"pcie_replays_later"}] * 5
+    assert [set(gaps(gpu)) for gpu in gpus[:5]] == [READ_TWICE] * 5
     assert gpus[5].uuid == "GPU-a1000005-1c2d-3e4f-5a6b-700000000005"
     assert {gap.cause for gap in gaps(gpus[5]).values()} == {Cause.TIMED_OUT}
     assert "name" in gaps(gpus[5])
     assert ("state D" in gaps(gpus[5])["name"].reason) is uninterruptible
-    assert [gap.reason.partition(":")[0] for gpu in gpus[6:] for gap in gaps(gpu).values()] == ["not reached"] * 2 * (
-        len(NvmlGpu.__struct_fields__) - len(("index", "retired_pages"))
-    )
+    unreached = [gap.reason.partition(":")[0] for gpu in gpus[6:] for gap in gaps(gpu).values()]
+    assert unreached == ["not reached"] * 2 * (len(NvmlGpu.__struct_fields__) - len(("index",)))
 
 
 def test_a_hang_at_the_first_call_for_a_gpu(fake_nvml: Shims) -> None:
@@ -162,7 +170,7 @@ def test_slow_is_not_hung(fake_nvml: Shims) -> None:
 def test_a_crash_in_the_middle_keeps_the_gpus_before_it(fake_nvml: Shims) -> None:
     nvml = nvml_of(fake_nvml(gpus=3, calls={"nvmlDeviceGetUUID.1": "crash"}))
     gpus = gpus_of(nvml)
-    assert set(gaps(gpus[0])) == {"pcie_replays_later"}
+    assert set(gaps(gpus[0])) == READ_TWICE
     assert isinstance(gpus[1].uuid, Missing)
     assert gpus[1].uuid.cause is Cause.FAILED
     assert "SIGSEGV in nvmlDeviceGetUUID 1" in gpus[1].uuid.reason

@@ -102,6 +102,8 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     reasons = {result["what"]: result["detail"] for result in seen["results"]}
     assert reasons["out of memory"] == "no framework in the examined environment that can be trained with"
     assert states["train: unproven is not ready"] == states["full: unproven is not ready"] == "held"
+    assert states["look: unknown without a framework, proved on every GPU"] == states["look --node: no environment is examined"] == "held"
+    assert {states[f"{level} --node: ready, proved on every GPU"] for level in ("look", "touch")} == {"held"}
     assert states["touch: 0000:0f:00.0: the kernel's results are right"] == "held"
     assert states["touch: MIG modes, the list of devices and the cache of compiled kernels are as before"] == "held"
     assert len(seen["seconds"]["look"]) == 3

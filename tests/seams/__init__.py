@@ -10,11 +10,15 @@ from __future__ import annotations
 
 from tests.seams.build import SeamUnavailable
 from tests.seams.debian import BRANCHES, DriverLibraries, driver_libraries, without_mknod
+from tests.seams.details import LACKED, LACKED_BY_NONE, READ_TWICE
 from tests.seams.scenario import Cuda, Mig, Nvml, NvmlGpu, environ_with
 from tests.seams.trees import PciCard, Tree, seen_by_child
 
 __all__ = [
     "BRANCHES",
+    "LACKED",
+    "LACKED_BY_NONE",
+    "READ_TWICE",
     "Cuda",
     "DriverLibraries",
     "Mig",
