@@ -113,6 +113,6 @@ def reset(gpu: Gpu, site: Site) -> Fix:
 
 def replace(what: str = "", kind: FixKind = FixKind.FIX) -> Fix:
     """Hardware that fails for good."""
-    text = what or "If it comes back, have the card replaced"
+    text = what or "Replace the card"
     evidence = "NVIDIA's field diagnostic or `dcgmi diag -r 3` gives what a warranty claim asks for"
     return Fix(f"{text}; {evidence}.", needs=(ROOT, REBOOT), kind=kind if what else FixKind.ELSE)

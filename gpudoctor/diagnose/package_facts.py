@@ -112,12 +112,12 @@ _COMPARES_PLUGINS = (0, 5, 3)
 
 
 def compares_plugins(jaxlib: Distribution) -> bool:
-    """Whether this jaxlib leaves a CUDA plugin of another release unused; before, it takes any, and what comes of that is open."""
+    """Whether this jaxlib ignores a CUDA plugin whose version differs from its own; older ones load any, with unknown results."""
     return numbers(jaxlib.version) >= _COMPARES_PLUGINS
 
 
 def other_plugins(stack: Stack) -> tuple[Distribution, ...]:
-    """JAX's CUDA plugins of another release than jaxlib."""
+    """JAX's CUDA plugins whose version differs from jaxlib's."""
     jaxlib = stack.distributions.get(JAXLIB)
     if jaxlib is None:
         return ()

@@ -175,7 +175,7 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _plugins(facts: Facts) -> Iterator[NotJudged]:
-    """JAX's plugins of another release than a jaxlib that takes them without a look at their version."""
+    """JAX's plugins whose version differs from a jaxlib that loads them unchecked."""
     stack = facts.stack
     jaxlib = None if isinstance(stack, Missing) or facts.trains("jax") else stack.distributions.get(JAXLIB)
     if isinstance(stack, Missing) or jaxlib is None or not facts.hardware or compares_plugins(jaxlib):

@@ -77,7 +77,7 @@ class Packages(Observed, frozen=True):
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """What conda installed and matters to a GPU: name-version-build, from conda-meta; absent outside a conda environment."""
     leftovers: tuple[Distribution, ...] = ()
-    """Metadata of releases whose files are gone: those of another release are in their place."""
+    """Metadata of versions whose files were replaced by those of a different version."""
     others: tuple[str, ...] | Missing = NOT_ASKED
     """The other distributions of the environment, as name==version."""
 

@@ -257,7 +257,7 @@ JAX = (stated("jax", "0.8.0"), stated("jaxlib", "0.8.0"))
     ("packages", "words"),
     [
         ((stated("jax", "0.4.38"), stated("jaxlib", "0.5.0")), "jaxlib 0.5.0 is newer than jax 0.4.38"),
-        ((*JAX, stated("jax-cuda12-plugin", "0.7.2")), "jax-cuda12-plugin 0.7.2 is of another release than jaxlib 0.8.0"),
+        ((*JAX, stated("jax-cuda12-plugin", "0.7.2")), "jax-cuda12-plugin 0.7.2 does not match jaxlib 0.8.0"),
         ((stated("jax", "0.8.0", "jaxlib<=0.8.0,>=0.8.0"), stated("jaxlib", "0.7.0")), "jax 0.8.0 requires jaxlib<=0.8.0,>=0.8.0"),
     ],
 )

@@ -79,7 +79,7 @@ def pci_bar_not_assigned(gpu: Gpu, site: Site, log: KernelLog | Missing) -> Iter
                 needs=(REBOOT,),
             ),
             Fix(
-                "If it stays so: add pci=realloc to the kernel's command line (GRUB_CMDLINE_LINUX) and reboot.",
+                "Add pci=realloc to the kernel's command line (GRUB_CMDLINE_LINUX) and reboot.",
                 needs=(ROOT, REBOOT),
                 kind=FixKind.ELSE,
             ),

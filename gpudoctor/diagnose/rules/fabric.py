@@ -82,7 +82,7 @@ _START = "sudo systemctl enable --now nvidia-fabricmanager"
 _START_NOW = Fix("Start it, now and at each boot", _START, (ROOT,))
 _RESTART = Fix("Restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
 _ITS_LOG = Fix(
-    "If it does not start, read why in its log",
+    "Read why it did not start",
     "sudo journalctl -u nvidia-fabricmanager -n 30; sudo tail -n 30 /var/log/fabricmanager.log",
     (ROOT,),
     kind=FixKind.CHECK,
@@ -167,7 +167,7 @@ def fabric_not_ready(
         evidence=(*waiting, Evidence("fabric manager", "running", _where(manager)), *_complaint(manager)),
         fixes=(
             Fix("Wait until the fabric is ready, five minutes at most", "gpudoctor check --wait 300", kind=FixKind.CHECK),
-            msgspec.structs.replace(_ITS_LOG, title="If it is still not ready: read the log", kind=FixKind.CHECK),
+            msgspec.structs.replace(_ITS_LOG, title="Read the fabric manager's log", kind=FixKind.CHECK),
             _RESTART,
         ),
     )

@@ -200,7 +200,7 @@ def inforom_corrupt(gpu: Gpu, nvml: Nvml, hardware: Hardware) -> Iterator[Proble
         evidence=(Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),),
         fixes=(
             power_cycle(),
-            replace("If it stays, have the card repaired", FixKind.ELSE),
+            replace("Have the card repaired", FixKind.ELSE),
         ),
     )
 

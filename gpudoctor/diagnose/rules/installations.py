@@ -201,7 +201,7 @@ def _leftover(framework: Framework, left: list[Distribution]) -> Problem:
     folders = shlex.join(f"{one.where}/{one.name.replace('-', '_')}-{one.version}.dist-info" for one in left)
     return Problem(
         message=f"The files of {framework.name} are of {release}; metadata of {' and '.join(one.version for one in left)} was left beside them.",
-        title="Metadata of another release was left behind",
+        title="Metadata of a different version was left behind",
         severity=Severity.NOTE,
         evidence=tuple(map(shown, left)),
         fixes=(Fix("Remove the metadata that was left behind", f"rm -r {folders}"),),

@@ -47,7 +47,7 @@ def gpu_computes_wrong(gpu: Gpu, context: CudaContext, snapshot: Snapshot) -> It
             Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
             *_take_out(gpu, snapshot),
             Fix("Confirm it with NVIDIA's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
-            replace("If it happens again, have the card replaced", FixKind.ELSE),
+            replace("Replace the card", FixKind.ELSE),
         ),
     )
 

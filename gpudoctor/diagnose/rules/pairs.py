@@ -36,7 +36,7 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts
 
     ## Why it matters
     JAX comes in parts: jax, jaxlib and, for CUDA, a plugin and its PJRT client. At import jax refuses a jaxlib that is newer than itself or
-    older than it needs, and since 0.5.3 jaxlib leaves a plugin of another release unused: JAX then computes on the CPU, after one warning.
+    older than it needs, and since 0.5.3 jaxlib ignores a plugin whose version differs: JAX then computes on the CPU, after one warning.
 
     ## What to do
     Install all of them in one command with the extra for your CUDA, so that the installer chooses parts of one release.
@@ -88,7 +88,7 @@ def _unfit(stack: Stack) -> list[str]:
     if jax is not None and numbers(jax.version) < numbers(jaxlib.version):
         said.append(f"{called(jaxlib)} is newer than {called(jax)}, which refuses it")
     others = other_plugins(stack) if compares_plugins(jaxlib) else ()
-    return said + [f"{called(one)} is of another release than {called(jaxlib)}, which leaves it unused" for one in others]
+    return said + [f"{called(one)} does not match {called(jaxlib)}, which ignores it" for one in others]
 
 
 def _beside_torch(stack: Stack, name: str, refused: list[Violation], facts: Facts, why: str) -> Iterator[Problem]:
