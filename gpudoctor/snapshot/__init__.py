@@ -225,7 +225,7 @@ __all__ = [
     "real",
 ]
 
-VERSION = "1.1"
+VERSION = "1.2"
 """major.minor of the snapshot's form; a new major is unreadable for this program, a new minor only says more."""
 
 
