@@ -30,12 +30,14 @@ def program(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_first_release_and_the_last_of_each_minor_version() -> None:
     rows = releases()
     names = [row.name for row in rows]
-    assert {"tensorflow-2.12.0", "tensorflow-2.15.1", "torch-2.1.0", "torch-2.5.1", "jax-0.4.30", "jax-0.4.38"} <= set(names)
+    assert {"tensorflow-1.15.0", "tensorflow-2.15.1", "torch-2.1.0", "torch-2.5.1", "jax-0.4.30", "jax-0.4.38"} <= set(names)
     assert len(names) == len(set(names))
     by_name = {row.name: row for row in rows}
     assert "3.13" not in by_name["jax-0.4.30"].pythons  # as jaxlib's wheels have it, not jax's own, which are for any
     assert by_name["torch-2.1.0"].wanted == ("torch==2.1.0", "numpy<2", "packaging")
     assert by_name["torch-2.5.1"].wanted == ("torch==2.5.1", "numpy")
+    assert by_name["tensorflow-1.15.0"].wanted == ("tensorflow-cpu==1.15.0", "numpy<2", "protobuf<3.21")
+    assert all(python.startswith("3.") for row in rows for python in row.pythons)
 
 
 def test_list_and_an_unknown_name() -> None:
