@@ -21,6 +21,8 @@ LONGEST = 1 << 16
 
 _PLAIN = frozenset((int, float, bool))
 
+_BY_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hints)
+
 T = TypeVar("T", bound=msgspec.Struct)
 
 _HOMES = r"([/\\](?:home|Users))([/\\])(?!~)[^/\\\s:;,'\"]+"
@@ -63,6 +65,7 @@ class Redactor:
         self._users = {name for name in (*user, *owner.users) if name and name.lower() not in _ANYBODY}
         self._user = _any_of(user, r"(?<![\w.~-])", r"(?![\w-]|\.\w)")
         called = sorted((name for name in owner.hosts if len(name) > 1 and name.lower() not in _ANYBODY), key=len, reverse=True)
+        self._called = tuple(name.lower() for name in called)
         self._hosts = _any_of(called, r"(?<![\w-])", r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){0,8}(?![\w-])", re.IGNORECASE)
 
     def text(self, text: str) -> str:
@@ -76,8 +79,8 @@ class Redactor:
         beyond = len(text) - LONGEST
         if beyond > 0:  # what a cut leaves of a word might be half a secret
             text = text[:LONGEST].rpartition(" ")[0]
-        for shape in SHAPES:
-            if any(hint in text for hint in shape.hints):
+        for hint, shape in _BY_HINT:
+            if hint in text and len(text) >= shape.shortest:
                 text = re.sub(shape.pattern, shape.kept, text)
         if self.owner is not None:
             text = self._anonymous(text)
@@ -89,9 +92,11 @@ class Redactor:
             text = re.sub(_HOMES, r"\1\2~", self._homes.sub("~", text) if self._homes else text)
             if any(name in text for name in self._users):
                 text = re.sub(_PATH, self._path, text)
-        text = self._hosts.sub(names.HOST, text) if self._hosts else text
+        lower = text.lower()
+        if self._hosts and any(name in lower for name in self._called):
+            text = self._hosts.sub(names.HOST, text)
         text = names.addresses(names.hosts(text))
-        return self._user.sub(names.USER, text) if self._user else text
+        return self._user.sub(names.USER, text) if self._user and self.owner and self.owner.user in text else text
 
     def _path(self, match: re.Match[str]) -> str:
         """A path in which a folder bears a user's name, as on shared storage."""

@@ -39,21 +39,23 @@ _MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){
 _NAME = r"([A-Za-z0-9][\w.-]{0,252})"
 _AUTHORITY = rf"(?<=://)(\*\*\*@)?{_NAME}"
 _DOTTED = r"(?<![\w./@-])[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){2,8}(?![\w-]|\.\w)"
+_NAMED_HOST = r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?[=:] ?[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"
 _CONTEXTS = (
     # NCCL_DEBUG=INFO begins its lines with host:process:thread: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
-    (" NCCL ", rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?NCCL )"),
+    (" nccl ", rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?NCCL )"),
     # syslog: https://www.rfc-editor.org/rfc/rfc3164#section-4.1.2
     (": ", rf"(?m)^((?:[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]{{8,24}}) ){_NAME}(?= [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?: )"),
     # c10d: "connect to [node17]:29500"; Gloo, gRPC and Slurm: node17:29500
     ("]:", rf"(\[){_NAME}(?=\]:\d{{2,5}}\b)"),
     (":", r"(?<![\w./:@-])()((?=[A-Za-z-]{0,62}\d)[A-Za-z][A-Za-z0-9-]{2,62})(?=:[1-9]\d{3,4}(?![\w:.]))"),
-    ("o", r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?[=:] ?[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"),
+    ("host", _NAMED_HOST),
+    ("node", _NAMED_HOST),
     # mounts of NFS, SSH and SMB: server:/export, user@server:/path, \\server\share
     (":/", rf"(?<![\w./:@-])(){_NAME}(?=:/(?:exports?|vol|srv|home|nfs|data|mnt|scratch|share)\b)"),
     ("@", rf"(?<![\w.+-])([\w.+-]{{1,64}}@){_NAME}(?=:[/~\w])"),
     ("\\\\", rf"(?<![\\\w:])(\\\\){_NAME}(?=\\)"),
 )  # fmt: skip
-"""What stands in a text that names a host so, and the pattern: what comes before the name, and the name."""
+"""What is in the lower-case text that names a host so, and the pattern: what comes before the name, and the name."""
 
 
 def addresses(text: str) -> str:
@@ -95,8 +97,9 @@ def hosts(text: str) -> str:
         text = re.sub(_AUTHORITY, lambda match: (match[1] or "") + _host(match[2]), text)
     if text.count(".") > 1:
         text = re.sub(_DOTTED, lambda match: _host(match.group()) if _ending(match.group()) in _DOMAINS else match.group(), text)
+    lower = text.lower()
     for hint, context in _CONTEXTS:
-        if hint in text:
+        if hint in lower:
             text = re.sub(context, lambda match: match[1] + _host(match[2]), text)
     return text
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 
 class Shape(NamedTuple):
-    """What a secret looks like. One of `hints` stands in every text that `pattern` matches; `kept` replaces a match."""
+    """What a secret looks like. One of `hints` is in every text that `pattern` matches, of at least `shortest` characters; `kept` replaces a match."""
 
     hints: tuple[str, ...]
     pattern: str
     source: str
     kept: str = "***"
+    shortest: int = 0
 
 
 def _token(prefix: str, rest: str, source: str, *hints: str) -> Shape:
@@ -87,5 +88,6 @@ SHAPES = (
         ("",),
         r"(?<![\w.+/=@%-])(?!/)(?=[a-z0-9+/]{0,99}[A-Z])(?=[A-Z0-9+/]{0,99}[a-z])(?=[A-Za-z+/]{0,99}[0-9])[A-Za-z0-9+/]{40,}={0,2}(?![\w.+/@%-])",
         "a key in base64, as AWS's secret access keys of 40 letters and Azure's of 88: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+        shortest=40,
     ),
 )

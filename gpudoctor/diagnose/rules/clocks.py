@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
-from statistics import mean
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.load import holds, loads_of, stage_of, words
@@ -29,6 +28,11 @@ def _free(gpu: Gpu, site: Site, kind: FixKind = FixKind.FIX) -> Fix:
         return Fix("Have the host reset the GPU's application clocks and unlock its clocks.", kind=kind)
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
     return Fix("Reset its application clocks and unlock its clocks", command, (ROOT,), kind=kind)
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean; importing statistics takes 6 ms."""
+    return sum(values) / len(values)
 
 
 @rule("GD940", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
