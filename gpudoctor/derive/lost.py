@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -66,21 +66,27 @@ def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return
     said = next((f"{one.code} {one.text}" for one in alarms(gpu) if one.code == LOST), "")
-    said = said or next((missing.reason for missing in _missing(gpu.nvml) if missing.cause is Cause.LOST), "")
+    said = said or _lost_within(gpu.nvml)
     if said:
         yield Evidence("NVML", said, _NVML)
 
 
-def _missing(value: object) -> Iterator[Missing]:
-    """Everything that is missing in a struct, however deep."""
+def _lost_within(value: object) -> str:
+    """The reason of the first fact in a struct, however deep, that NVML lost the GPU over; empty where there is none."""
     if isinstance(value, Missing):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _missing(item)
+        return value.reason if value.cause is Cause.LOST else ""
+    parts: Iterable[object] = ()
+    if isinstance(value, tuple):
+        parts = value
     elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from _missing(getattr(value, name))
+        parts = (getattr(value, name) for name in value.__struct_fields__)
+    for part in parts:
+        if type(part) not in _PLAIN and (reason := _lost_within(part)):
+            return reason
+    return ""
+
+
+_PLAIN = frozenset((int, str, float, bool))
 
 
 def _ones(gpu: Gpu) -> Iterator[Evidence]:
