@@ -34,11 +34,11 @@ OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 ONLY_IN_TRAINING = "import sys\nif any(argument.endswith('/smoke.py') for argument in sys.orig_argv):\n"
 
 
-def examine(recipe: Recipe, place: Path, *more: str) -> tuple[int, dict[str, Any]]:
-    """The exit code and report of `gpudoctor check` on the machine of `recipe`, built below `place`."""
+def examine(recipe: Recipe, place: Path, *more: str, target: Path | None = None) -> tuple[int, dict[str, Any]]:
+    """The exit code and report of `gpudoctor check` on the machine of `recipe`, built below `place`; `target` is an environment that exists."""
     base = {name: value for name, value in os.environ.items() if name not in UNSET and not name.startswith(("SLURM_", "NVIDIA_"))}
     root = recipe.tree.build(place / "root")
-    target = Path(sys.prefix) if recipe.trains else environment(place / "environment", recipe.packages)
+    target = target or (Path(sys.prefix) if recipe.trains else environment(place / "environment", recipe.packages))
     base |= {"PATH": os.defpath} | {name: value.replace("{place}", str(place)) for name, value in recipe.environment.items()}
     variables = environ_with(*recipe.libraries, directory=place / "libraries", base=base)
     if recipe.patch:

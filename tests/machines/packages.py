@@ -79,9 +79,17 @@ def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tens
 
 
 def tensorflow_1(version: str, distribution: str = "tensorflow-gpu") -> Package:
-    """A TensorFlow 1.14 or 1.15 with CUDA: its build_info.py names the majors only."""
+    """A TensorFlow 1.14 with CUDA 10.0 in the environment's lib, where conda puts it. Its build_info.py names the majors only."""
     info = "is_cuda_build = True\n\ncuda_version_number = '10'\ncudnn_version_number = '7'\n"
-    return Package(distribution, version, {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info})
+    names = [soname(part, "10.0") for part in (*TENSORFLOW_OPENS, "curand") if part != "cublaslt"]
+    cuda_files = {f"../../{name}": Library(name) for name in (*names, "libcudnn.so.7") if name}
+    framework = "libtensorflow_framework.so.1"
+    own = {
+        f"tensorflow/{framework}": Library(framework, runpath="$ORIGIN/../../.."),
+        "tensorflow/python/_pywrap_tensorflow_internal.so": Library(needs=(framework,), runpath="$ORIGIN/.."),
+    }
+    files = {"tensorflow/__init__.py": "", "tensorflow/python/platform/build_info.py": info}
+    return Package(distribution, version, files, (), own | cuda_files)
 
 
 def tensorflow_cpu(version: str) -> Package:

@@ -38,9 +38,16 @@ def answer(argv: list[str], script: str, environ: Mapping[str, str] | None = Non
     return [json.loads(line) for line in lines if not line.startswith(b"@")]
 
 
+def itself(python: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """What an interpreter says of itself; its second line describes its process."""
+    said, inside = answer([python], "python_probe.py", environ)
+    assert (said["type"], inside["type"]) == ("python", "inside")
+    return said
+
+
 @pytest.mark.parametrize("version", FOUND)
 def test_every_interpreter_tells_what_it_is(version: str) -> None:
-    (said,) = answer([FOUND[version]], "python_probe.py")
+    said = itself(FOUND[version])
     assert said["version"] == version
     assert (said["implementation"], said["bits"], said["machine"]) == ("cpython", 64, os.uname().machine)
     assert said["kind"] == ("venv" if FOUND[version] == sys.executable and sys.prefix != sys.base_prefix else "system")
@@ -61,7 +68,7 @@ def test_every_interpreter_asks_libcuda(version: str, fake_cuda: Environment) ->
 
 def test_a_virtual_environment_and_the_users_variables_are_seen(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
-    (said,) = answer([str(tmp_path / "venv/bin/python")], "python_probe.py", {"PYTHONPATH": str(tmp_path / "extra")})
+    said = itself(str(tmp_path / "venv/bin/python"), {"PYTHONPATH": str(tmp_path / "extra")})
     assert (said["kind"], said["prefix"], said["base_prefix"]) == ("venv", str(tmp_path / "venv"), sys.base_prefix)
     assert str(tmp_path / "extra") in said["path"]
 
@@ -70,25 +77,25 @@ def test_conda_is_known_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "conda-meta").mkdir()
     code = f"import sys; sys.prefix = sys.base_prefix = {str(tmp_path)!r}\n"
     (tmp_path / "sitecustomize.py").write_text(code)
-    (said,) = answer([sys.executable], "python_probe.py", {"PYTHONPATH": str(tmp_path)})
+    said = itself(sys.executable, {"PYTHONPATH": str(tmp_path)})
     assert said["kind"] == "conda"
 
 
 @pytest.mark.parametrize("safe", ["", "1"])
 def test_nothing_beside_the_script_is_importable_afterwards(safe: str) -> None:
-    (said,) = answer([sys.executable], "python_probe.py", {"PYTHONSAFEPATH": safe})
+    said = itself(sys.executable, {"PYTHONSAFEPATH": safe})
     assert SCRIPTS not in said["path"]
 
 
 def test_a_module_of_the_environment_named_like_ours_is_not_taken(tmp_path: Path) -> None:
     (tmp_path / "gpudoctor_answer.py").write_text("raise SystemExit(9)")
-    (said,) = answer([sys.executable], "python_probe.py", {"PYTHONPATH": str(tmp_path)})
+    said = itself(sys.executable, {"PYTHONPATH": str(tmp_path)})
     assert said["type"] == "python"
 
 
 def test_an_undecodable_path_comes_with_its_bytes(tmp_path: Path) -> None:
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
-    (said,) = answer([sys.executable], "python_probe.py", {"PYTHONPATH": os.fsdecode(folder), "PYTHONUTF8": "1"})
+    said = itself(sys.executable, {"PYTHONPATH": os.fsdecode(folder), "PYTHONUTF8": "1"})
     assert f"{tmp_path}/caf\\xe9" in said["path"]
     assert folder in [bytes.fromhex(entry) for entry in said["path_hex"]]
 

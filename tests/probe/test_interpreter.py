@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.probe.interpreter import START
 from gpudoctor.probe.inventory import Patience
 from gpudoctor.snapshot import Cause, Missing, Python
-from tests.probe.places import EMPTY, SHORT, Options, look
+from tests.probe.places import EMPTY, SHORT, Options, look, plant
 from tests.probe.test_children import FOUND
 
 BEHAVIOURS = {
@@ -21,27 +20,30 @@ BEHAVIOURS = {
     "floods": "while True: print('x' * 999)",
     "hangs": "import time; time.sleep(1000)",
     "becomes a daemon": "import os\nif os.fork(): os._exit(0)\nos.setsid()",
-    "becomes a daemon later": "import os, time\nif os.fork(): os._exit(0)\ntime.sleep(1)",
+    "becomes a daemon later": "import os, time\nif os.fork(): os._exit(0)\ntime.sleep(0.5)",
 }
 VERSIONS = [version for version in FOUND if version.startswith(("2.7.", "3.6.", "3.8.", "3.13."))]
 
 
 def environment(place: Path, version: str, behaviour: str) -> str:
-    """A virtual environment of a real Python, with a sitecustomize of its own."""
-    folder = place / "venv"
-    if version.startswith("2."):
-        pytest.skip("no venv in Python 2")
-    subprocess.run([FOUND[version], "-m", "venv", "--without-pip", str(folder)], check=True)
-    (site,) = folder.glob("lib/python3*/site-packages")
-    (site / "sitecustomize.py").write_text(behaviour + "\n")
-    return str(folder)
+    """A folder whose bin/python is a script that starts a real Python with a sitecustomize of its own; this works for Python 2 too."""
+    folder = place / "environment"
+    script = plant(
+        folder,
+        {
+            "site/sitecustomize.py": behaviour + "\n",
+            "bin/python": f'#!/bin/sh\nPYTHONPATH={folder}/site exec {FOUND[version]} "$@"\n',
+        },
+    )
+    (folder / "bin/python").chmod(0o755)
+    return script
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_python_that_does_not_start_is_one_of_which_nothing_is_known(tmp_path: Path, version: str, behaviour: str) -> None:
     python = environment(tmp_path, version, BEHAVIOURS[behaviour])
-    snapshot, inventory = look(Options(python=python), EMPTY, Patience(python=2.0))
+    snapshot, inventory = look(Options(python=python), EMPTY, Patience(python=1.0))
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.cause in {Cause.FAILED, Cause.TIMED_OUT}
     assert f"{python}/bin/python" in snapshot.python.reason

@@ -137,4 +137,4 @@ def test_other_environments_are_looked_at_only_where_none_is_here(tmp_path: Path
     environ = {"PATH": os.defpath, "HOME": str(tmp_path), "VIRTUAL_ENV": str(tmp_path / "venv")}
     snapshot, _ = look(Options(python="/usr/bin/python3", root=str(tmp_path)), environ)
     assert not isinstance(snapshot.python, Missing)
-    assert snapshot.python.elsewhere == (Distribution("torch", "2.6.0", f"~/venv/{SITE}"),)
+    assert snapshot.python.elsewhere == (Distribution("torch", "2.6.0", f"{tmp_path}/venv/{SITE}"),)
