@@ -99,8 +99,7 @@ class Pipeline:
             with self._timed("inventory"):
                 inventory.begin()
                 self._load_rules()
-                self._load_the_rest()
-                snapshot = inventory.finish()
+                snapshot = inventory.finish(self._load_tables)
             if self._options.wait:
                 inventory, snapshot = self._wait(inventory, snapshot, supervisor)
             snapshot = self._touch(snapshot, inventory, supervisor)
@@ -144,8 +143,8 @@ class Pipeline:
 
         choose(RULES, self._options.policy)
 
-    def _load_the_rest(self) -> None:
-        """What most diagnoses and every report need, 40 ms of work: done while the children look at the machine."""
+    def _load_tables(self) -> None:
+        """Read the tables that most diagnoses ask, and load what every report goes through, while the slower children still look."""
         import gpudoctor.probe.owner  # noqa: PLC0415 -- see above
         import gpudoctor.redact.shell  # noqa: PLC0415 -- see above
         import gpudoctor.report.build  # noqa: F401, PLC0415 -- see above

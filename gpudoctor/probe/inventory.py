@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -128,10 +128,10 @@ class Inventory:
         spec = Spec(name=name, argv=argv, environment=environment, stall=stall, deadline=deadline)
         self._supervisor.start(spec, lambda _line: self._spoke.add(name))
 
-    def finish(self) -> Snapshot:
+    def finish(self, meanwhile: Callable[[], None] = lambda: None) -> Snapshot:
         """Read what this process can read itself, wait for the children, and put it all together.
 
-        Raises UsageError where --python names something that is no Python.
+        `meanwhile` is other work, done once the last child has started. Raises UsageError where --python names something that is no Python.
         """
         from gpudoctor.probe import answers  # noqa: PLC0415 -- these load while the children run
         from gpudoctor.probe.frameworks import frameworks  # noqa: PLC0415
@@ -158,6 +158,7 @@ class Inventory:
                 python = msgspec.structs.replace(python, elsewhere=_elsewhere(self._environ, path, self._options.root))
             sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
         seen = self._look()
+        meanwhile()
         masked, unmasked = self._libcuda(python)
         if xrayed:
             sections["libraries"] = libraries(self._wait("libraries"), xrayed)
