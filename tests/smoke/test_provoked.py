@@ -142,5 +142,5 @@ def test_a_child_that_ignores_the_signals_ends_with_the_command(start: Start, nu
     seen = start(at_import("tensorflow", ignore), meanwhile=interrupt)
     assert (seen.code, seen.ended, seen.findings) == (code, [("import", "stopped")], [])
     assert seen.report["snapshot"]["remarks"] == [f"the check was ended by {number.name}"]
-    assert "tensorflow: import was stopped in importing TensorFlow" in seen.report["because"]
+    assert "tensorflow: import was stopped" in seen.report["because"]  # on a busy machine before the child could say in what
     assert seen.seconds < 15
