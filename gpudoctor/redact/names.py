@@ -7,7 +7,7 @@ import re
 ADDRESS, EMAIL, HOST, USER = "<address>", "<e-mail>", "<host>", "<user>"
 
 _PUBLIC_WORDS = (
-    "nvidia.com github.com githubusercontent.com pytorch.org tensorflow.org python.org pypi.org pythonhosted.org google.com"
+    "nvidia.com github.com githubusercontent.com pytorch.org tensorflow.org python.org google.com"
     " googleapis.com docker.com docker.io nvcr.io quay.io kernel.org debian.org ubuntu.com redhat.com fedoraproject.org anaconda.org"
     " anaconda.com conda.io huggingface.co microsoft.com intel.com amd.com keras.io readthedocs.io rfc-editor.org kubernetes.io k8s.io"
     " stackoverflow.com jax.dev openxla.org freedesktop.org slurm.schedmd.com schedmd.com ietf.org gnu.org abseil.io"

@@ -60,7 +60,7 @@ NAMES = {
     "another's domain": "cannot reach db7.internal.example.com",
     "kernel's log": "Nov 22 10:11:12 rack4-n12 kernel: NVRM: loading",
     "rendezvous": "connect to [rack4-n12]:29500 failed",
-    "index": "Looking in indexes: https://pypi.corp.example/simple",
+    "index": "Looking in indexes: https://index.corp.example/simple",
     "address": "connected to 10.20.30.40:29500",
     "bare address": "192.168.17.4",
     "interface": "NET/Socket : Using [0]eth0:172.16.5.9<0>",

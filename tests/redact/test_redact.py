@@ -44,7 +44,7 @@ GONE = {
     "alice@example.org": "<e-mail>",
     "on Node17: out of memory": "on <host>: out of memory",
     "node17.example.org": "<host>",
-    "https://pypi.corp.example/simple": "https://<host>/simple",
+    "https://index.corp.example/simple": "https://<host>/simple",
     "pip install --index-url https://a:b@mirror.lan/x": f"pip install --index-url https://{REMOVED}@<host>/x",
     "10.0.0.7": "10.0.0.7",
     "address 10.0.0.7 refused": "address <address> refused",
