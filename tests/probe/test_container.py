@@ -73,3 +73,21 @@ def test_a_host_that_runs_containers_is_none(tmp_path: Path, files: dict[str, st
     found = container(plant(tmp_path, files), {})
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("files", "environ", "image"),
+    [
+        ({"/run/.containerenv": 'engine="podman-5.4"\nimage="nvcr.io/nvidia/pytorch:25.01-py3"\n'}, {}, "nvcr.io/nvidia/pytorch:25.01-py3"),
+        ({"/.singularity.d/labels.json": "{}"}, {"APPTAINER_CONTAINER": "/images/train.sif"}, "/images/train.sif"),
+        ({"/run/.containerenv": 'image=""\n'}, {}, None),
+        ({"/.dockerenv": ""}, {}, None),
+    ],
+)
+def test_the_image_is_known_where_the_runtime_says_it(
+    tmp_path: Path, files: dict[str, Content], environ: dict[str, str], image: str | None
+) -> None:
+    plant(tmp_path, files)
+    seen = container(str(tmp_path), environ)
+    assert isinstance(seen, Container)
+    assert (None if isinstance(seen.image, Missing) else seen.image.value) == image
