@@ -6,15 +6,14 @@ import io
 import os
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from .conftest import SCRIPTS
+from .served import served
 from .test_refresh_fatbin import PTX_100F, SASS_90A, SASS_100F, container, entry
 
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
@@ -35,32 +34,6 @@ def wheel(code: bytes) -> bytes:
     return content.getvalue()
 
 
-class Handler(BaseHTTPRequestHandler):
-    files: dict[str, bytes]
-
-    def do_GET(self) -> None:
-        name = self.path.rstrip("/").rsplit("/", 1)[-1]
-        if name in self.files:
-            content = self.files[name]
-            first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
-            start, end = (int(first), min(int(last), len(content) - 1)) if first else (len(content) - int(last), len(content) - 1)
-            self.answer(206, content[start : end + 1], f"bytes {start}-{end}/{len(content)}")
-        else:
-            self.answer(200, "".join(f'<a href="/files/{file}">{file}</a>' for file in self.files).encode(), "")
-
-    def answer(self, status: int, body: bytes, ranges: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        if ranges:
-            self.send_header("Content-Range", ranges)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class names it
-        pass
-
-
 @pytest.fixture
 def files() -> dict[str, bytes]:
     code = container(entry(SASS_90A), entry(SASS_100F), entry(PTX_100F))
@@ -69,12 +42,8 @@ def files() -> dict[str, bytes]:
 
 @pytest.fixture
 def address(files: dict[str, bytes]) -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), type("Served", (Handler,), {"files": files})) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/simple"
-        server.shutdown()
-        thread.join()
+    with served({"nvidia-cudnn-cu12": files}) as simple:
+        yield simple
 
 
 @pytest.fixture
