@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gpudoctor.check.touch import untouchable
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Hang, Libcuda, Missing
@@ -95,7 +95,7 @@ def test_look_touches_nothing_and_touch_takes_its_time(tmp_path: Path) -> None:
 
 def test_what_hangs_is_not_touched() -> None:
     def why(snapshot: object) -> Missing | None:
-        return untouchable(Facts(snapshot, open_matrix(), Policy()))  # type: ignore[arg-type]
+        return untouchable(MachineView(snapshot, open_matrix(), Policy()))  # type: ignore[arg-type]
 
     sound = machine()
     assert why(sound) is None

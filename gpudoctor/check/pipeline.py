@@ -19,7 +19,7 @@ from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
 
 if TYPE_CHECKING:
-    from gpudoctor.derive import Facts
+    from gpudoctor.derive import MachineView
     from gpudoctor.matrix import Matrix
     from gpudoctor.matrix.table import Table
 
@@ -127,8 +127,8 @@ class Pipeline:
             return inventory.finish()
 
         def trouble(seen: Snapshot) -> str:
-            facts = self._facts(seen)
-            return healing(seen, facts.hardware, facts.site)
+            machine = self._facts(seen)
+            return healing(seen, machine.hardware, machine.site)
 
         last = self._began + self._options.timeout - 2 * self._timings[-1].seconds
         until = min(time.monotonic() + self._options.wait, last)
@@ -163,12 +163,12 @@ class Pipeline:
             return snapshot
         from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- only a check that touches needs it
 
-        facts = self._facts(snapshot)
-        missing = untouchable(facts)
+        machine = self._facts(snapshot)
+        missing = untouchable(machine)
         if missing is not None:
             return msgspec.structs.replace(snapshot, contexts=missing)
         with self._timed("kernels"):
-            ran = touch(facts, inventory.libcuda_interpreter, supervisor, os.environ, self._progress, force=self._options.force)
+            ran = touch(machine, inventory.libcuda_interpreter, supervisor, os.environ, self._progress, force=self._options.force)
         return msgspec.structs.replace(snapshot, contexts=ran)
 
     def _train(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
@@ -191,10 +191,10 @@ class Pipeline:
                 self._loads = watch.finish()
         return msgspec.structs.replace(snapshot, smoke=tuple(self._trained), loads=self._loads)
 
-    def _facts(self, snapshot: Snapshot) -> Facts:
-        from gpudoctor.derive import Facts  # noqa: PLC0415 -- see _load_rules
+    def _facts(self, snapshot: Snapshot) -> MachineView:
+        from gpudoctor.derive import MachineView  # noqa: PLC0415 -- see _load_rules
 
-        return Facts(snapshot, self._matrix(), self._options.policy)
+        return MachineView(snapshot, self._matrix(), self._options.policy)
 
     def _conclude(self, snapshot: Snapshot) -> Examination:
         from gpudoctor.diagnose import diagnose  # noqa: PLC0415 -- loaded already

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.probe.contexts import context
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
@@ -12,19 +12,19 @@ from gpudoctor.smoke.plan import in_use
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml
 
 
-def untouchable(facts: Facts) -> Missing | None:
+def untouchable(machine: MachineView) -> Missing | None:
     """Why no GPU can be touched; None where one can."""
-    for section in (facts.snapshot.nvml, facts.snapshot.libcuda):
+    for section in (machine.observed.nvml, machine.observed.libcuda):
         hang = section.hang if isinstance(section, Nvml | Libcuda) else None
         if isinstance(hang, Hang):
             return Missing(Cause.TIMED_OUT, f"not tried, as {hang.call} does not return")
-    if any(isinstance(gpu.cuda, CudaDevice) for gpu in facts.hardware):
+    if any(isinstance(gpu.cuda, CudaDevice) for gpu in machine.hardware):
         return None
     return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
 
 
 def touch(
-    facts: Facts, interpreter: str, supervisor: Supervisor, environ: Mapping[str, str], progress: Progress, *, force: bool
+    machine: MachineView, interpreter: str, supervisor: Supervisor, environ: Mapping[str, str], progress: Progress, *, force: bool
 ) -> tuple[CudaContext, ...]:
     """One context a GPU that CUDA shows, by address; with `force` also on those that others use."""
 
@@ -37,4 +37,4 @@ def touch(
         progress(Event("end", "kernel", gpu.label))
         return done
 
-    return tuple(one(gpu, gpu.cuda) for gpu in facts.hardware if isinstance(gpu.cuda, CudaDevice))
+    return tuple(one(gpu, gpu.cuda) for gpu in machine.hardware if isinstance(gpu.cuda, CudaDevice))

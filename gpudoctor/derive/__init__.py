@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
-from gpudoctor.derive.code import EffectiveCode, Fit, Meetings, effective_code, meetings
-from gpudoctor.derive.components import Component, component
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
-from gpudoctor.derive.driver import Driver, driver
-from gpudoctor.derive.gpus import Gpu, gpus
-from gpudoctor.derive.ladder import Ladder, ladder, proved_to
-from gpudoctor.derive.packages import Stack, stack_of
-from gpudoctor.derive.site import Site, site
-from gpudoctor.derive.training import Flaw, Judgement, judge, on_device, proven
-from gpudoctor.derive.visibility import Visibility, visibility
-from gpudoctor.findings import Policy
-from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
-from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Missing, Smoke, Snapshot
+from gpudoctor.derive.code import EffectiveCode, Fit, Meetings
+from gpudoctor.derive.components import Component
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.ladder import Ladder, proved_to
+from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.site import Site
+from gpudoctor.derive.training import Flaw, Judgement, judge, on_device
+from gpudoctor.derive.views.environment import EnvironmentView
+from gpudoctor.derive.views.framework import FrameworkView
+from gpudoctor.derive.views.gpu import GpuView
+from gpudoctor.derive.views.machine import Hardware, MachineView
+from gpudoctor.derive.visibility import Visibility
 
 __all__ = [
     "Component",
     "Driver",
     "EffectiveCode",
     "EffectiveCuda",
-    "Facts",
+    "EnvironmentView",
     "Fit",
     "Flaw",
+    "FrameworkView",
     "Gpu",
+    "GpuView",
     "Hardware",
     "Judgement",
     "Ladder",
+    "MachineView",
     "Meetings",
     "Site",
     "Stack",
@@ -38,146 +40,3 @@ __all__ = [
     "on_device",
     "proved_to",
 ]
-
-
-class Hardware(tuple[Gpu, ...]):
-    """Every GPU that any layer shows and that is this machine's (or this container's)."""
-
-    __slots__ = ()
-
-
-class Facts:
-    """A snapshot, the matrix and the user's wishes, with everything that follows from them; each is computed when first read."""
-
-    def __init__(self, snapshot: Snapshot, matrix: Matrix, policy: Policy) -> None:
-        self.snapshot = snapshot
-        self.matrix = matrix
-        self.policy = policy
-        self._cuda: dict[Framework, EffectiveCuda | Missing] = {}
-        self._meetings: dict[Framework, Meetings | Missing] = {}
-        self._published: dict[Framework, tuple[FrameworkRelease, ...]] = {}
-
-    @cached_property
-    def site(self) -> Site:
-        """Platform, container and scheduler."""
-        return site(self.snapshot)
-
-    @cached_property
-    def hardware(self) -> Hardware:
-        """The GPUs, by address."""
-        return Hardware(gpus(self.snapshot, self.site))
-
-    @cached_property
-    def driver(self) -> Driver | Missing:
-        """The driver at work; absent where none is."""
-        return driver(self.snapshot, self.matrix)
-
-    @cached_property
-    def visibility(self) -> Visibility | Missing | None:
-        """What CUDA_VISIBLE_DEVICES leaves; None where it is not set."""
-        return visibility(self.snapshot)
-
-    @cached_property
-    def ladder(self) -> Ladder:
-        """What was seen of every rung, for every GPU."""
-        return ladder(self.snapshot, self.hardware, self.site)
-
-    @property
-    def frameworks(self) -> tuple[Framework, ...]:
-        """The installed frameworks; none where that is not known."""
-        return () if isinstance(self.snapshot.frameworks, Missing) else self.snapshot.frameworks
-
-    def effective_cuda(self, framework: Framework) -> EffectiveCuda | Missing:
-        """The CUDA that a framework would run with; absent for a build without."""
-        if framework not in self._cuda:
-            seen = self.snapshot
-            self._cuda[framework] = effective_cuda(framework, seen.python, self.matrix, seen.host, seen.packages)
-        return self._cuda[framework]
-
-    @cached_property
-    def stack(self) -> Stack | Missing:
-        """The distributions of the environment and what they require of one another."""
-        packages = self.snapshot.packages
-        return packages if isinstance(packages, Missing) else Stack(self.snapshot, packages, self.matrix)
-
-    def effective_code(self, framework: Framework) -> EffectiveCode | Missing:
-        """The GPU code of a framework's build; absent for a build without CUDA."""
-        cuda = self.effective_cuda(framework)
-        if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
-            return cuda
-        row = next((row for row in self.published(framework) if row.sass is not None), None)
-        compilers = () if isinstance(cuda, Missing) else self.matrix.cudas(cuda.version)
-        return effective_code(framework, self.snapshot.libraries, row, compilers)
-
-    def meetings(self, framework: Framework) -> Meetings | Missing:
-        """How a framework's code meets each GPU that its programs may use."""
-        if framework not in self._meetings:
-            code = self.effective_code(framework)
-            self._meetings[framework] = (
-                code if isinstance(code, Missing) else meetings(code, self.hardware, self.matrix, self.faults(framework))
-            )
-        return self._meetings[framework]
-
-    def faults(self, framework: Framework) -> tuple[Fault, ...]:
-        """What is known not to work in a framework's release."""
-        version = framework.version.value if isinstance(framework.version, Fact) else ""
-        return self.matrix.faults(framework.distribution, version)
-
-    def component(self, name: str, framework: Framework) -> Component | Missing:
-        """One of CUDA's libraries as a framework meets it; absent for a build without CUDA."""
-        cuda = self.effective_cuda(framework)
-        if isinstance(cuda, Missing):
-            return cuda
-        return component(name, framework, cuda, self.snapshot, stack=self.stack, rows=self.published(framework))
-
-    def published(self, framework: Framework) -> tuple[FrameworkRelease, ...]:
-        """What the matrix knows of the release whose GPU code a framework runs."""
-        if framework not in self._published:
-            seen = self.snapshot
-            self._published[framework] = published(framework, seen.python, self.matrix, seen.host, seen.packages)
-        return self._published[framework]
-
-    def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:
-        """Whether a framework other than `name`, and none of the `failing`, fits driver and GPU, so that the environment can still train.
-
-        Of a supposed environment each part was asked for: none stands in for another.
-        """
-        if self.snapshot.origin == "supposed":
-            return False
-        return any(self._fits(other) for other in self.frameworks if other.name not in {name, *failing})
-
-    def _fits(self, framework: Framework) -> bool:
-        effective = self.effective_cuda(framework)
-        if not isinstance(effective, EffectiveCuda) or not isinstance(self.driver, Driver):
-            return False
-        met = self.meetings(framework)
-        runs = isinstance(met, Missing) or not met.none_left
-        return runs and serves(self.driver, effective, self.site) is True
-
-    def asked_for_by(self, framework: Framework) -> Distribution | None:
-        """The distribution that requires a framework which nobody named to an installer; None where somebody did, or where that is not known."""
-        stack = self.stack
-        own = None if isinstance(stack, Missing) else stack.distributions.get(framework.distribution)
-        if own is None or isinstance(stack, Missing) or own.requested is not False or framework.name in self.policy.frameworks:
-            return None
-        demands = (one.by for one in stack.demands if one.requirement.name == own.name)
-        return next((by for by in demands if by.name != own.name and stack_of(by.name) not in {None, framework.name}), None)
-
-    @cached_property
-    def cpu_framework(self) -> str:
-        """The framework that was shown to train on the CPU; empty where none was."""
-        return next((smoke.framework for smoke in self._smokes if _proves(smoke, "CPU")), "")
-
-    def trains(self, framework: str, *, on_cpu: bool = False) -> bool:
-        """Whether this framework was shown to train on some GPU, or, where that will do, `on_cpu`."""
-        kinds = ("GPU", "CPU") if on_cpu else ("GPU",)
-        return any(_proves(smoke, kind) for smoke in self._smokes for kind in kinds if smoke.framework == framework)
-
-    @property
-    def _smokes(self) -> tuple[Smoke, ...]:
-        return () if isinstance(self.snapshot.smoke, Missing) else self.snapshot.smoke
-
-
-def _proves(smoke: Smoke, kind: str) -> bool:
-    """Whether a framework was shown to train on some device of a kind."""
-    return any(run.device.upper().startswith(kind) and proven(smoke, run.device) for run in smoke.trainings)

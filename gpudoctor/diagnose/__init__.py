@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive import Facts, proved_to
+from gpudoctor.derive import MachineView, proved_to
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
@@ -22,20 +22,20 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
 
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
-    facts = Facts(snapshot, matrix, policy)
-    runs = run_all(choose(rules, policy), facts)
+    machine = MachineView(snapshot, matrix, policy)
+    runs = run_all(choose(rules, policy), machine)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
-    unjudged = not_judged(facts)
-    because = unproven(facts, unjudged)
+    unjudged = not_judged(machine)
+    because = unproven(machine, unjudged)
     answer = verdict(findings, because)
     return Diagnosis(
         verdict=answer,
         exit_code=exit_code(answer, policy, outcomes, snapshot),
-        proved_to=proved_to(facts.ladder.rows, facts.cpu_framework),
+        proved_to=proved_to(machine.ladder.rows, machine.cpu_framework),
         findings=findings,
         outcomes=outcomes,
-        ladder=facts.ladder.rows,
+        ladder=machine.ladder.rows,
         because=because,
         skipped=skipped(rules, policy),
         not_judged=unjudged,

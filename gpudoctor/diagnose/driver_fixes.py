@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Gpu, Site
+from gpudoctor.derive import Gpu, MachineView, Site
 from gpudoctor.derive.code import capability
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.findings import Fix
@@ -53,13 +53,13 @@ class Wanted(msgspec.Struct, frozen=True):
         return young and (self.least is None or package.version >= self.least)
 
 
-def wanted(facts: Facts, least: Version | None = None) -> Wanted:
+def wanted(machine: MachineView, least: Version | None = None) -> Wanted:
     """Which drivers would do for the GPUs of this machine."""
-    found = [one for gpu in facts.hardware if not gpu.set_aside and (one := _generation(gpu, facts.matrix)) is not None]
-    branches = [facts.matrix.branches_for(one) for one in found]
+    found = [one for gpu in machine.hardware if not gpu.set_aside and (one := _generation(gpu, machine.matrix)) is not None]
+    branches = [machine.matrix.branches_for(one) for one in found]
     first = max((branch for branch, _ in branches if branch is not None), default=0)
     last = min((branch for _, branch in branches if branch is not None), default=None)
-    newest = max((row.branch for row in facts.matrix.rows(DRIVERS)), default=0)
+    newest = max((row.branch for row in machine.matrix.rows(DRIVERS)), default=0)
     floor = Version(first, text=str(first)) if first and (least is None or least.major < first) else least
     new, old = any(one >= BLACKWELL for one in found), any(one < TURING for one in found)
     flavour = "impossible" if new and old else "open" if new else "proprietary" if old else ""
@@ -72,12 +72,12 @@ def _generation(gpu: Gpu, matrix: Matrix) -> Version | None:
     return capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
 
 
-def install_driver(facts: Facts, least: Version | None = None, *, what: str = "", flavour: str = "", older: bool = False) -> Fix:
+def install_driver(machine: MachineView, least: Version | None = None, *, what: str = "", flavour: str = "", older: bool = False) -> Fix:
     """How to install the driver here, `least` or a newer one; `what` begins the title in place of "Install the NVIDIA driver".
 
     `flavour` is that of its kernel modules, where the GPUs do not tell. `older`: than the one that is installed.
     """
-    site, will_do = facts.site, wanted(facts, least)
+    site, will_do = machine.site, wanted(machine, least)
     will_do = msgspec.structs.replace(will_do, flavour=will_do.flavour or flavour)
     title = what or (f"Update the NVIDIA driver to {_spoken(will_do.least)}" if will_do.least else "Install the NVIDIA driver")
     elsewhere = _elsewhere(site, title)
@@ -89,12 +89,12 @@ def install_driver(facts: Facts, least: Version | None = None, *, what: str = ""
         )
     if will_do.flavour == "impossible":
         return Fix("Remove the oldest or the newest GPU: no kernel module drives both Blackwell and GPUs before Turing.", needs=(REBOOT,))
-    package = _package(facts.matrix, site, will_do, older=older)
+    package = _package(machine.matrix, site, will_do, older=older)
     if package is not None:
         return Fix(f"{title}{_from(package, site)}, then reboot", _command(package, site, will_do), (ROOT, DOWNLOAD, REBOOT))
     rolling = any(name in _ROLLING for name in site.distribution)
     known = next((_ANY[name] for name in site.distribution if name in _ANY), "")
-    if known and (rolling or (will_do == Wanted() and not _packages(facts.matrix, site))):
+    if known and (rolling or (will_do == Wanted() and not _packages(machine.matrix, site))):
         return Fix(f"{title}, then reboot", known, (ROOT, DOWNLOAD, REBOOT))
     modules = f", with its {will_do.flavour} kernel modules" if will_do.flavour else ""
     branch = f" of branch {will_do.newest_branch}" if will_do.newest_branch is not None else ""
@@ -173,14 +173,14 @@ def _keyring(name: str, machine: str) -> str:
     return f"wget {_REPOSITORY}/{name}/{machine}/{_KEYRING} && sudo dpkg -i {_KEYRING}"
 
 
-def repository(facts: Facts) -> str:
+def repository(machine: MachineView) -> str:
     """The command that adds NVIDIA's package repository for a release of Debian or Ubuntu; empty where the tables know none."""
-    site = facts.site
-    known = next((one for one in _packages(facts.matrix, site) if one.origin == "nvidia" and not one.system.startswith("rhel")), None)
+    site = machine.site
+    known = next((one for one in _packages(machine.matrix, site) if one.origin == "nvidia" and not one.system.startswith("rhel")), None)
     if known is None:
         return ""
-    machine = "sbsa" if site.architecture == "aarch64" else "x86_64"
-    return f"{_keyring(known.system.replace('-', '').replace('.', ''), machine)} && sudo apt update"
+    board = "sbsa" if site.architecture == "aarch64" else "x86_64"
+    return f"{_keyring(known.system.replace('-', '').replace('.', ''), board)} && sudo apt update"
 
 
 def least_of(text: str) -> Version | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.fixes import VENV
 from gpudoctor.diagnose.provide import About, argument
@@ -33,27 +33,27 @@ class Run(msgspec.Struct, frozen=True):
                 yield name or (finding.subject.key if finding.subject.kind is SubjectKind.FRAMEWORK else "")
 
 
-def run_all(rules: tuple[Rule, ...], facts: Facts) -> list[Run]:
+def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
     """Every rule for every subject of its kind."""
-    runs = [_run(rule, about, facts) for rule in rules for about in _subjects(rule, facts)]
+    runs = [_run(rule, about, machine) for rule in rules for about in _subjects(rule, machine)]
     failing = frozenset(name for run in runs for name in run.failing)
-    return [_spared(run, failing, facts) for run in runs]
+    return [_spared(run, failing, machine) for run in runs]
 
 
-def _spared(run: Run, failing: frozenset[str], facts: Facts) -> Run:
+def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
     """The run, where an error of one framework is a warning if another framework can train: it fits and has no error of its own."""
     findings = list(run.findings)
     for place, name in enumerate(run.only_for):
-        if name and findings[place].severity is Severity.ERROR and facts.another_can_train(name, failing):
+        if name and findings[place].severity is Severity.ERROR and machine.another_can_train(name, failing):
             findings[place] = msgspec.structs.replace(findings[place], severity=Severity.WARNING)
     return msgspec.structs.replace(run, findings=tuple(findings))
 
 
-def _subjects(rule: Rule, facts: Facts) -> Iterator[About]:
+def _subjects(rule: Rule, machine: MachineView) -> Iterator[About]:
     if rule.about is SubjectKind.GPU:
-        yield from facts.hardware
+        yield from machine.hardware
     elif rule.about is SubjectKind.FRAMEWORK:
-        yield from facts.frameworks
+        yield from machine.observed_frameworks
     else:
         yield None
 
@@ -64,46 +64,46 @@ def _subject(rule: Rule, about: About) -> Subject:
     return Subject(rule.about, getattr(about, "name", ""))
 
 
-def _run(rule: Rule, about: About, facts: Facts) -> Run:
+def _run(rule: Rule, about: About, machine: MachineView) -> Run:
     subject = _subject(rule, about)
     problems: list[Problem] = []
     kind, reason, lacking = OutcomeKind.PASSED, "", None
     try:
-        arguments = {parameter.name: argument(parameter, facts, about) for parameter in parameters(rule.body)}
+        arguments = {parameter.name: argument(parameter, machine, about) for parameter in parameters(rule.body)}
         for problem in rule.body(**arguments):
             problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
-        kind = _ignorance(ignorance, facts)
+        kind = _ignorance(ignorance, machine)
         reason, lacking = ignorance.missing.reason, ignorance.rung
     except NotApplicable as nothing:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
     except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
         kind, reason = OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"
-    findings = tuple(_stamp(rule, subject, problem, number, facts) for number, problem in enumerate(problems))
+    findings = tuple(_stamp(rule, subject, problem, number, machine) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     outcome = Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason)
     return Run(outcome, findings, lacking, tuple(problem.only_for for problem in problems))
 
 
-def _ignorance(ignorance: CouldNotTell, facts: Facts) -> OutcomeKind:
+def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
     """What not knowing comes to: nobody asked, or nothing could be seen; a driver that is absent where there is no GPU is neither."""
     cause = ignorance.missing.cause
     if cause in {Cause.NOT_ASKED, Cause.NOT_STATED}:
         return OutcomeKind.NOT_ASKED
-    nothing_to_drive = not facts.hardware and facts.site.has_pci and isinstance(facts.snapshot.pci, Pci)
+    nothing_to_drive = not machine.hardware and machine.site.has_pci and isinstance(machine.observed.pci, Pci)
     if cause is Cause.ABSENT and ignorance.rung is not None and nothing_to_drive:
         return OutcomeKind.NOT_APPLICABLE
     return OutcomeKind.COULD_NOT_TELL
 
 
-def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, facts: Facts) -> Finding:
+def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
     severity = problem.severity or rule.severity
     subject = problem.subject or subject
-    if rule.predicts and _refuted(rule, subject, facts):
+    if rule.predicts and _refuted(rule, subject, machine):
         severity = Severity.NOTE
     place = f":{subject.key}" if subject.key else ""
-    again = functools.partial(verify.command, rule, severity, facts)
+    again = functools.partial(verify.command, rule, severity, machine)
     return Finding(
         id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
         code=rule.code,
@@ -135,14 +135,14 @@ def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix,
     )
 
 
-def _refuted(rule: Rule, subject: Subject, facts: Facts) -> bool:
+def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:
     """Whether what a rule predicts to fail was seen to work for the same subject.
 
     Only a rung that a program climbed counts: that a file is there, or a module bound, does not show that it works.
     """
     climbed = max(rule.breaks, Rung.LIBCUDA)
     if subject.kind is SubjectKind.GPU:
-        return facts.ladder.proven(subject.key, climbed)
+        return machine.ladder.proven(subject.key, climbed)
     if subject.kind is SubjectKind.FRAMEWORK:
-        return facts.trains(subject.key, on_cpu=rule.on_cpu_too)
-    return facts.ladder.on_some_gpu(climbed)
+        return machine.trains(subject.key, on_cpu=rule.on_cpu_too)
+    return machine.ladder.on_some_gpu(climbed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Facts
+from gpudoctor.derive import Driver, MachineView
 from gpudoctor.diagnose.driver_fixes import install_driver
 from gpudoctor.diagnose.fixes import DOWNLOAD, VENV, install_package, shell_path
 from gpudoctor.diagnose.releases import Pick, newest, pick
@@ -23,9 +23,9 @@ def release_of(framework: Framework) -> str:
     return framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
 
 
-def from_conda(facts: Facts, framework: str) -> bool:
+def from_conda(machine: MachineView, framework: str) -> bool:
     """Whether conda installed a framework of the examined environment."""
-    packages, python = facts.snapshot.packages, facts.snapshot.python
+    packages, python = machine.observed.packages, machine.observed.python
     if not isinstance(packages, Packages) or not isinstance(python, Python) or python.kind != "conda":
         return False
     stems = packages.conda if isinstance(packages.conda, tuple) else ()
@@ -36,7 +36,7 @@ def from_conda(facts: Facts, framework: str) -> bool:
 
 
 def install(
-    facts: Facts,
+    machine: MachineView,
     framework: str,
     found: Pick,
     *,
@@ -46,17 +46,17 @@ def install(
     options: tuple[str, ...] = (),
 ) -> Fix:
     """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
-    python = facts.snapshot.python
-    if from_conda(facts, framework) and isinstance(python, Python):
+    python = machine.observed.python
+    if from_conda(machine, framework) and isinstance(python, Python):
         title = f"Install {CALLED[framework]} with CUDA from conda-forge, which installed it"
-        return Fix(title, _by_conda(found, facts, framework, python), (DOWNLOAD,), kind=kind)
+        return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
     return Fix(title or f"Install {found.name}", command, (DOWNLOAD,), kind=kind)
 
 
-def _by_conda(found: Pick, facts: Facts, framework: str, python: Python) -> str:
+def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
     """Conda chooses the release; it is told the newest CUDA that driver and GPUs go with."""
-    served = facts.driver.cuda_served if isinstance(facts.driver, Driver) else None
+    served = machine.driver_or_missing.cuda_served if isinstance(machine.driver_or_missing, Driver) else None
     newest_cuda = found.cuda if found.cuda is not None and found.cuda.minor else served
     cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
@@ -65,60 +65,67 @@ def _by_conda(found: Pick, facts: Facts, framework: str, python: Python) -> str:
 
 
 def install_framework(
-    facts: Facts, framework: str, *, accepts: str = "", prefer: str = "", title: str = "", replace: str = "", kind: FixKind = FixKind.FIX
+    machine: MachineView,
+    framework: str,
+    *,
+    accepts: str = "",
+    prefer: str = "",
+    title: str = "",
+    replace: str = "",
+    kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
     """How to get a release of a framework that works here; what to change first, in order, where none does as things are."""
-    found = pick(facts, framework, accepts=accepts, prefer=prefer)
+    found = pick(machine, framework, accepts=accepts, prefer=prefer)
     if found is not None:
-        return (install(facts, framework, found, title=title, replace=replace, kind=kind),)
+        return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
     name = f"{CALLED.get(framework, framework)}{f' {accepts}' if accepts else ''}"
-    newer_driver = pick(facts, framework, accepts=accepts, prefer=prefer, any_driver=True)
-    if newer_driver is not None and isinstance(facts.driver, Driver):
-        return (_driver_for(facts, newer_driver, name, kind), install(facts, framework, newer_driver, replace=replace, kind=kind))
-    other_python = pick(facts, framework, accepts=accepts, any_python=True)
+    newer_driver = pick(machine, framework, accepts=accepts, prefer=prefer, any_driver=True)
+    if newer_driver is not None and isinstance(machine.driver_or_missing, Driver):
+        return (_driver_for(machine, newer_driver, name, kind), install(machine, framework, newer_driver, replace=replace, kind=kind))
+    other_python = pick(machine, framework, accepts=accepts, any_python=True)
     if other_python is not None and other_python.pythons:
-        return (new_environment(facts, other_python, kind=kind),)
+        return (new_environment(machine, other_python, kind=kind),)
     return (Fix(f"Use another GPU or another framework: no published {name} with CUDA is known to work on this machine.", kind=kind),)
 
 
-def _driver_for(facts: Facts, found: Pick, name: str, kind: FixKind) -> Fix:
-    floor = facts.matrix.driver_floor(found.cuda) if found.cuda is not None else None
+def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> Fix:
+    floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
     least = (floor.minor_version_floor or floor.exact) if floor is not None else None
-    fix = install_driver(facts, least or versions.Version(1))
+    fix = install_driver(machine, least or versions.Version(1))
     return Fix(f"{fix.title} (no {name} with CUDA works with the driver that is here)", fix.command, fix.needs, kind=kind)
 
 
-def new_environment(facts: Facts, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
+def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
     """An environment with a Python that a release has a wheel for, and that release in it."""
     plain = [python for python in found.pythons if not python.endswith("t")]
-    here = versions.parse(facts.stack.python) if not isinstance(facts.stack, Missing) else None
+    here = versions.parse(machine.stack_or_missing.python) if not isinstance(machine.stack_or_missing, Missing) else None
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
     python = (below or order)[-1]
-    command = in_new_environment(facts, python, *found.requirements, index=found.index)
+    command = in_new_environment(machine, python, *found.requirements, index=found.index)
     return Fix(f"Make an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
 
 
-def in_new_environment(facts: Facts, python: str, *requirements: str, index: str = "") -> str:
+def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:
     """The command that makes an environment with a Python ("3.11") and installs requirements there; on Windows for PowerShell."""
     words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
-    if facts.site.platform == Platform.WINDOWS:
+    if machine.site.platform == Platform.WINDOWS:
         return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
     return f"python{python} -m venv {VENV} && {VENV}/bin/python -m pip install {words}"
 
 
-def another_release(facts: Facts, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
+def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
     """Another release of an installed framework than the one that was seen to fail."""
-    own = next((one for one in facts.frameworks if one.name == framework), None)
+    own = next((one for one in machine.observed_frameworks if one.name == framework), None)
     name = CALLED.get(framework, framework)
     accepts = f"!={release_of(own)}" if own is not None and release_of(own) else ""
-    found = pick(facts, framework, accepts=accepts) if facts.hardware else None
+    found = pick(machine, framework, accepts=accepts) if machine.hardware else None
     if found is not None:
-        return install(facts, framework, found, title=f"Install another release of {name}: {found.name}", kind=kind)
-    release = newest(facts, own.distribution, accepts=accepts) if own is not None and own.distribution else ""
+        return install(machine, framework, found, title=f"Install another release of {name}: {found.name}", kind=kind)
+    release = newest(machine, own.distribution, accepts=accepts) if own is not None and own.distribution else ""
     if own is None or not release:
         return Fix(f"Install another release of {name}.", needs=(DOWNLOAD,), kind=kind)
-    command = install_package(facts.snapshot.python, f"{own.distribution}=={release}")
+    command = install_package(machine.observed.python, f"{own.distribution}=={release}")
     return Fix(f"Install another release of {name}: {release}", command, (DOWNLOAD,), kind=kind)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Hardware
+from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, Component, unlike
 from gpudoctor.diagnose.rule import need, not_applicable
@@ -32,12 +32,12 @@ def for_a_gpu(hardware: Hardware) -> None:
         not_applicable("there is no NVIDIA GPU to use CUDA's libraries for")
 
 
-def all_uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[LibraryUse, ...]:
+def all_uses(framework: Framework, machine: MachineView, hardware: Hardware) -> tuple[LibraryUse, ...]:
     """Everything that the X-ray saw a framework want; ends the rule where there is no GPU to use it for, and where nothing was read."""
     for_a_gpu(hardware)
     if framework.cuda_build is False:
         not_applicable(f"{framework.distribution or framework.name} is built without CUDA")
-    seen = xray(framework, xrayed(facts))
+    seen = xray(framework, xrayed(machine))
     if seen is None:
         not_applicable(f"the X-ray found no CUDA build of {framework.name}")
     found = need(seen.uses)
@@ -46,17 +46,17 @@ def all_uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[Li
     return found
 
 
-def xrayed(facts: Facts) -> Libraries:
+def xrayed(machine: MachineView) -> Libraries:
     """What the X-ray saw; ends the rule where there was nothing for it to look at."""
-    libraries = facts.snapshot.libraries
+    libraries = machine.observed.libraries
     if isinstance(libraries, Missing) and libraries.cause is Cause.ABSENT:
         not_applicable(libraries.reason)
     return need(libraries)
 
 
-def uses(framework: Framework, facts: Facts, hardware: Hardware) -> tuple[LibraryUse, ...]:
+def uses(framework: Framework, machine: MachineView, hardware: Hardware) -> tuple[LibraryUse, ...]:
     """The same without the driver's own library."""
-    return tuple(use for use in all_uses(framework, facts, hardware) if use.component != DRIVER)
+    return tuple(use for use in all_uses(framework, machine, hardware) if use.component != DRIVER)
 
 
 def unfound(found: Iterable[LibraryUse]) -> tuple[LibraryUse, ...]:
@@ -70,10 +70,12 @@ def damaged(found: Iterable[LibraryUse]) -> tuple[tuple[LibraryUse, Damage], ...
     return tuple((use, use.damaged[0]) for use in found if use.vital and isinstance(use.file, Missing) and use.damaged)
 
 
-def installed_wheels(found: Iterable[LibraryUse], framework: Framework, facts: Facts) -> tuple[tuple[LibraryUse, Distribution], ...]:
+def installed_wheels(
+    found: Iterable[LibraryUse], framework: Framework, machine: MachineView
+) -> tuple[tuple[LibraryUse, Distribution], ...]:
     """Those whose package is installed by its metadata, so that an installer would find nothing to do, each with the package."""
-    cuda = facts.effective_cuda(framework)
-    stack = facts.stack
+    cuda = machine.effective_cuda(framework)
+    stack = machine.stack_or_missing
     if isinstance(cuda, Missing) or isinstance(stack, Missing) or stack.supposed:
         return ()
     pairs = ((use, _WHEEL_OF.get(use.component, use.component)) for use in found)
@@ -144,13 +146,13 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return self.unlike == "major" or (self.unlike == "older" and strict)
 
 
-def copy(use: LibraryUse, instead: str, framework: Framework, facts: Facts) -> Copy | None:
+def copy(use: LibraryUse, instead: str, framework: Framework, machine: MachineView) -> Copy | None:
     """What is known of the copy that a use takes; None where it takes none."""
     if not isinstance(use.file, LibraryFile):
         return None
     version = use.file.version
     parsed = versions.parse(version.value) if isinstance(version, Fact) else None
-    given, given_where, wanted, wanted_where = _given(use, framework, facts)
+    given, given_where, wanted, wanted_where = _given(use, framework, machine)
     return Copy(
         use=use,
         path=use.file.path,
@@ -162,13 +164,13 @@ def copy(use: LibraryUse, instead: str, framework: Framework, facts: Facts) -> C
     )
 
 
-def _given(use: LibraryUse, framework: Framework, facts: Facts) -> tuple[Version | None, str, Version | None, str]:
+def _given(use: LibraryUse, framework: Framework, machine: MachineView) -> tuple[Version | None, str, Version | None, str]:
     """The release that the environment's package brings, the one that the build wants, and where each is from."""
     name = _WHEEL_OF.get(use.component, use.component)
-    found = facts.component(name, framework) if name in WHEELS else None
+    found = machine.component(name, framework) if name in WHEELS else None
     if not isinstance(found, Component):
         return None, "", None, ""
-    stack = facts.stack
+    stack = machine.stack_or_missing
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     wanted = found.wanted if isinstance(found.wanted, Version) else None
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gpudoctor.derive import Facts, Stack
+from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import Violation, called, major, stack_of
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
@@ -18,26 +18,26 @@ _DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
 _WHEELS = ("nvidia-", "cuda-")
 
 
-def directml(framework: Framework, facts: Facts) -> str:
+def directml(framework: Framework, machine: MachineView) -> str:
     """The package by which TensorFlow would use Microsoft's DirectML; empty where none is there."""
-    stack = facts.stack
+    stack = machine.stack_or_missing
     if framework.name != "tensorflow" or not isinstance(stack, Stack):
         return ""
     return next((name for name in _DIRECTML if name in stack.distributions), "")
 
 
-def by_directml(framework: Framework, facts: Facts) -> bool:
+def by_directml(framework: Framework, machine: MachineView) -> bool:
     """Whether TensorFlow reaches the GPU by Microsoft's DirectML, which takes a build without CUDA and exists on Windows and in WSL."""
-    return facts.site.platform != Platform.LINUX and bool(directml(framework, facts))
+    return machine.site.platform != Platform.LINUX and bool(directml(framework, machine))
 
 
 _SYSTEM = "/usr/lib/python3/dist-packages/"
 _SYSTEM_PACKAGES = {"torch": "python3-torch"}
 
 
-def from_system(framework: Framework, facts: Facts) -> str:
+def from_system(framework: Framework, machine: MachineView) -> str:
     """The package of Debian or of a distribution like it that holds a framework: "Debian's package python3-torch"; empty where none does."""
-    debian = next((one for one in facts.site.distribution if one in {"debian", "ubuntu"}), "")
+    debian = next((one for one in machine.site.distribution if one in {"debian", "ubuntu"}), "")
     there = isinstance(framework.location, str) and framework.location.startswith(_SYSTEM)
     if not debian or not there or framework.name not in _SYSTEM_PACKAGES:
         return ""
@@ -78,10 +78,10 @@ def _other_keras(one: Violation) -> bool:
     return not three if one.older else three and satisfies("3.0.0", one.demand.requirement.specifier) is False
 
 
-def without_cuda(facts: Facts, one: Distribution) -> bool:
+def without_cuda(machine: MachineView, one: Distribution) -> bool:
     """Whether a distribution is of a framework whose build has no CUDA, and no use for its libraries."""
-    frameworks = (framework for framework in facts.frameworks if framework.name == stack_of(one.name))
-    effective = (facts.effective_cuda(framework) for framework in frameworks)
+    frameworks = (framework for framework in machine.observed_frameworks if framework.name == stack_of(one.name))
+    effective = (machine.effective_cuda(framework) for framework in frameworks)
     return any(isinstance(found, Missing) and found.cause is Cause.ABSENT for found in effective)
 
 

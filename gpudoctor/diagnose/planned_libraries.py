@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Facts, Stack
+from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.components import takes_system_cuda
 from gpudoctor.derive.packages import called, known
 from gpudoctor.diagnose.fixes import DOWNLOAD
@@ -20,22 +20,22 @@ _MARK = f'extra=="{EXTRA}"'
 _CUDNN = "nvidia-cudnn"
 
 
-def _stated(framework: Framework, facts: Facts) -> tuple[Distribution, FrameworkRelease, EffectiveCuda, Stack]:
+def _stated(framework: Framework, machine: MachineView) -> tuple[Distribution, FrameworkRelease, EffectiveCuda, Stack]:
     """The supposed framework and its row; ends the rule for one whose CUDA packages no extra brings."""
-    stack, cuda = facts.stack, facts.effective_cuda(framework)
+    stack, cuda = machine.stack_or_missing, machine.effective_cuda(framework)
     own = None if isinstance(stack, Missing) else stack.distributions.get(framework.distribution)
     row = None if own is None or isinstance(stack, Missing) else stack.row(own)
-    if not facts.hardware or isinstance(stack, Missing) or own is None or row is None or not isinstance(cuda, EffectiveCuda):
+    if not machine.hardware or isinstance(stack, Missing) or own is None or row is None or not isinstance(cuda, EffectiveCuda):
         not_applicable("no CUDA build of a known release")
     if not any(_MARK in text for text in row.requires):
         not_applicable(f"{called(own)} has no extra that brings CUDA")
     return own, row, cuda, stack
 
 
-def not_brought(framework: Framework, facts: Facts) -> Iterator[Problem]:
+def not_brought(framework: Framework, machine: MachineView) -> Iterator[Problem]:
     """TensorFlow without the extra that brings CUDA, and without a CUDA of the system."""
-    own, row, cuda, stack = _stated(framework, facts)
-    if EXTRA in own.extras or not takes_system_cuda(framework, cuda, stack) or not isinstance(facts.snapshot.toolkits, Missing):
+    own, row, cuda, stack = _stated(framework, machine)
+    if EXTRA in own.extras or not takes_system_cuda(framework, cuda, stack) or not isinstance(machine.observed.toolkits, Missing):
         return
     brought = [text.partition(";")[0] for text in row.requires if _MARK in text]
     yield Problem(
@@ -47,7 +47,7 @@ def not_brought(framework: Framework, facts: Facts) -> Iterator[Problem]:
             Evidence("CUDA of the system", "not stated", "--system-cuda"),
         ),
         fixes=(
-            *_install(own, row, facts),
+            *_install(own, row, machine),
             Fix(
                 f"Install CUDA {cuda.version.short} and its cuDNN on the system, and state them with --system-cuda and --system-cudnn.",
                 needs=(DOWNLOAD,),
@@ -57,11 +57,11 @@ def not_brought(framework: Framework, facts: Facts) -> Iterator[Problem]:
     )
 
 
-def not_found(framework: Framework, facts: Facts) -> Iterator[Problem]:
+def not_found(framework: Framework, machine: MachineView) -> Iterator[Problem]:
     """Packages that TensorFlow requires and whose folders its own search path does not name."""
-    own, row, cuda, stack = _stated(framework, facts)
+    own, row, cuda, stack = _stated(framework, machine)
     lost = [name for name in row.unreachable or () if name in stack.distributions or _wanted(name, stack)]
-    lost = [name for name in lost if not _on_system(name, cuda, facts)]
+    lost = [name for name in lost if not _on_system(name, cuda, machine)]
     if not lost:
         return
     yield Problem(
@@ -69,7 +69,7 @@ def not_found(framework: Framework, facts: Facts) -> Iterator[Problem]:
         confidence=Confidence.LIKELY,
         evidence=(Evidence(f"packages that {called(own)} requires and does not find", " ".join(lost), known(row)),),
         fixes=(
-            *_install(own, row, facts),
+            *_install(own, row, machine),
             Fix(
                 f"Add the lib folders of {', '.join(lost)} in site-packages/nvidia to LD_LIBRARY_PATH, for this environment only.",
                 kind=FixKind.INSTEAD,
@@ -82,18 +82,18 @@ def _wanted(name: str, stack: Stack) -> bool:
     return any(demand.requirement.name == name for demand in stack.demands)
 
 
-def _on_system(name: str, cuda: EffectiveCuda, facts: Facts) -> bool:
+def _on_system(name: str, cuda: EffectiveCuda, machine: MachineView) -> bool:
     """Whether the system holds what a package would bring, under the name that the build asks for."""
     if name.startswith(_CUDNN):
-        stated = facts.snapshot.system_cudnn
+        stated = machine.observed.system_cudnn
         version = versions.parse(stated.value) if isinstance(stated, Fact) else None
         return version is not None and not isinstance(cuda.cudnn, Missing) and version.major == cuda.cudnn.major
-    toolkits = () if isinstance(facts.snapshot.toolkits, Missing) else facts.snapshot.toolkits
+    toolkits = () if isinstance(machine.observed.toolkits, Missing) else machine.observed.toolkits
     found = (versions.parse(one.toolkit_cuda.value) for one in toolkits if isinstance(one.toolkit_cuda, Fact))
     return any(version is not None and version.major == cuda.version.major for version in found)
 
 
-def _install(own: Distribution, row: FrameworkRelease, facts: Facts) -> tuple[Fix, ...]:
+def _install(own: Distribution, row: FrameworkRelease, machine: MachineView) -> tuple[Fix, ...]:
     """The same release with the extra or, where its wheel does not find what that brings, one that does, of the same minor if there is one."""
     prefer = str(row.release) if not row.unreachable else f"{row.release.short}.*"
-    return install_framework(facts, own.name, prefer=prefer)
+    return install_framework(machine, own.name, prefer=prefer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Gpu, Hardware, Ladder, Meetings, Site, Stack, Visibility
+from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Gpu, Hardware, Ladder, MachineView, Meetings, Site, Stack, Visibility
 from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Parameter
 from gpudoctor.findings import Policy, Rung
 from gpudoctor.matrix import Matrix
@@ -45,17 +45,17 @@ About = Gpu | Framework | None
 """What one run of a rule is about; None for machine and environment."""
 
 
-def _smoke(facts: Facts, about: About) -> object:
+def _smoke(machine: MachineView, about: About) -> object:
     """The smoke training of the framework that the rule is about."""
-    trained = facts.snapshot.smoke
+    trained = machine.observed.smoke
     if isinstance(trained, Missing):
         return trained
     return next((smoke for smoke in trained if isinstance(about, Framework) and smoke.framework == about.name), NOT_ASKED)
 
 
-def _context(facts: Facts, about: About) -> object:
+def _context(machine: MachineView, about: About) -> object:
     """What our own kernel met on the GPU that the rule is about."""
-    contexts = facts.snapshot.contexts
+    contexts = machine.observed.contexts
     if isinstance(contexts, Missing):
         return contexts
     found = (context for context in contexts if isinstance(about, Gpu) and context.address == about.key)
@@ -64,54 +64,54 @@ def _context(facts: Facts, about: About) -> object:
     return Missing(Cause.NOT_ASKED, skipped) if skipped else context
 
 
-def _effective_cuda(facts: Facts, about: About) -> object:
-    return facts.effective_cuda(about) if isinstance(about, Framework) else None
+def _effective_cuda(machine: MachineView, about: About) -> object:
+    return machine.effective_cuda(about) if isinstance(about, Framework) else None
 
 
-def _effective_code(facts: Facts, about: About) -> object:
-    return facts.effective_code(about) if isinstance(about, Framework) else None
+def _effective_code(machine: MachineView, about: About) -> object:
+    return machine.effective_code(about) if isinstance(about, Framework) else None
 
 
-def _meetings(facts: Facts, about: About) -> object:
-    return facts.meetings(about) if isinstance(about, Framework) else None
+def _meetings(machine: MachineView, about: About) -> object:
+    return machine.meetings(about) if isinstance(about, Framework) else None
 
 
-PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
-    Snapshot: (lambda facts, _: facts.snapshot, None),
-    Host: (lambda facts, _: facts.snapshot.host, None),
-    Details: (lambda facts, _: facts.snapshot.details, None),
-    Python: (lambda facts, _: facts.snapshot.python, None),
-    Pci: (lambda facts, _: facts.snapshot.pci, Rung.SLOT),
-    KernelDriver: (lambda facts, _: facts.snapshot.kernel_driver, Rung.KERNEL_DRIVER),
-    KernelLog: (lambda facts, _: facts.snapshot.kernel_log, None),
-    KernelModules: (lambda facts, _: facts.snapshot.kernel_modules, None),
-    FabricParts: (lambda facts, _: facts.snapshot.fabric_parts, None),
-    FabricManager: (lambda facts, _: facts.snapshot.fabric_manager, None),
-    Packages: (lambda facts, _: facts.snapshot.packages, None),
-    ScriptFolder: (lambda facts, _: facts.snapshot.script_folder, None),
-    DeviceNodes: (lambda facts, _: facts.snapshot.device_nodes, Rung.DEVICE_NODE),
-    Container: (lambda facts, _: facts.snapshot.container, None),
-    ContainerTools: (lambda facts, _: facts.snapshot.container_tools, None),
-    LoaderCache: (lambda facts, _: facts.snapshot.loader_cache, None),
-    Limits: (lambda facts, _: facts.snapshot.limits, None),
-    Allocation: (lambda facts, _: facts.snapshot.allocation, None),
-    Wsl: (lambda facts, _: facts.snapshot.wsl, None),
-    Nvml: (lambda facts, _: facts.snapshot.nvml, Rung.NVML),
-    Libcuda: (lambda facts, _: facts.snapshot.libcuda, Rung.LIBCUDA),
-    CudaFiles: (lambda facts, _: facts.snapshot.cuda_files, None),
+PROVIDERS: dict[type, tuple[Callable[[MachineView, About], object], Rung | None]] = {
+    Snapshot: (lambda machine, _: machine.observed, None),
+    Host: (lambda machine, _: machine.observed.host, None),
+    Details: (lambda machine, _: machine.observed.details, None),
+    Python: (lambda machine, _: machine.observed.python, None),
+    Pci: (lambda machine, _: machine.observed.pci, Rung.SLOT),
+    KernelDriver: (lambda machine, _: machine.observed.kernel_driver, Rung.KERNEL_DRIVER),
+    KernelLog: (lambda machine, _: machine.observed.kernel_log, None),
+    KernelModules: (lambda machine, _: machine.observed.kernel_modules, None),
+    FabricParts: (lambda machine, _: machine.observed.fabric_parts, None),
+    FabricManager: (lambda machine, _: machine.observed.fabric_manager, None),
+    Packages: (lambda machine, _: machine.observed.packages, None),
+    ScriptFolder: (lambda machine, _: machine.observed.script_folder, None),
+    DeviceNodes: (lambda machine, _: machine.observed.device_nodes, Rung.DEVICE_NODE),
+    Container: (lambda machine, _: machine.observed.container, None),
+    ContainerTools: (lambda machine, _: machine.observed.container_tools, None),
+    LoaderCache: (lambda machine, _: machine.observed.loader_cache, None),
+    Limits: (lambda machine, _: machine.observed.limits, None),
+    Allocation: (lambda machine, _: machine.observed.allocation, None),
+    Wsl: (lambda machine, _: machine.observed.wsl, None),
+    Nvml: (lambda machine, _: machine.observed.nvml, Rung.NVML),
+    Libcuda: (lambda machine, _: machine.observed.libcuda, Rung.LIBCUDA),
+    CudaFiles: (lambda machine, _: machine.observed.cuda_files, None),
     CudaContext: (_context, Rung.LIBCUDA),
-    Mps: (lambda facts, _: facts.snapshot.mps, None),
-    Variables: (lambda facts, _: facts.snapshot.variables, None),
+    Mps: (lambda machine, _: machine.observed.mps, None),
+    Variables: (lambda machine, _: machine.observed.variables, None),
     Smoke: (_smoke, Rung.FRAMEWORK),
-    Driver: (lambda facts, _: facts.driver, Rung.KERNEL_DRIVER),
-    Visibility: (lambda facts, _: facts.visibility, Rung.LIBCUDA),
-    Site: (lambda facts, _: facts.site, None),
-    Hardware: (lambda facts, _: facts.hardware, None),
-    Ladder: (lambda facts, _: facts.ladder, None),
-    Policy: (lambda facts, _: facts.policy, None),
-    Matrix: (lambda facts, _: facts.matrix, None),
-    Stack: (lambda facts, _: facts.stack, None),
-    Facts: (lambda facts, _: facts, None),
+    Driver: (lambda machine, _: machine.driver_or_missing, Rung.KERNEL_DRIVER),
+    Visibility: (lambda machine, _: machine.visibility_or_missing, Rung.LIBCUDA),
+    Site: (lambda machine, _: machine.site, None),
+    Hardware: (lambda machine, _: machine.hardware, None),
+    Ladder: (lambda machine, _: machine.ladder, None),
+    Policy: (lambda machine, _: machine.policy, None),
+    Matrix: (lambda machine, _: machine.matrix, None),
+    Stack: (lambda machine, _: machine.stack_or_missing, None),
+    MachineView: (lambda machine, _: machine, None),
     Gpu: (lambda _, about: about, None),
     Framework: (lambda _, about: about, None),
     EffectiveCuda: (_effective_cuda, None),
@@ -121,10 +121,10 @@ PROVIDERS: dict[type, tuple[Callable[[Facts, About], object], Rung | None]] = {
 """What a rule may ask for, and the rung whose failure explains that it is missing."""
 
 
-def argument(parameter: Parameter, facts: Facts, about: About) -> object:
+def argument(parameter: Parameter, machine: MachineView, about: About) -> object:
     """The value for one parameter; ends the rule where it is needed and missing, or where it does not exist for this subject."""
     provide, rung = PROVIDERS[parameter.type]
-    value = provide(facts, about)
+    value = provide(machine, about)
     if parameter.optional:
         return value
     if isinstance(value, Missing):

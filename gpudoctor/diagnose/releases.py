@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Driver, EffectiveCode, Facts, Stack
+from gpudoctor.derive import Driver, EffectiveCode, MachineView, Stack
 from gpudoctor.derive.code import Fit, capability, runs
 from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
@@ -41,7 +41,7 @@ class Pick(msgspec.Struct, frozen=True):
 class _Here(msgspec.Struct, frozen=True):
     """What a release must fit."""
 
-    facts: Facts
+    machine: MachineView
     platform: str
     python: str
     capabilities: tuple[Version, ...]
@@ -59,19 +59,19 @@ class _Here(msgspec.Struct, frozen=True):
         driver = self.driver
         if cuda is None or driver is None:
             return True
-        if self.facts.site.on_wsl:
+        if self.machine.site.on_wsl:
             return isinstance(driver.cuda_served, Missing) or driver.cuda_served.major >= cuda.major
-        floor = self.facts.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
+        floor = self.machine.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
         least = (floor.minor_version_floor or floor.exact) if floor is not None else None
         return least is None or driver.version >= least
 
     @property
     def driven(self) -> bool:
         """Whether the driver, where there is one, drives every GPU."""
-        if self.driver is None or self.facts.site.on_wsl:
+        if self.driver is None or self.machine.site.on_wsl:
             return True
-        bounds = [self.facts.matrix.branches_for(one) for one in self.capabilities]
-        row = self.facts.matrix.driver(self.driver.version)
+        bounds = [self.machine.matrix.branches_for(one) for one in self.capabilities]
+        row = self.machine.matrix.driver(self.driver.version)
         branch = row.branch if row is not None else self.driver.version.major
         return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
 
@@ -80,20 +80,20 @@ class _Here(msgspec.Struct, frozen=True):
         pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
         major = row.built_with_cuda.major if row.built_with_cuda else 0
         version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
-        cudnn = self.facts.matrix.cudnn(version, major, row.platform) if version and version.text.count(".") > 1 else None
+        cudnn = self.machine.matrix.cudnn(version, major, row.platform) if version and version.text.count(".") > 1 else None
         code = EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
         return all(runs(row, one) is Fit.NATIVE and (code is None or runs(code, one) in {Fit.NATIVE, Fit.PTX}) for one in self.capabilities)
 
 
 def pick(
-    facts: Facts, framework: str, *, accepts: str = "", prefer: str = "", any_driver: bool = False, any_python: bool = False
+    machine: MachineView, framework: str, *, accepts: str = "", prefer: str = "", any_driver: bool = False, any_python: bool = False
 ) -> Pick | None:
     """The newest published release of a framework with CUDA that works here; `prefer` before it, if that one does.
 
     `accepts` are versions as PEP 440 specifies them. With `any_driver` or `any_python` it may need another of these than is here.
     None where the tables know none.
     """
-    here = _here(facts, accepts)
+    here = _here(machine, accepts)
     here = msgspec.structs.replace(here, driver=None if any_driver else here.driver, python="" if any_python else here.python)
     candidates = {"torch": _torch, "tensorflow": _tensorflow, "jax": _jax}.get(framework)
     if candidates is None or not here.driven:
@@ -106,24 +106,24 @@ def pick(
     return next(candidates(here), None)
 
 
-def _here(facts: Facts, accepts: str) -> _Here:
-    stack = facts.stack
+def _here(machine: MachineView, accepts: str) -> _Here:
+    stack = machine.stack_or_missing
     platform, python = (stack.platform, stack.python) if isinstance(stack, Stack) else ("", "")
-    used = (gpu for gpu in facts.hardware if not (gpu.set_aside or hidden(gpu)))
-    known = dict.fromkeys(one for gpu in used if (one := capability(gpu, facts.matrix)) is not None)
-    driver = facts.driver if isinstance(facts.driver, Driver) else None
-    return _Here(facts, platform or LINUX, python, tuple(known), accepts, driver)
+    used = (gpu for gpu in machine.hardware if not (gpu.set_aside or hidden(gpu)))
+    known = dict.fromkeys(one for gpu in used if (one := capability(gpu, machine.matrix)) is not None)
+    driver = machine.driver_or_missing if isinstance(machine.driver_or_missing, Driver) else None
+    return _Here(machine, platform or LINUX, python, tuple(known), accepts, driver)
 
 
 def _rows(here: _Here, distribution: str) -> Iterator[FrameworkRelease]:
-    return (row for row in reversed(here.facts.matrix.releases(distribution, here.platform)) if here.installable(row))
+    return (row for row in reversed(here.machine.matrix.releases(distribution, here.platform)) if here.installable(row))
 
 
 def _torch(here: _Here) -> Iterator[Pick]:
     for row in _rows(here, "torch"):
         own = _tag(row) if row.accelerator == "cuda" else ""
         for tag in _tags(here, row):
-            build = row if tag == own else here.facts.matrix.resolve("torch", f"{row.release}+{tag}", here.platform).row
+            build = row if tag == own else here.machine.matrix.resolve("torch", f"{row.release}+{tag}", here.platform).row
             if build is None or build.built_with_cuda is None or (build.sass is None and here.capabilities):
                 continue
             if here.served(build.built_with_cuda) and here.runs_on_all(build):
@@ -139,7 +139,9 @@ def _tag(row: FrameworkRelease) -> str:
 def _tags(here: _Here, row: FrameworkRelease) -> list[str]:
     """The CUDA builds of a release, the one of the default index first, then those of the newest CUDA."""
     others = {
-        one.local for one in here.facts.matrix.rows(TORCH_BUILDS) if (one.release.short, one.platform) == (row.release.short, here.platform)
+        one.local
+        for one in here.machine.matrix.rows(TORCH_BUILDS)
+        if (one.release.short, one.platform) == (row.release.short, here.platform)
     }
     official = {tag for tag in (*row.builds, *others) if tag.startswith("cu") and tag[2:].isdigit()}
     own = _tag(row) if row.accelerator == "cuda" else ""
@@ -148,7 +150,7 @@ def _tags(here: _Here, row: FrameworkRelease) -> list[str]:
 
 def _torch_pick(here: _Here, row: FrameworkRelease, tag: str, *, own: bool, cuda: Version) -> Pick:
     """With the companions that are installed, and the local version where the same release may be there in another build."""
-    stack = here.facts.stack
+    stack = here.machine.stack_or_missing
     there = stack.distributions if isinstance(stack, Stack) else {}
     plain = own and not any(name in there and there[name].version.partition("+")[0] == str(row.release) for name in ("torch",))
     local = "" if plain else f"+{tag}"
@@ -183,10 +185,10 @@ def _tensorflow(here: _Here) -> Iterator[Pick]:
 
 
 def _jax(here: _Here) -> Iterator[Pick]:
-    known = {str(row.release): row for row in here.facts.matrix.releases("jax")}
+    known = {str(row.release): row for row in here.machine.matrix.releases("jax")}
     found = []
     for name in _PJRT:
-        for row in reversed(here.facts.matrix.releases(name, here.platform)):
+        for row in reversed(here.machine.matrix.releases(name, here.platform)):
             release = ".".join(map(str, row.release[:3]))  # a fourth number is the plugin's own
             own = known.get(release)
             extra = name.split("-")[1]
@@ -214,13 +216,13 @@ def _has_extra(row: FrameworkRelease, extra: str) -> bool:
     return any(text.endswith(f'extra=="{extra}"') for text in row.requires)
 
 
-def works_here(facts: Facts, row: FrameworkRelease) -> bool:
+def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
     """Whether one release has a wheel for this Python, code for every GPU, and a CUDA that the driver serves."""
-    here = _here(facts, "")
+    here = _here(machine, "")
     return here.installable(row) and here.served(row.built_with_cuda) and here.runs_on_all(row)
 
 
-def newest(facts: Facts, distribution: str, *, accepts: str = "") -> str:
+def newest(machine: MachineView, distribution: str, *, accepts: str = "") -> str:
     """The newest known release of any distribution with a wheel for this platform and Python; empty where the tables know none."""
-    here = _here(facts, accepts)
+    here = _here(machine, accepts)
     return next((str(row.release) for row in _rows(here, distribution) if row.accelerator != "stub"), "")

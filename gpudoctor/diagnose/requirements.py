@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Rung, RungState
 from gpudoctor.requirements import FEATURES, Requirement, fits, parse
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
@@ -38,23 +38,23 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """The layer that would have told."""
 
 
-def judged(facts: Facts, rung: Rung | None) -> tuple[Judged, ...]:
+def judged(machine: MachineView, rung: Rung | None) -> tuple[Judged, ...]:
     """Every requirement of the policy; `rung` is the one to which a GPU must be shown to be usable, None for libcuda."""
-    return tuple(_judge(parse(text), facts, rung or Rung.LIBCUDA) for text in facts.policy.require)
+    return tuple(_judge(parse(text), machine, rung or Rung.LIBCUDA) for text in machine.policy.require)
 
 
-def _judge(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
+def _judge(requirement: Requirement, machine: MachineView, rung: Rung) -> Judged:
     if requirement.subject == "driver":
-        return _driver(requirement, facts)
+        return _driver(requirement, machine)
     if requirement.subject == "gpus":
-        return _count(requirement, facts, rung)
+        return _count(requirement, machine, rung)
     if requirement.subject == "memory":
         return _smallest(
-            requirement, facts, _memory, lambda value: f"{int(value) / (1 << 30):.1f} GiB ({int(value) / 10**9:.1f} GB) of memory"
+            requirement, machine, _memory, lambda value: f"{int(value) / (1 << 30):.1f} GiB ({int(value) / 10**9:.1f} GB) of memory"
         )
     if requirement.subject == "cc" or requirement.subject in FEATURES:
-        return _smallest(requirement, facts, _capability, lambda value: f"compute capability {value}")
-    return _framework(requirement, facts)
+        return _smallest(requirement, machine, _capability, lambda value: f"compute capability {value}")
+    return _framework(requirement, machine)
 
 
 def _unknown(requirement: Requirement, missing: Missing, rung: Rung | None) -> Judged:
@@ -72,11 +72,11 @@ def _compared(requirement: Requirement, value: str, seen: str, where: str) -> Ju
     return Judged(requirement=requirement, answer=Answer.MET if fit else Answer.UNFIT, seen=seen, where=where)
 
 
-def _driver(requirement: Requirement, facts: Facts) -> Judged:
-    driver = facts.driver
+def _driver(requirement: Requirement, machine: MachineView) -> Judged:
+    driver = machine.driver_or_missing
     if not isinstance(driver, Missing):
         return _compared(requirement, str(driver.version), f"the driver is {driver.version}", driver.where)
-    kernel = facts.snapshot.kernel_driver
+    kernel = machine.observed.kernel_driver
     own = kernel.version if isinstance(kernel, KernelDriver) else kernel
     missing = own if isinstance(own, Missing) else driver
     if missing.cause is Cause.ABSENT:
@@ -84,22 +84,22 @@ def _driver(requirement: Requirement, facts: Facts) -> Judged:
     return _unknown(requirement, missing, Rung.KERNEL_DRIVER)
 
 
-def _no_gpu(requirement: Requirement, facts: Facts) -> Judged:
+def _no_gpu(requirement: Requirement, machine: MachineView) -> Judged:
     """No layer shows a GPU: there is none, unless one that could have shown it was not to be seen."""
-    first = (facts.snapshot.pci,) if facts.site.has_pci else ()
-    for section in (*first, facts.snapshot.libcuda, facts.snapshot.nvml):
+    first = (machine.observed.pci,) if machine.site.has_pci else ()
+    for section in (*first, machine.observed.libcuda, machine.observed.nvml):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
             return _unknown(requirement, section, Rung.SLOT)
     return _lacking(requirement, "there is no GPU", "PCI bus, NVML, libcuda")
 
 
-def _count(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
+def _count(requirement: Requirement, machine: MachineView, rung: Rung) -> Judged:
     """How many GPUs are usable: one that was neither shown to be nor not to be may count or not."""
-    wanted = [gpu for gpu in facts.hardware if not gpu.set_aside]
+    wanted = [gpu for gpu in machine.hardware if not gpu.set_aside]
     if not wanted:
-        return _no_gpu(requirement, facts)
-    usable = sum(facts.ladder.proven(gpu.key, rung) for gpu in wanted)
-    undecided = list(filter(None, (_undecided(gpu, facts, rung) for gpu in wanted)))
+        return _no_gpu(requirement, machine)
+    usable = sum(machine.ladder.proven(gpu.key, rung) for gpu in wanted)
+    undecided = list(filter(None, (_undecided(gpu, machine, rung) for gpu in wanted)))
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
     seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable, by the rung {str(rung)!r}"
     if len(answers) > 1:
@@ -111,9 +111,9 @@ def _count(requirement: Requirement, facts: Facts, rung: Rung) -> Judged:
     return Judged(requirement=requirement, answer=answer, seen=seen, where="the ladder")
 
 
-def _undecided(gpu: Gpu, facts: Facts, rung: Rung) -> str:
+def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
     """Why it was not shown whether this GPU is usable; empty where it was."""
-    row = next(row for row in facts.ladder.rows if row.subject.key == gpu.key)
+    row = next(row for row in machine.ladder.rows if row.subject.key == gpu.key)
     highest = max((step.rung for step in row.steps if step.state is RungState.PROVEN), default=None)
     above = [step for step in row.steps if step.rung <= rung and (highest is None or step.rung > highest)]
     if not above or any(step.state in _LOST for step in above):
@@ -121,11 +121,11 @@ def _undecided(gpu: Gpu, facts: Facts, rung: Rung) -> str:
     return above[-1].detail or str(above[-1].state.value)
 
 
-def _smallest(requirement: Requirement, facts: Facts, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
+def _smallest(requirement: Requirement, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
     """What must hold for every GPU that the environment leaves."""
-    gpus = [gpu for gpu in facts.hardware if not gpu.set_aside and facts.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
+    gpus = [gpu for gpu in machine.hardware if not gpu.set_aside and machine.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
     if not gpus:
-        return _no_gpu(requirement, facts) if not facts.hardware else _lacking(requirement, "no GPU can be used", "the ladder")
+        return _no_gpu(requirement, machine) if not machine.hardware else _lacking(requirement, "no GPU can be used", "the ladder")
     values = [(gpu, read(gpu)) for gpu in gpus]
     known = [
         _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)
@@ -154,8 +154,8 @@ def _capability(gpu: Gpu) -> str | Missing:
     return gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
 
 
-def _framework(requirement: Requirement, facts: Facts) -> Judged:
-    found = facts.snapshot.frameworks
+def _framework(requirement: Requirement, machine: MachineView) -> Judged:
+    found = machine.observed.frameworks
     if isinstance(found, Missing):
         return _unknown(requirement, found, None)
     framework = next((one for one in found if one.name == requirement.subject), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.findings import NotJudged, Subject, SubjectKind
@@ -13,12 +13,12 @@ from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
 _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 
 
-def unexamined(facts: Facts) -> Iterator[NotJudged]:
+def unexamined(machine: MachineView) -> Iterator[NotJudged]:
     """Of a live machine with GPUs, the CUDA builds whose libraries could not be examined; one that was seen to train has proven its own."""
-    for framework in facts.frameworks if facts.hardware and facts.snapshot.origin == "live" else ():
-        cuda = facts.effective_cuda(framework)
+    for framework in machine.observed_frameworks if machine.hardware and machine.observed.origin == "live" else ():
+        cuda = machine.effective_cuda(framework)
         without = framework.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
-        reason = "" if without or facts.trains(framework.name) else _why(framework, facts.snapshot.libraries)
+        reason = "" if without or machine.trains(framework.name) else _why(framework, machine.observed.libraries)
         if reason:
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"libraries of {called(framework)}", reason)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.addons import EXTENSIONS, UNREAD
-from gpudoctor.derive import EffectiveCode, Facts, Stack
+from gpudoctor.derive import EffectiveCode, MachineView, Stack
 from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
 from gpudoctor.derive.platform import word
@@ -25,18 +25,25 @@ from gpudoctor.snapshot.distributions import near
 _UNKNOWN_PACKAGE = "no table lists this package"
 
 
-def not_judged(facts: Facts) -> tuple[NotJudged, ...]:
+def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
     """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
-    supposed = facts.snapshot.origin == SUPPOSED
-    packages = _supposed_packages(facts) if supposed else _addons(facts)
-    judgements = (*_interpreter(facts), *_frameworks(facts), *unexamined(facts), *_untrainable(facts), *packages, *_plugins(facts))
+    supposed = machine.observed.origin == SUPPOSED
+    packages = _supposed_packages(machine) if supposed else _addons(machine)
+    judgements = (
+        *_interpreter(machine),
+        *_frameworks(machine),
+        *unexamined(machine),
+        *_untrainable(machine),
+        *packages,
+        *_plugins(machine),
+    )
     found = {one.what: one for one in judgements}
     return tuple(found.values())
 
 
-def _untrainable(facts: Facts) -> Iterator[NotJudged]:
+def _untrainable(machine: MachineView) -> Iterator[NotJudged]:
     """The frameworks that gpudoctor was to train with and cannot."""
-    smokes = () if isinstance(facts.snapshot.smoke, Missing) else facts.snapshot.smoke
+    smokes = () if isinstance(machine.observed.smoke, Missing) else machine.observed.smoke
     for smoke in smokes:
         if smoke.unsupported:
             yield NotJudged(
@@ -44,39 +51,39 @@ def _untrainable(facts: Facts) -> Iterator[NotJudged]:
             )
 
 
-def _interpreter(facts: Facts) -> Iterator[NotJudged]:
+def _interpreter(machine: MachineView) -> Iterator[NotJudged]:
     """The examined interpreter did not say what it is: then nothing of its environment is known."""
-    unknown = next((one for one in (facts.snapshot.python, facts.snapshot.frameworks) if isinstance(one, Missing)), None)
+    unknown = next((one for one in (machine.observed.python, machine.observed.frameworks) if isinstance(one, Missing)), None)
     if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
         yield NotJudged(ENVIRONMENT, "the Python environment", unknown.reason)
 
 
-def _frameworks(facts: Facts) -> Iterator[NotJudged]:
-    for framework in facts.frameworks:
+def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
+    for framework in machine.observed_frameworks:
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        reason = "" if facts.trains(framework.name) else _release(facts, framework, version) or _build(facts, framework)
+        reason = "" if machine.trains(framework.name) else _release(machine, framework, version) or _build(machine, framework)
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
 
 
-def _release(facts: Facts, framework: Framework, version: str) -> str:
+def _release(machine: MachineView, framework: Framework, version: str) -> str:
     """Why nothing is known of a supposed framework's release; empty where it is, be it for another platform."""
-    if facts.snapshot.origin != SUPPOSED:
+    if machine.observed.origin != SUPPOSED:
         return ""
-    here = facts.matrix.resolve(framework.distribution, version, word(facts.snapshot.host, facts.snapshot.python))
-    platforms = {row.platform for row in facts.matrix.releases(framework.distribution)}
-    elsewhere = any(facts.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
+    here = machine.matrix.resolve(framework.distribution, version, word(machine.observed.host, machine.observed.python))
+    platforms = {row.platform for row in machine.matrix.releases(framework.distribution)}
+    elsewhere = any(machine.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
     return "" if here.how is not Resolved.NONE or elsewhere else here.why
 
 
-def _build(facts: Facts, framework: Framework) -> str:
+def _build(machine: MachineView, framework: Framework) -> str:
     """What is not known of a framework's build: its CUDA, its GPU code, or whether that runs on a GPU here; empty where all of it is."""
-    if not facts.hardware or framework.rocm_build is True or by_directml(framework, facts):
+    if not machine.hardware or framework.rocm_build is True or by_directml(framework, machine):
         return ""
-    if any(row.accelerator != "cuda" for row in facts.published(framework)) and framework.cuda_build is not True:
+    if any(row.accelerator != "cuda" for row in machine.published(framework)) and framework.cuda_build is not True:
         return ""
-    cuda, code, meetings = facts.effective_cuda(framework), facts.effective_code(framework), facts.meetings(framework)
+    cuda, code, meetings = machine.effective_cuda(framework), machine.effective_code(framework), machine.meetings(framework)
     if isinstance(cuda, Missing):
         return "" if cuda.cause is Cause.ABSENT else cuda.reason
     fits = () if isinstance(meetings, Missing) else tuple(one for one in meetings if one.capability is not None)
@@ -88,24 +95,24 @@ def _build(facts: Facts, framework: Framework) -> str:
     return f"nothing says whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
 
 
-def _supposed_packages(facts: Facts) -> Iterator[NotJudged]:
-    stack = facts.stack
-    if isinstance(stack, Missing) or isinstance(facts.snapshot.packages, Missing):
+def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
+    stack = machine.stack_or_missing
+    if isinstance(stack, Missing) or isinstance(machine.observed.packages, Missing):
         return
-    for name in facts.snapshot.packages.without_release:
+    for name in machine.observed.packages.without_release:
         if not _bounded(name, stack):
             yield NotJudged(ENVIRONMENT, name, _unlisted(name))
-    frameworks = {framework.distribution for framework in facts.frameworks}
+    frameworks = {framework.distribution for framework in machine.observed_frameworks}
     for one in stack.distributions.values():
         for extra in one.unknown_extras:
             yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {called(one)}")
-        reason = "" if one.name in frameworks else _package(one, stack, facts)
+        reason = "" if one.name in frameworks else _package(one, stack, machine)
         if reason:
             yield NotJudged(ENVIRONMENT, called(one), reason)
     yield from _unmet(stack)
 
 
-def _package(one: Distribution, stack: Stack, facts: Facts) -> str:
+def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
     """Why no rule reads a supposed package that is no framework; empty where one does."""
     rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
     if rows and row is None:
@@ -114,7 +121,7 @@ def _package(one: Distribution, stack: Stack, facts: Facts) -> str:
         return ""
     if _compared(one, stack):
         return ""
-    if any(getattr(facts.component("cudnn", framework), "wheel", "") == one.name for framework in facts.frameworks):
+    if any(getattr(machine.component("cudnn", framework), "wheel", "") == one.name for framework in machine.observed_frameworks):
         return ""
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
 
@@ -174,32 +181,32 @@ def _near(name: str, known: Iterable[str]) -> str:
     return next((one for one in known if near(name, one) or near(name.partition("-")[0], one)), "")
 
 
-def _plugins(facts: Facts) -> Iterator[NotJudged]:
+def _plugins(machine: MachineView) -> Iterator[NotJudged]:
     """JAX's plugins whose version differs from a jaxlib that loads them unchecked."""
-    stack = facts.stack
-    jaxlib = None if isinstance(stack, Missing) or facts.trains("jax") else stack.distributions.get(JAXLIB)
-    if isinstance(stack, Missing) or jaxlib is None or not facts.hardware or compares_plugins(jaxlib):
+    stack = machine.stack_or_missing
+    jaxlib = None if isinstance(stack, Missing) or machine.trains("jax") else stack.distributions.get(JAXLIB)
+    if isinstance(stack, Missing) or jaxlib is None or not machine.hardware or compares_plugins(jaxlib):
         return
     for one in other_plugins(stack):
         yield NotJudged(Subject(SubjectKind.FRAMEWORK, "jax"), called(one), f"{called(jaxlib)} takes it without comparing releases")
 
 
-def _addons(facts: Facts) -> Iterator[NotJudged]:
-    packages = facts.snapshot.packages
-    if not facts.hardware or isinstance(packages, Missing):
+def _addons(machine: MachineView) -> Iterator[NotJudged]:
+    packages = machine.observed.packages
+    if not machine.hardware or isinstance(packages, Missing):
         return
     for one in packages.distributions:
         if one.name.startswith(UNREAD):
             yield NotJudged(ENVIRONMENT, called(one), "no rule looks into this package on a machine")
-        elif one.name in EXTENSIONS and (reason := _unread(one, facts)):
+        elif one.name in EXTENSIONS and (reason := _unread(one, machine)):
             yield NotJudged(ENVIRONMENT, called(one), reason)
 
 
-def _unread(one: Distribution, facts: Facts) -> str:
+def _unread(one: Distribution, machine: MachineView) -> str:
     """Why the compiled files of an add-on were not judged; empty where they were, or its framework is not there."""
-    if stack_of(one.name) and not any(framework.name == stack_of(one.name) for framework in facts.frameworks):
+    if stack_of(one.name) and not any(framework.name == stack_of(one.name) for framework in machine.observed_frameworks):
         return ""
-    libraries = facts.snapshot.libraries
+    libraries = machine.observed.libraries
     if not isinstance(libraries, Libraries):
         return libraries.reason
     mine = [extension for extension in libraries.extensions if extension.distribution == one.name]

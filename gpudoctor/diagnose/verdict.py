@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
@@ -33,35 +33,35 @@ def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
     return f"{lacking.rung}: {lacking.detail or lacking.state.value}" if lacking else ""
 
 
-def unproven(facts: Facts, not_judged: tuple[NotJudged, ...]) -> str:
+def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...]) -> str:
     """Which required rung or thing was not shown, and why; empty where all were."""
-    unseen = (one for one in judged(facts, required(facts.policy)) if one.answer is Answer.UNKNOWN)
+    unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} could not be told: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
-    return "; ".join(filter(None, (*unjudged, _no_framework(facts), _unproven_rung(facts), *requirements)))
+    return "; ".join(filter(None, (*unjudged, _no_framework(machine), _unproven_rung(machine), *requirements)))
 
 
-def _no_framework(facts: Facts) -> str:
+def _no_framework(machine: MachineView) -> str:
     """That there is nothing to train with; empty where nobody asks about frameworks."""
-    found = facts.snapshot.frameworks
+    found = machine.observed.frameworks
     if isinstance(found, Missing):
         return ""  # listed among what was not judged
-    if found or facts.policy.node:
+    if found or machine.policy.node:
         return ""
-    return "no framework is among the packages" if facts.snapshot.origin == SUPPOSED else "no framework is installed in this environment"
+    return "no framework is among the packages" if machine.observed.origin == SUPPOSED else "no framework is installed in this environment"
 
 
-def _unproven_rung(facts: Facts) -> str:
-    rung = required(facts.policy)
+def _unproven_rung(machine: MachineView) -> str:
+    rung = required(machine.policy)
     if rung is None:
         return ""
-    if facts.hardware:
-        reasons = [reason for gpu, row in zip(facts.hardware, facts.ladder.rows, strict=True) if (reason := _unshown(gpu, row, rung))]
-        if not reasons and not facts.ladder.on_some_gpu(rung):
+    if machine.hardware:
+        reasons = [reason for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True) if (reason := _unshown(gpu, row, rung))]
+        if not reasons and not machine.ladder.on_some_gpu(rung):
             return f"not shown on any GPU: {rung}"
         return "; ".join(f"not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
-    if facts.policy.allow_cpu:
-        return "" if facts.cpu_framework or rung < Rung.TRAINED else _untrained(facts.snapshot)
+    if machine.policy.allow_cpu:
+        return "" if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
     return "no GPU was seen"
 
 

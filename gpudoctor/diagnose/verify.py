@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.choose import JUDGE_OF, JUDGES
 from gpudoctor.diagnose.fixes import interpreter
 from gpudoctor.diagnose.rule import Rule, parameters
@@ -21,49 +21,49 @@ _TOUCHED = ("GD206", "GD221")
 """Rules that see more where a kernel of ours ran."""
 
 
-def command(rule: Rule, severity: Severity, facts: Facts, elsewhere: str = "") -> str:
+def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str = "") -> str:
     """The command for a finding of `rule`; empty for a note, which no exit code tells, and on a machine that is only supposed.
 
     `elsewhere` is the environment that a fix makes, spelt for the shell, where it is not the examined one.
     """
-    if severity is Severity.NOTE or facts.snapshot.origin == "supposed":
+    if severity is Severity.NOTE or machine.observed.origin == "supposed":
         return ""
-    cpu = ["--allow-cpu"] if facts.policy.allow_cpu else []
+    cpu = ["--allow-cpu"] if machine.policy.allow_cpu else []
     words = [
         "gpudoctor",
         "check",
-        *_chosen(rule, facts),
-        *_level(rule, facts),
+        *_chosen(rule, machine),
+        *_level(rule, machine),
         *cpu,
-        *(("--python", elsewhere) if elsewhere else _environment(facts)),
+        *(("--python", elsewhere) if elsewhere else _environment(machine)),
     ]
     return " ".join((*words, *(("--fail-on", "warning") if severity is Severity.WARNING else ())))
 
 
-def _chosen(rule: Rule, facts: Facts) -> list[str]:
+def _chosen(rule: Rule, machine: MachineView) -> list[str]:
     """What is asked: the rule alone; a requirement is asked for as it was, with every rule, which `--require` needs."""
-    asked_for = facts.policy.require or facts.policy.frameworks
+    asked_for = machine.policy.require or machine.policy.frameworks
     if asked_for and (rule.name in JUDGES or rule.name in JUDGE_OF.values()):
-        asked = [word for text in facts.policy.require for word in ("--require", shlex.quote(text))]
-        return [*asked, *(word for name in facts.policy.frameworks for word in ("--framework", name))]
+        asked = [word for text in machine.policy.require for word in ("--require", shlex.quote(text))]
+        return [*asked, *(word for name in machine.policy.frameworks for word in ("--framework", name))]
     return ["--only", rule.code]
 
 
-def _level(rule: Rule, facts: Facts) -> list[str]:
+def _level(rule: Rule, machine: MachineView) -> list[str]:
     kinds = {parameter.type for parameter in parameters(rule.body)}
     if rule.code in _AT_FULL:
         return ["--level", "full"]
     if rule.name in JUDGES:
-        return ["--level", facts.policy.level.value] if facts.policy.level not in {None, Level.TRAIN} else []
-    if Smoke in kinds or (rule.code in _WATCHED and not isinstance(facts.snapshot.loads, Missing)):
+        return ["--level", machine.policy.level.value] if machine.policy.level not in {None, Level.TRAIN} else []
+    if Smoke in kinds or (rule.code in _WATCHED and not isinstance(machine.observed.loads, Missing)):
         return []
-    return ["--level", "touch"] if CudaContext in kinds or (rule.code in _TOUCHED and _ran(facts)) else ["--no-smoke"]
+    return ["--level", "touch"] if CudaContext in kinds or (rule.code in _TOUCHED and _ran(machine)) else ["--no-smoke"]
 
 
-def _ran(facts: Facts) -> bool:
-    return not isinstance(facts.snapshot.contexts, Missing)
+def _ran(machine: MachineView) -> bool:
+    return not isinstance(machine.observed.contexts, Missing)
 
 
-def _environment(facts: Facts) -> list[str]:
-    python = facts.snapshot.python
+def _environment(machine: MachineView) -> list[str]:
+    python = machine.observed.python
     return ["--python", interpreter(python)] if isinstance(python, Python) and python.why == NAMED else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Level
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu, Python
 
@@ -47,39 +47,39 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Copies, memory, products and a compiled step are measured besides."""
 
 
-def plan(facts: Facts, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
+def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
     """The trainings that the user's wishes and the machine allow, or why there are none.
 
     `executable` starts the target interpreter; None where it is no working one.
     """
-    snapshot = facts.snapshot
-    if facts.policy.level not in {Level.TRAIN, Level.FULL}:
-        return Missing(Cause.NOT_ASKED, f"level {facts.policy.level} does not train")
+    snapshot = machine.observed
+    if machine.policy.level not in {Level.TRAIN, Level.FULL}:
+        return Missing(Cause.NOT_ASKED, f"level {machine.policy.level} does not train")
     if isinstance(snapshot.frameworks, Missing):
         return snapshot.frameworks
     if executable is None:
         return Missing(Cause.FAILED, "the target interpreter does not work")
-    mere = {one.name for one in snapshot.frameworks if facts.hardware and one.cuda_build is False and facts.asked_for_by(one)}
+    mere = {one.name for one in snapshot.frameworks if machine.hardware and one.cuda_build is False and machine.asked_for_by(one)}
     names = [one.name for one in snapshot.frameworks if one.name not in mere or len(mere) == len(snapshot.frameworks)]
-    wanted = facts.policy.frameworks
+    wanted = machine.policy.frameworks
     usable = [name for name in wanted or names if name in names and name in FRAMEWORKS]
     if not usable and wanted:
         return Missing(Cause.ABSENT, f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not installed")
     if not usable:
         what = f"no smoke training is known for {', '.join(names)}" if names else "no framework is installed to train with"
         return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
-    return _on_hardware(facts, usable, executable, force=force)
+    return _on_hardware(machine, usable, executable, force=force)
 
 
-def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: bool) -> tuple[Plan, ...] | Missing:
-    shown = [gpu for gpu in facts.hardware if isinstance(gpu.cuda, CudaDevice)]
-    on_cpu = not facts.hardware and facts.policy.allow_cpu
+def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, force: bool) -> tuple[Plan, ...] | Missing:
+    shown = [gpu for gpu in machine.hardware if isinstance(gpu.cuda, CudaDevice)]
+    on_cpu = not machine.hardware and machine.policy.allow_cpu
     if not shown and not on_cpu:
         return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
-    busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, facts.snapshot.contexts) or ("" if force else in_use(gpu)))}
+    busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, machine.observed.contexts) or ("" if force else in_use(gpu)))}
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
-    unsupported = _unsupported(facts.snapshot.python)
-    memory = {gpu.cuda.ordinal: _memory(gpu, facts.snapshot.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
+    unsupported = _unsupported(machine.observed.python)
+    memory = {gpu.cuda.ordinal: _memory(gpu, machine.observed.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
     return tuple(
         Plan(
             framework=name,
@@ -90,7 +90,7 @@ def _on_hardware(facts: Facts, usable: list[str], executable: str, *, force: boo
             skipped=tuple(f"{key}: {reason}" for key, reason in busy.items()),
             on_cpu=on_cpu,
             unsupported=unsupported,
-            measure=facts.policy.level is Level.FULL,
+            measure=machine.policy.level is Level.FULL,
         )
         for name in usable
     )

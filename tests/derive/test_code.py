@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.derive import EffectiveCode, Facts, Fit
+from gpudoctor.derive import EffectiveCode, Fit, MachineView
 from gpudoctor.derive.code import RUNS, architecture, compiles, effective_code, runs, spelt
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
@@ -207,8 +207,8 @@ def test_an_unknown_driver_cuda_tells_nothing() -> None:
 TABLES = {"torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_80,none,,,,,torch-wheels"}
 
 
-def facts(tables: Matrix, **changes: Any) -> Facts:
-    return Facts(machine(frameworks=(torch(),), **changes), tables, Policy())
+def facts(tables: Matrix, **changes: Any) -> MachineView:
+    return MachineView(machine(frameworks=(torch(),), **changes), tables, Policy())
 
 
 def gpus(*capabilities: str | Missing, name: str = "NVIDIA A100-SXM4-80GB") -> Nvml:
@@ -218,7 +218,7 @@ def gpus(*capabilities: str | Missing, name: str = "NVIDIA A100-SXM4-80GB") -> N
     )
 
 
-def fits(found: Facts) -> list[Fit]:
+def fits(found: MachineView) -> list[Fit]:
     met = found.meetings(torch())
     assert not isinstance(met, Missing)
     return [one.fit for one in met]
@@ -256,7 +256,7 @@ def test_another_framework_helps_only_where_it_has_code_for_a_gpu() -> None:
         "tensorflow": "tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,,sm_80,none,,,,,tensorflow-wheels",
         "cuda": "12.4,550.54.14,,525.60.13,,,,,,,guide\n12.5,555.42.02,,525.60.13,,,,,,,guide",
     }
-    both = Facts(machine(nvml=gpus("8.0"), frameworks=(tensorflow(), torch())), matrix(**tables), Policy())
+    both = MachineView(machine(nvml=gpus("8.0"), frameworks=(tensorflow(), torch())), matrix(**tables), Policy())
     assert both.driver
     assert not both.another_can_train("tensorflow")
     assert both.another_can_train("torch")

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Component, Facts
+from gpudoctor.derive import Component, MachineView
 from gpudoctor.derive.components import takes_system_cuda, unlike, with_code
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.findings import Policy
@@ -44,14 +44,14 @@ def installed(name: str, release: str, *requires: str, **changes: Any) -> Distri
     return msgspec.structs.replace(Distribution(name, release, SITE, requires=requires), **changes)
 
 
-def facts(*packages: Distribution, framework: Framework | None = None, tables: Matrix | None = None, **changes: Any) -> Facts:
+def facts(*packages: Distribution, framework: Framework | None = None, tables: Matrix | None = None, **changes: Any) -> MachineView:
     one = framework or tensorflow()
     snapshot = machine(frameworks=(one,), packages=Packages(packages), **changes)
-    return Facts(snapshot, tables or matrix(), Policy())
+    return MachineView(snapshot, tables or matrix(), Policy())
 
 
-def cudnn(found: Facts) -> Component:
-    one = found.component("cudnn", found.frameworks[0])
+def cudnn(found: MachineView) -> Component:
+    one = found.component("cudnn", found.observed_frameworks[0])
     assert isinstance(one, Component)
     return one
 
@@ -159,7 +159,7 @@ def of_the_matrix(
     """The machine code in the cuDNN that would be loaded there; None where it is not known."""
     found = facts(*packages, host=Host(platform=platform, architecture=architecture), system_cudnn=system_cudnn)
     cuda = EffectiveCuda(version=version("12.5"), where="", cudnn=version("9"), floor=version("1"), exact_floor=version("1"))
-    code = with_code(cudnn(found), cuda, found.snapshot, CUDNN).code
+    code = with_code(cudnn(found), cuda, found.observed, CUDNN).code
     return None if isinstance(code, Missing) else code.sass
 
 
@@ -194,4 +194,4 @@ def test_who_takes_the_systems_cuda(framework: Framework, packages: tuple[Distri
     found = facts(*packages, framework=framework)
     cuda = found.effective_cuda(framework)
     assert isinstance(cuda, EffectiveCuda)
-    assert takes_system_cuda(framework, cuda, found.stack) is takes
+    assert takes_system_cuda(framework, cuda, found.stack_or_missing) is takes

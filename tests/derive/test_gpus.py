@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy, Rung, RungState
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import (
@@ -21,8 +21,8 @@ from gpudoctor.snapshot import (
 from tests.builders import ABSENT, SUCCESS, TIMED_OUT, address, card, in_docker, libcuda, machine, smoke
 
 
-def facts(snapshot: Snapshot) -> Facts:
-    return Facts(snapshot, open_matrix(), Policy())
+def facts(snapshot: Snapshot) -> MachineView:
+    return MachineView(snapshot, open_matrix(), Policy())
 
 
 def keys(snapshot: Snapshot) -> list[str]:

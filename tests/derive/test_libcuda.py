@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import drivers_own, failed_call, fits, is_compat, is_stub, release
 from gpudoctor.findings import Policy, Rung, RungState, Step
 from gpudoctor.matrix_files import open_matrix
@@ -76,7 +76,7 @@ def test_the_first_call_that_failed() -> None:
 
 
 def kernel_ran(contexts: tuple[CudaContext, ...] | Missing, smokes: tuple[Smoke, ...] | Missing = NOT_ASKED) -> Step:
-    facts = Facts(machine(1, contexts=contexts, smoke=smokes), open_matrix(), Policy())
+    facts = MachineView(machine(1, contexts=contexts, smoke=smokes), open_matrix(), Policy())
     return next(step for step in facts.ladder.rows[0].steps if step.rung is Rung.KERNEL_RAN)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts, Stack
+from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.diagnose import diagnose
@@ -182,7 +182,7 @@ def installs(command: str) -> Iterator[tuple[list[str], list[str], str]]:
 
 def wish(one: Machine, requirements: list[str], python: str) -> Wish:
     """The combination with the GPUs, driver, platform and Python of a recorded machine."""
-    facts = Facts(one.snapshot, open_matrix(), one.policy)
+    facts = MachineView(one.snapshot, open_matrix(), one.policy)
     seen, host = one.snapshot, one.snapshot.host
     named = (
         [gpu.name for gpu in seen.nvml.gpus if isinstance(gpu.name, str)]
@@ -190,7 +190,7 @@ def wish(one: Machine, requirements: list[str], python: str) -> Wish:
         else []
     )
     known = [capability(gpu, facts.matrix) for gpu in facts.hardware]
-    driver = str(facts.driver.version) if hasattr(facts.driver, "version") else None
+    driver = str(facts.driver_or_missing.version) if hasattr(facts.driver_or_missing, "version") else None
     system = {Platform.WSL2: "wsl", Platform.WINDOWS: "windows", Platform.MACOS: "macos"}
     os = system.get(host.platform, "linux") if isinstance(host, Host) and isinstance(host.platform, Platform) else "linux"
     gpus = tuple(dict.fromkeys(name for name in named if open_matrix().gpu(name)))
@@ -207,7 +207,7 @@ def wish(one: Machine, requirements: list[str], python: str) -> Wish:
 
 def there(one: Machine, text: str) -> bool:
     """Whether an installer would find a requirement met already, with all that its extras bring, and do nothing."""
-    stack = Facts(one.snapshot, open_matrix(), one.policy).stack
+    stack = MachineView(one.snapshot, open_matrix(), one.policy).stack_or_missing
     wanted = requirement(text)
     found = stack.distributions.get(wanted.name) if isinstance(stack, Stack) and wanted is not None else None
     if found is None or wanted is None or not isinstance(stack, Stack) or satisfies(found.version, wanted.specifier) is False:
@@ -226,7 +226,7 @@ def _met(need: Requirement, stack: Stack) -> bool:
 def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(file: Path) -> None:
     one = machine(file)
     python = one.snapshot.python.version if isinstance(one.snapshot.python, Python) and isinstance(one.snapshot.python.version, str) else ""
-    has_gpu = bool(Facts(one.snapshot, open_matrix(), one.policy).hardware)
+    has_gpu = bool(MachineView(one.snapshot, open_matrix(), one.policy).hardware)
     of_no_gpu = () if has_gpu else ("cpu-only-build",)  # compat supposes a GPU where none is named
     for finding, fix in one.commands:
         fixed_before = any("driver" in step.title.lower() for step in finding.fixes if step.kind is FixKind.FIX and step is not fix)

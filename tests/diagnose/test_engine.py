@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts, Gpu
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_all
 from gpudoctor.diagnose.rule import Rule, need, not_applicable, rule
@@ -72,12 +72,12 @@ def looks_at_training(smoke: Smoke) -> Iterator[Problem]:
 
 
 def outcome_of(one: Rule, snapshot: Snapshot, matrix: Matrix) -> tuple[list[OutcomeKind], list[str]]:
-    runs = run_all((one,), Facts(snapshot, matrix, Policy()))
+    runs = run_all((one,), MachineView(snapshot, matrix, Policy()))
     return [run.outcome.kind for run in runs], [finding.message for run in runs for finding in run.findings]
 
 
 def test_a_problem_is_found_and_stamped(matrix: Matrix) -> None:
-    (run,) = run_all((says_what_it_saw,), Facts(machine(), matrix, Policy()))
+    (run,) = run_all((says_what_it_saw,), MachineView(machine(), matrix, Policy()))
     (finding,) = run.findings
     assert run.outcome.kind is OutcomeKind.FOUND
     assert (finding.code, finding.name, finding.title, finding.id) == ("GD001", "says-what-it-saw", "Finds something", "GD001")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
@@ -30,7 +30,7 @@ def fixes(name: str, finding: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("gpu", ["Tesla K80", "GTX 1080", "V100", "T4", "A100", "H100", "B200", "RTX 5090"])
 def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, python: str) -> None:
     wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python=python)
-    facts = Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    facts = MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
     for framework in ("torch", "tensorflow", "jax"):
         found = pick(facts, framework)
         if found is not None:
@@ -41,7 +41,7 @@ def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, pytho
 def test_something_is_found_for_common_machines() -> None:
     def found(gpu: str, driver: str, framework: str) -> tuple[tuple[str, ...], str]:
         wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python="3.12")
-        one = pick(Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
+        one = pick(MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
         assert one is not None
         return one.requirements, one.index
 
@@ -55,7 +55,7 @@ def test_something_is_found_for_common_machines() -> None:
 
 def test_nothing_is_picked_that_no_driver_of_this_age_drives() -> None:
     wish = Wish(requirements=("numpy",), gpus=("RTX 5090",), driver="550.54.14", python="3.12")
-    facts = Facts(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    facts = MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
     assert pick(facts, "torch") is None
     assert pick(facts, "torch", any_driver=True) is not None
 
@@ -110,7 +110,7 @@ def test_the_driver_comes_from_a_source_that_has_one_which_will_do(machine: str,
 def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
     for file in MACHINES.glob("*.json"):
         snapshot = decode(json.dumps(json.loads(file.read_bytes())["snapshot"]).encode())
-        site = Facts(snapshot, MATRIX, Policy()).site
+        site = MachineView(snapshot, MATRIX, Policy()).site
         rows = {row.package: row for row in MATRIX.driver_packages(f"{site.distribution[0]}-{site.release}")} if site.distribution else {}
         for command in (fix["command"] for one in again(json.loads(file.read_bytes()))["findings"] for fix in one["fixes"]):
             named = [word for word in command.split() if word.startswith("nvidia-driver") and "pinning" not in word and ":" not in word]

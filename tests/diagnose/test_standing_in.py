@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import Run, run_all
 from gpudoctor.diagnose.rules import RULES
@@ -27,7 +27,7 @@ def _opened(file: Path) -> tuple[Snapshot, Policy]:
     return decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
 
 
-class _Alone(Facts):
+class _Alone(MachineView):
     """Facts of an environment in which no framework can stand in for another."""
 
     def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:  # noqa: ARG002 -- the signature it overrides
@@ -42,7 +42,7 @@ def _failing(runs: list[Run]) -> set[str]:
 def test_an_environment_of_which_every_framework_fails_is_broken(file: Path, matrix: Matrix) -> None:
     snapshot, policy = _opened(file)
     facts = _Alone(snapshot, matrix, policy)
-    installed = {framework.name for framework in facts.frameworks}
+    installed = {framework.name for framework in facts.observed_frameworks}
     if installed and installed <= _failing(run_all(RULES, facts)):
         assert diagnose(snapshot, matrix, policy).verdict is Verdict.BROKEN
 
@@ -52,7 +52,7 @@ def test_the_property_above_has_machines_to_speak_of(matrix: Matrix) -> None:
         file.stem
         for file in RECORDED
         if len((facts := _Alone(*_opened(file)[:1], matrix, _opened(file)[1])).frameworks) > 1
-        and {one.name for one in facts.frameworks} <= _failing(run_all(RULES, facts))
+        and {one.name for one in facts.observed_frameworks} <= _failing(run_all(RULES, facts))
     ]
     assert "two-frameworks-both-without-cublas" in several
 
@@ -98,5 +98,5 @@ def test_an_extra_counts_only_where_one_of_its_own_packages_is_installed(
     requires = ("jaxlib<=0.4.35,>=0.4.34", "jaxlib==0.4.34; extra == 'cuda12'", "jax-cuda12-plugin==0.4.34; extra == 'cuda12'")
     jax = Distribution("jax", "0.4.35", "/site", requires=requires)
     snapshot = machine(1, packages=Packages((jax, Distribution("jaxlib", "0.4.35", "/site"), *plugin)))
-    names = [one.demand.requirement.name for one in Facts(snapshot, matrix, Policy()).stack.violations]  # type: ignore[union-attr]
+    names = [one.demand.requirement.name for one in MachineView(snapshot, matrix, Policy()).stack_or_missing.violations]  # type: ignore[union-attr]
     assert names == ["jaxlib"] * found

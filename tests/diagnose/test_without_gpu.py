@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Level, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
@@ -30,6 +30,6 @@ def test_there_are_such_machines() -> None:
 def test_libraries_for_a_gpu_are_no_fault_where_there_is_none(name: str) -> None:
     snapshot = msgspec.structs.replace(recorded(name), **dict.fromkeys(OF_GPUS, GONE))
     policy = Policy(level=Level.LOOK, allow_cpu=True)
-    assert not Facts(snapshot, open_matrix(), policy).hardware
+    assert not MachineView(snapshot, open_matrix(), policy).hardware
     found = diagnose(snapshot, open_matrix(), policy).findings
     assert [one.code for one in found if one.code.startswith("GD4") and one.severity is not Severity.NOTE] == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.derive import EffectiveCode, Facts
+from gpudoctor.derive import EffectiveCode, MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Verdict
@@ -131,11 +131,11 @@ def test_the_compiler_of_a_builds_cuda_bounds_what_it_can_hold_code_for(build: s
 def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
     for text in releases()[name]:
         snapshot = suppose(Wish(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
-        found, facts = diagnose(snapshot, shipped(), Policy(level=None)), Facts(snapshot, shipped(), Policy(level=None))
+        found, facts = diagnose(snapshot, shipped(), Policy(level=None)), MachineView(snapshot, shipped(), Policy(level=None))
         assert found.verdict not in GOOD or not found.not_judged, text
         if found.verdict in GOOD:
-            assert facts.frameworks, text
-            codes = [facts.effective_code(one) for one in facts.frameworks if one.distribution != "tensorflow-directml"]
+            assert facts.observed_frameworks, text
+            codes = [facts.effective_code(one) for one in facts.observed_frameworks if one.distribution != "tensorflow-directml"]
             assert all(isinstance(code, EffectiveCode) and code.sass for code in codes) or "directml" in name, text
 
 

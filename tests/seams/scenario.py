@@ -20,7 +20,7 @@ MIB = 1 << 20
 MOST_GPUS = 64  # as in nvml.c and cuda.c
 ACT = re.compile(r"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|ok)")
 Processes: TypeAlias = Sequence[tuple[int, int | None]]
-Facts: TypeAlias = Mapping[str, int | str]
+MachineView: TypeAlias = Mapping[str, int | str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,8 +92,8 @@ class NvmlGpu:
     compute_processes: Processes | None = ()
     graphics_processes: Processes | None = ()
     multiprocessors: int = 108
-    details: Facts = field(default_factory=lambda: A100)
-    facts: Facts = field(default_factory=dict)
+    details: MachineView = field(default_factory=lambda: A100)
+    facts: MachineView = field(default_factory=dict)
     loaded: NvmlGpu | None = None
 
     #: one field that fills several lines of the scenario
@@ -210,7 +210,7 @@ class Nvml(_Library):
 
     driver: str = "550.163.01"
     processes: Mapping[int, str] = field(default_factory=dict)
-    facts: Facts = field(default_factory=dict)
+    facts: MachineView = field(default_factory=dict)
 
     SOURCE: ClassVar[str] = "nvml.c"
     SONAME: ClassVar[str] = "libnvidia-ml.so.1"

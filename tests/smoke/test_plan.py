@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.smoke import Plan, plan
@@ -21,7 +21,7 @@ BOTH = (tensorflow(), torch())
 
 
 def planned(snapshot: Snapshot, **wishes: Any) -> tuple[Plan, ...] | Missing:
-    return plan(Facts(snapshot, open_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
+    return plan(MachineView(snapshot, open_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
 
 
 def names(plans: tuple[Plan, ...] | Missing) -> list[str]:

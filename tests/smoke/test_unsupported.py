@@ -79,9 +79,9 @@ def test_the_oldest_python_is_that_of_the_scripts(version: str, said: bool) -> N
 
 
 def _facts(snapshot: Any) -> Any:
-    from gpudoctor.derive import Facts  # noqa: PLC0415 -- one test's
+    from gpudoctor.derive import MachineView  # noqa: PLC0415 -- one test's
 
-    return Facts(snapshot, open_matrix(), Policy())
+    return MachineView(snapshot, open_matrix(), Policy())
 
 
 def test_another_framework_that_trained_does_not_speak_for_it() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.addons import MAIN
-from gpudoctor.derive import EffectiveCode, EffectiveCuda, Facts, Hardware
+from gpudoctor.derive import EffectiveCode, EffectiveCuda, Hardware, MachineView
 from gpudoctor.derive.code import LACKS, meetings, spelt
 from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
@@ -25,10 +25,10 @@ from gpudoctor.snapshot import Extension, Fact, Framework, GpuCode, Missing
 _MOST = 3
 
 
-def _addons(framework: Framework, facts: Facts, hardware: Hardware) -> dict[str, list[Extension]]:
+def _addons(framework: Framework, machine: MachineView, hardware: Hardware) -> dict[str, list[Extension]]:
     """The compiled files of the add-ons of a framework, by distribution; ends the rule where there is none."""
-    all_uses(framework, facts, hardware)
-    libraries = need(facts.snapshot.libraries)
+    all_uses(framework, machine, hardware)
+    libraries = need(machine.observed.libraries)
     found: dict[str, list[Extension]] = {}
     for one in libraries.extensions:
         if one.framework == framework.name:
@@ -48,13 +48,13 @@ def _file(one: Extension) -> str:
     return one.path.rpartition("/")[2]
 
 
-def _again(addon: Extension, framework: Framework, facts: Facts, architectures: str = "") -> tuple[Fix, ...]:
+def _again(addon: Extension, framework: Framework, machine: MachineView, architectures: str = "") -> tuple[Fix, ...]:
     """How to get the add-on for this framework: the release that was published with it, else compiled here."""
-    python = facts.snapshot.python
-    build = install_package(python, "--force-reinstall", "--no-deps", "--no-build-isolation", *_source(addon, framework, facts))
+    python = machine.observed.python
+    build = install_package(python, "--force-reinstall", "--no-deps", "--no-build-isolation", *_source(addon, framework, machine))
     own = f"TORCH_CUDA_ARCH_LIST={shlex.quote(architectures)} " if architectures else ""
     compiled = f"Compile {addon.distribution} against what is installed; that takes nvcc of the framework's CUDA"
-    published = _published(addon, framework, facts)
+    published = _published(addon, framework, machine)
     if published is None:
         return (Fix(compiled, f"{own}{build}", (DOWNLOAD,)),)
     return published, Fix(compiled, f"{own}{build}", (DOWNLOAD,), kind=FixKind.INSTEAD)
@@ -64,19 +64,19 @@ _SOURCES = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "h
 """Add-ons whose source is on no index."""
 
 
-def _source(addon: Extension, framework: Framework, facts: Facts) -> tuple[str, ...]:
+def _source(addon: Extension, framework: Framework, machine: MachineView) -> tuple[str, ...]:
     """What pip is told to compile: the release that fits the framework, where the tables know it, else the one that is there."""
-    fitting = _releases(addon, framework, facts)
+    fitting = _releases(addon, framework, machine)
     release = str(fitting[-1].release) if fitting else addon.version.partition("+")[0]
     if addon.distribution in _SOURCES:
         return (f"{_SOURCES[addon.distribution]}/archive/refs/tags/v{release}.tar.gz",)
     return "--no-binary", addon.distribution, f"{addon.distribution}=={release}"
 
 
-def _releases(addon: Extension, framework: Framework, facts: Facts) -> list[FrameworkRelease]:
+def _releases(addon: Extension, framework: Framework, machine: MachineView) -> list[FrameworkRelease]:
     """The add-on's releases for this release of the framework and this Python, oldest first."""
-    stack = facts.stack
-    rows = () if isinstance(stack, Missing) else facts.matrix.releases(addon.distribution, stack.platform or LINUX)
+    stack = machine.stack_or_missing
+    rows = () if isinstance(stack, Missing) else machine.matrix.releases(addon.distribution, stack.platform or LINUX)
     short = "" if isinstance(stack, Missing) else stack.python
     mine = release_of(framework)
     return [
@@ -87,21 +87,21 @@ def _releases(addon: Extension, framework: Framework, facts: Facts) -> list[Fram
     ]
 
 
-def _published(addon: Extension, framework: Framework, facts: Facts) -> Fix | None:
+def _published(addon: Extension, framework: Framework, machine: MachineView) -> Fix | None:
     """The add-on's release for this release of the framework, from the index of its build; None where the tables know none that differs."""
     tag = framework.version.value.partition("+")[2] if isinstance(framework.version, Fact) else ""
-    fitting = _releases(addon, framework, facts)
+    fitting = _releases(addon, framework, machine)
     if not fitting or (str(fitting[-1].release) == addon.version and not tag):
         return None
     index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") else ""
     pin = f"{addon.distribution}=={fitting[-1].release}{f'+{tag}' if index else ''}"
-    command = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", pin, index=index)
+    command = install_package(machine.observed.python, "--force-reinstall", "--no-deps", pin, index=index)
     return Fix(f"Install {addon.distribution} in the release for {called(framework)}", command, (DOWNLOAD,))
 
 
 @rule("GD513", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def extension_built_for_other_cuda(
-    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, hardware: Hardware
+    framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView, hardware: Hardware
 ) -> Iterator[Problem]:
     """A compiled add-on links the libraries of another CUDA release than the framework.
 
@@ -116,11 +116,11 @@ def extension_built_for_other_cuda(
     ## References
     - https://pytorch.org/get-started/previous-versions/
     """
-    found = _addons(framework, facts, hardware)
+    found = _addons(framework, machine, hardware)
     cuda = with_cuda(effective)
     for addon in found.values():
         foreign = {
-            one.path: other for one in addon if isinstance(one.wanted, tuple) and (other := _foreign(one.wanted, cuda, facts.matrix))
+            one.path: other for one in addon if isinstance(one.wanted, tuple) and (other := _foreign(one.wanted, cuda, machine.matrix))
         }
         if foreign:
             path, names = next(iter(foreign.items()))
@@ -131,7 +131,7 @@ def extension_built_for_other_cuda(
                     Evidence("libraries that it links", " ".join(names), path),
                     Evidence("CUDA of the build", str(cuda.version), cuda.where),
                 ),
-                fixes=_again(addon[0], framework, facts),
+                fixes=_again(addon[0], framework, machine),
             )
     for one in (one for addon in found.values() for one in addon):
         need(one.wanted)
@@ -147,7 +147,7 @@ def _foreign(wanted: tuple[str, ...], cuda: EffectiveCuda, matrix: Matrix) -> li
 
 
 @rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def extension_abi_mismatch(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """A compiled add-on needs functions that the installed framework does not have.
 
     ## Why it matters
@@ -160,7 +160,7 @@ def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardwar
     ## References
     - https://docs.pytorch.org/docs/stable/cpp_extension.html
     """
-    found = _addons(framework, facts, hardware)
+    found = _addons(framework, machine, hardware)
     for addon in found.values():
         lost = [(one, one.undefined) for one in addon if isinstance(one.undefined, tuple) and one.undefined]
         if lost:
@@ -173,14 +173,14 @@ def extension_abi_mismatch(framework: Framework, facts: Facts, hardware: Hardwar
                 else f"{_file(one)} of {one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define.",
                 severity=None if one.path in main else Severity.NOTE,
                 evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
-                fixes=_again(one, framework, facts),
+                fixes=_again(one, framework, machine),
             )
     for one in (one for addon in found.values() for one in addon):
         need(one.undefined)
 
 
 @rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def extension_missing_arch(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """A compiled add-on has no code for this GPU.
 
     ## Why it matters
@@ -193,13 +193,13 @@ def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardwar
     ## References
     - https://docs.pytorch.org/docs/stable/cpp_extension.html
     """
-    found = _addons(framework, facts, hardware)
+    found = _addons(framework, machine, hardware)
     for addon in found.values():
         coded = [(one, one.code) for one in addon if isinstance(one.code, GpuCode) and (one.code.sass or one.code.ptx)]
         main = {one.path for one in _main(addon)}
         for one, held in sorted(coded, key=lambda pair: pair[0].path not in main):
             code = EffectiveCode(sass=held.sass, ptx=held.ptx, where=one.path)
-            lost = [met for met in meetings(code, hardware, facts.matrix) if met.fit in LACKS]
+            lost = [met for met in meetings(code, hardware, machine.matrix) if met.fit in LACKS]
             if lost:
                 wanted = " ".join(dict.fromkeys(str(met.capability) for met in lost))
                 yield Problem(
@@ -211,7 +211,7 @@ def extension_missing_arch(framework: Framework, facts: Facts, hardware: Hardwar
                         Evidence("GPU code in it", spelt(code), one.path),
                         *(Evidence("compute capability", str(met.capability), met.gpu.label) for met in lost),
                     ),
-                    fixes=(msgspec.structs.replace(_again(one, framework, facts, wanted)[-1], kind=FixKind.FIX),),
+                    fixes=(msgspec.structs.replace(_again(one, framework, machine, wanted)[-1], kind=FixKind.FIX),),
                 )
                 break
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Facts, Gpu, Site
+from gpudoctor.derive import Driver, Gpu, MachineView, Site
 from gpudoctor.diagnose.driver_fixes import BLACKWELL, TURING, install_driver
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, power_cycle, read_log
 from gpudoctor.diagnose.gpu_facts import as_evidence, logged, supposed_capability
@@ -119,7 +119,7 @@ def _flavour(snapshot: Snapshot) -> str:
 
 @rule("GD211", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", about=SubjectKind.GPU)
 def driver_too_new_for_gpu(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, facts: Facts
+    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, machine: MachineView
 ) -> Iterator[Problem]:
     """The driver no longer drives a GPU of this age.
 
@@ -136,7 +136,7 @@ def driver_too_new_for_gpu(
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, facts.site)
+    pair = _pair(gpu, snapshot, driver, matrix, machine.site)
     if pair is None:
         return
     told = said(log, f"{NOT_OPEN}|{LEGACY}", gpu)
@@ -154,14 +154,14 @@ def driver_too_new_for_gpu(
         evidence=(*pair.evidence, *told),
         fixes=(
             *_read(gpu),
-            install_driver(facts, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
+            install_driver(machine, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
         ),
     )
 
 
 @rule("GD212", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", about=SubjectKind.GPU)
 def gpu_too_new_for_driver(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, facts: Facts
+    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, machine: MachineView
 ) -> Iterator[Problem]:
     """The driver does not know a GPU as new as this one.
 
@@ -177,7 +177,7 @@ def gpu_too_new_for_driver(
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, facts.site)
+    pair = _pair(gpu, snapshot, driver, matrix, machine.site)
     if pair is None:
         return
     told = said(log, f"{ONLY_OPEN}|{UNKNOWN_TO_DRIVER}", gpu)
@@ -199,7 +199,7 @@ def gpu_too_new_for_driver(
         fixes=(
             *_read(gpu),
             install_driver(
-                facts, least, what="" if least else "Install the driver with its open kernel modules", flavour="open" if closed else ""
+                machine, least, what="" if least else "Install the driver with its open kernel modules", flavour="open" if closed else ""
             ),
         ),
     )

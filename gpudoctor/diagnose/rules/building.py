@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Facts, Hardware
+from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
 from gpudoctor.diagnose.build_facts import called, with_cuda
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_path
 from gpudoctor.diagnose.rule import need, not_applicable, rule
@@ -133,7 +133,7 @@ def _major(toolkit: Toolkit) -> int | None:
 
 
 @rule("GD417", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
-def host_compiler_unsupported(snapshot: Snapshot, hardware: Hardware, matrix: Matrix, facts: Facts) -> Iterator[Problem]:
+def host_compiler_unsupported(snapshot: Snapshot, hardware: Hardware, matrix: Matrix, machine: MachineView) -> Iterator[Problem]:
     """The host compiler is newer than the CUDA toolkit's nvcc accepts.
 
     ## Why it matters
@@ -158,7 +158,7 @@ def host_compiler_unsupported(snapshot: Snapshot, hardware: Hardware, matrix: Ma
     gcc = versions.parse(stated.value)
     if row is None or row.host_gcc is None or gcc is None or gcc.major <= row.host_gcc:
         return
-    site = facts.site.distribution
+    site = machine.site.distribution
     install = f"sudo apt install g++-{row.host_gcc}" if {"debian", "ubuntu"} & set(site) else ""
     yield Problem(
         message=f"nvcc {row.release.short} of {toolkit.path} accepts gcc up to {row.host_gcc}, and {compiler.path} is {gcc.major}.",

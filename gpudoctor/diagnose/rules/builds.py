@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, Facts, Meetings
+from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, MachineView, Meetings
 from gpudoctor.derive.code import PTX_REFUSED, Fit, compiles
 from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, remains, tell
 from gpudoctor.diagnose.fixes import DOWNLOAD
@@ -22,7 +22,7 @@ _CONTAINER = "https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow"
 
 @rule("GD505", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def gpu_too_new_for_build(
-    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts
+    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, machine: MachineView
 ) -> Iterator[Problem]:
     """The framework's build has no code for a GPU as new as this one.
 
@@ -46,12 +46,12 @@ def gpu_too_new_for_build(
     - https://github.com/tensorflow/tensorflow/issues/99592
     - https://github.com/tensorflow/tensorflow/issues/101746
     """
-    yield from _no_code(Fit.TOO_NEW, framework, met(meetings), need(code), facts)
+    yield from _no_code(Fit.TOO_NEW, framework, met(meetings), need(code), machine)
 
 
 @rule("GD506", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def gpu_too_old_for_build(
-    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, facts: Facts
+    framework: Framework, meetings: Meetings | Missing, code: EffectiveCode | Missing, machine: MachineView
 ) -> Iterator[Problem]:
     """The framework's build no longer has code for a GPU as old as this one.
 
@@ -69,15 +69,15 @@ def gpu_too_old_for_build(
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     """
-    yield from _no_code(Fit.TOO_OLD, framework, met(meetings), need(code), facts)
+    yield from _no_code(Fit.TOO_OLD, framework, met(meetings), need(code), machine)
 
 
-def _no_code(fit: Fit, framework: Framework, meetings: Meetings, code: EffectiveCode, facts: Facts) -> Iterator[Problem]:
+def _no_code(fit: Fit, framework: Framework, meetings: Meetings, code: EffectiveCode, machine: MachineView) -> Iterator[Problem]:
     lost = meetings.lacking(fit)
     if not lost:
         tell(meetings, framework)
         return
-    refused = [one for one in facts.faults(framework) if fit is Fit.TOO_NEW and one.fault == PTX_REFUSED]
+    refused = [one for one in machine.faults(framework) if fit is Fit.TOO_NEW and one.fault == PTX_REFUSED]
     but = ", and its PTX does not load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
     yield Problem(
         message=f"{called(framework)} has no kernels for {listed(lost)}: it has {code.text}{but}.",
@@ -87,20 +87,20 @@ def _no_code(fit: Fit, framework: Framework, meetings: Meetings, code: Effective
             *code_evidence(code, lost),
             *(Evidence("its PTX", f"refused from compute capability {one.oldest_capability} on", cited(one.source)) for one in refused),
         ),
-        fixes=_other_builds(framework, facts, fit),
+        fixes=_other_builds(framework, machine, fit),
     )
 
 
-def _other_builds(framework: Framework, facts: Facts, fit: Fit) -> tuple[Fix, ...]:
+def _other_builds(framework: Framework, machine: MachineView, fit: Fit) -> tuple[Fix, ...]:
     """The newest release with code for every GPU, and the same one built for another CUDA where that has it."""
-    same = pick(facts, framework.name, prefer=release_of(framework))
-    newest = install_framework(facts, framework.name)
-    if fit is Fit.TOO_NEW and framework.name == "tensorflow" and pick(facts, framework.name, any_driver=True, any_python=True) is None:
+    same = pick(machine, framework.name, prefer=release_of(framework))
+    newest = install_framework(machine, framework.name)
+    if fit is Fit.TOO_NEW and framework.name == "tensorflow" and pick(machine, framework.name, any_driver=True, any_python=True) is None:
         container = Fix(f"Use NVIDIA's TensorFlow container, whose build has kernels for it: {_CONTAINER}", needs=(DOWNLOAD,))
         return (container, *(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in newest))
     if same is None or same.release != release_of(framework):
         return newest
-    first = install(facts, framework.name, same, title=f"Install {same.name}, which has code for it")
+    first = install(machine, framework.name, same, title=f"Install {same.name}, which has code for it")
     other = tuple(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in newest if fix.command != first.command)
     return (first, *other)
 
@@ -112,7 +112,7 @@ def slow_ptx_jit(
     code: EffectiveCode | Missing,
     effective: EffectiveCuda | Missing,
     driver: Driver | Missing,
-    facts: Facts,
+    machine: MachineView,
 ) -> Iterator[Problem]:
     """The framework's build has only PTX for this GPU, which the driver compiles at first use.
 
@@ -132,10 +132,10 @@ def slow_ptx_jit(
         tell(found, framework)
         return
     cuda = need(effective)
-    if isinstance(driver, Driver) and compiles(driver, cuda, facts.matrix) is False:
+    if isinstance(driver, Driver) and compiles(driver, cuda, machine.matrix) is False:
         return  # driver-too-old says so
     holds = need(code)
-    newer = pick(facts, framework.name)
+    newer = pick(machine, framework.name)
     other = () if newer is None or newer.release == release_of(framework) else (newer,)
     room = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
     yield Problem(
@@ -143,7 +143,7 @@ def slow_ptx_jit(
         "the driver compiles it at first use, which can take half an hour.",
         evidence=(*code_evidence(holds, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
         fixes=(
-            *(install(facts, framework.name, one, title=f"Install {one.name}, which has machine code for it") for one in other),
+            *(install(machine, framework.name, one, title=f"Install {one.name}, which has machine code for it") for one in other),
             Fix("Keep what was compiled: 4 GiB, in a folder that stays", room, kind=FixKind.INSTEAD if other else FixKind.FIX),
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Facts, Stack
+from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
 from gpudoctor.derive.packages import called as packaged
@@ -38,14 +38,14 @@ class _Build(msgspec.Struct, frozen=True):
     framework: Framework | None = None
 
 
-def _builds(facts: Facts, stack: Stack | Missing) -> Iterator[_Build]:
-    for framework in facts.frameworks:
-        cuda = facts.effective_cuda(framework)
+def _builds(machine: MachineView, stack: Stack | Missing) -> Iterator[_Build]:
+    for framework in machine.observed_frameworks:
+        cuda = machine.effective_cuda(framework)
         if isinstance(cuda, EffectiveCuda) and takes_system_cuda(framework, cuda, stack):
             yield _Build(called(framework), cuda.version, cuda.where, framework)
     for one in () if isinstance(stack, Missing) or brings_runtime(stack, _RUNTIMES) else stack.distributions.values():
         digits = one.name.removeprefix(_CUPY)
-        if one.name == digits or any(framework.distribution == one.name for framework in facts.frameworks):
+        if one.name == digits or any(framework.distribution == one.name for framework in machine.observed_frameworks):
             continue
         version = versions.parse(digits.removesuffix("x") if digits.endswith("x") else f"{digits[:-1]}.{digits[-1:]}")
         if version is not None:
@@ -79,7 +79,7 @@ def _opens(build: _Build, snapshot: Snapshot) -> bool:
 
 
 @rule("GD405", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def cuda_version_mismatch(facts: Facts, snapshot: Snapshot, stack: Stack | Missing, python: Python | Missing) -> Iterator[Problem]:
+def cuda_version_mismatch(machine: MachineView, snapshot: Snapshot, stack: Stack | Missing, python: Python | Missing) -> Iterator[Problem]:
     """The CUDA release on the system is not the one that the build links.
 
     ## Why it matters
@@ -96,19 +96,19 @@ def cuda_version_mismatch(facts: Facts, snapshot: Snapshot, stack: Stack | Missi
     - https://www.tensorflow.org/install/source#gpu
     - https://docs.cupy.dev/en/stable/install.html
     """
-    for_a_gpu(facts.hardware)
+    for_a_gpu(machine.hardware)
     there = _system(need(snapshot.toolkits))
     if not there:
         not_applicable("no CUDA release of the system is known")
-    for build in _builds(facts, stack):
-        lacking = [names for version, _ in there if (names := _lacking(build, version, facts.matrix))]
+    for build in _builds(machine, stack):
+        lacking = [names for version, _ in there if (names := _lacking(build, version, machine.matrix))]
         if len(lacking) < len(there) or _opens(build, snapshot):
             continue
         found = " and ".join(dict.fromkeys(version.short for version, _ in there))
-        lacks = "" if facts.site.platform == Platform.WINDOWS else f": it lacks {', '.join(lacking[0][:3])}"
+        lacks = "" if machine.site.platform == Platform.WINDOWS else f": it lacks {', '.join(lacking[0][:3])}"
         yield Problem(
             message=f"{build.name} is built for CUDA {_of(build)} and takes the system's, which is {found}{lacks}.",
-            severity=_severity(build, facts),
+            severity=_severity(build, machine),
             only_for=build.framework.name if build.framework else "",
             confidence=Confidence.CERTAIN if snapshot.origin != LIVE or build.framework else Confidence.LIKELY,
             evidence=(
@@ -124,7 +124,7 @@ def cuda_version_mismatch(facts: Facts, snapshot: Snapshot, stack: Stack | Missi
                     else ()
                 ),
             ),
-            fixes=_fixes(build, there[0][0], facts, python),
+            fixes=_fixes(build, there[0][0], machine, python),
         )
 
 
@@ -132,47 +132,47 @@ def _of(build: _Build) -> str:
     return build.version.short if build.version.text.count(".") else str(build.version.major)
 
 
-def _severity(build: _Build, facts: Facts) -> Severity | None:
+def _severity(build: _Build, machine: MachineView) -> Severity | None:
     """What observation leaves of it: nothing is predicted of a framework that trained."""
     if build.framework is None:
-        return None if facts.snapshot.origin != LIVE else Severity.WARNING
-    if facts.trains(build.framework.name):
+        return None if machine.observed.origin != LIVE else Severity.WARNING
+    if machine.trains(build.framework.name):
         return Severity.NOTE
     return None
 
 
-def _fixes(build: _Build, system: Version, facts: Facts, python: Python | Missing) -> tuple[Fix, ...]:
-    other = msgspec.structs.replace(_toolkit(build, facts), kind=FixKind.INSTEAD)
+def _fixes(build: _Build, system: Version, machine: MachineView, python: Python | Missing) -> tuple[Fix, ...]:
+    other = msgspec.structs.replace(_toolkit(build, machine), kind=FixKind.INSTEAD)
     if build.framework is None:
         name = f"cupy-cuda{system.major}x"
-        release = newest(facts, name)
+        release = newest(machine, name)
         if not release:
-            return (_toolkit(build, facts),)
+            return (_toolkit(build, machine),)
         command = install_package(python, f"{name}=={release}", replace=build.name.partition(" ")[0])
         return Fix("Install the wheel for the CUDA that is there", command, (DOWNLOAD,)), other
-    rows = facts.published(build.framework)
+    rows = machine.published(build.framework)
     if any("nvidia-cuda-runtime" in text for row in rows for text in row.requires) and build.framework.name == "tensorflow":
         pin = f"tensorflow[and-cuda]=={rows[0].release}"
         return Fix("Let TensorFlow have its own CUDA, as packages", install_package(python, pin), (DOWNLOAD,)), other
-    return (_toolkit(build, facts), *_built_for(build, system, facts, python))
+    return (_toolkit(build, machine), *_built_for(build, system, machine, python))
 
 
-def _toolkit(build: _Build, facts: Facts) -> Fix:
+def _toolkit(build: _Build, machine: MachineView) -> Fix:
     """The toolkit of the build's CUDA, by NVIDIA's installer, which leaves the driver alone."""
     title = f"Install CUDA {_of(build)} beside the other one, and put its lib64 folder first in LD_LIBRARY_PATH"
     where = "https://developer.nvidia.com/cuda-toolkit-archive"
-    return Fix(f"{title} ({where}{', without its driver' if facts.site.on_wsl or facts.driver else ''}).", needs=(DOWNLOAD,))
+    return Fix(f"{title} ({where}{', without its driver' if machine.site.on_wsl or machine.driver_or_missing else ''}).", needs=(DOWNLOAD,))
 
 
-def _built_for(build: _Build, system: Version, facts: Facts, python: Python | Missing) -> Iterator[Fix]:
+def _built_for(build: _Build, system: Version, machine: MachineView, python: Python | Missing) -> Iterator[Fix]:
     """The newest release of the same distribution that links the CUDA of the system and works here."""
     if build.framework is None:
         return
-    short = "" if isinstance(facts.stack, Missing) else facts.stack.python
-    for row in reversed(facts.matrix.releases(build.framework.distribution, "linux_x86_64")):
+    short = "" if isinstance(machine.stack_or_missing, Missing) else machine.stack_or_missing.python
+    for row in reversed(machine.matrix.releases(build.framework.distribution, "linux_x86_64")):
         usable = row.built_with_cuda is not None and (not short or short in row.pythons)
-        if usable and row.built_with_cuda and not _lacking(_Build("", row.built_with_cuda, ""), system, facts.matrix):
-            if not works_here(facts, row):
+        if usable and row.built_with_cuda and not _lacking(_Build("", row.built_with_cuda, ""), system, machine.matrix):
+            if not works_here(machine, row):
                 continue
             title = f"Install {row.distribution} {row.release}, which is built for CUDA {row.built_with_cuda.short}"
             yield Fix(title, install_package(python, f"{row.distribution}=={row.release}"), (DOWNLOAD,), kind=FixKind.INSTEAD)
@@ -180,7 +180,7 @@ def _built_for(build: _Build, system: Version, facts: Facts, python: Python | Mi
 
 
 @rule("GD406", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def cuda_mixed_versions(facts: Facts, snapshot: Snapshot, variables: Variables | Missing) -> Iterator[Problem]:
+def cuda_mixed_versions(machine: MachineView, snapshot: Snapshot, variables: Variables | Missing) -> Iterator[Problem]:
     """Libraries for two major releases of CUDA are mixed on one search path.
 
     ## Why it matters
@@ -194,25 +194,25 @@ def cuda_mixed_versions(facts: Facts, snapshot: Snapshot, variables: Variables |
     ## References
     - https://docs.nvidia.com/deploy/cuda-compatibility/
     """
-    for_a_gpu(facts.hardware)
+    for_a_gpu(machine.hardware)
     yield from _two_on_the_path(snapshot, variables)
-    libraries = xrayed(facts)
-    for framework in facts.frameworks:
-        cuda = facts.effective_cuda(framework)
+    libraries = xrayed(machine)
+    for framework in machine.observed_frameworks:
+        cuda = machine.effective_cuda(framework)
         foreign = tuple(_foreign(framework, cuda.version.major, libraries)) if isinstance(cuda, EffectiveCuda) else ()
         if foreign:
             yield Problem(
                 message=f"{called(framework)} is built for CUDA {cuda.version.major if isinstance(cuda, EffectiveCuda) else ''} "
                 f"and would load {foreign[0].value}, which is for another CUDA.",
                 evidence=foreign,
-                fixes=tuple(_one_cuda(framework, facts, foreign)),
+                fixes=tuple(_one_cuda(framework, machine, foreign)),
             )
 
 
-def _one_cuda(framework: Framework, facts: Facts, foreign: tuple[Evidence, ...]) -> Iterator[Fix]:
+def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[Evidence, ...]) -> Iterator[Fix]:
     """The packages of the build's own CUDA, in a release that the framework accepts, over those for another."""
-    cuda = facts.effective_cuda(framework)
-    stack = facts.stack
+    cuda = machine.effective_cuda(framework)
+    stack = machine.stack_or_missing
     owners = dict.fromkeys(one.value.rpartition(" of ")[2] for one in foreign)
     if isinstance(cuda, EffectiveCuda) and isinstance(stack, Stack):
         suffix = f"-cu{cuda.version.major}"
@@ -223,11 +223,11 @@ def _one_cuda(framework: Framework, facts: Facts, foreign: tuple[Evidence, ...])
             if demand.requirement.name in wanted and demand.by.name == framework.distribution
         ]
         if pins:
-            again = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", *dict.fromkeys(pins))
+            again = install_package(machine.observed.python, "--force-reinstall", "--no-deps", *dict.fromkeys(pins))
             yield Fix(f"Reinstall {' and '.join(sorted(wanted))}, which {called(framework)} requires", again, (DOWNLOAD,))
-        elif (found := pick(facts, framework.name, prefer=release_of(framework))) is not None:
+        elif (found := pick(machine, framework.name, prefer=release_of(framework))) is not None:
             yield install(
-                facts,
+                machine,
                 framework.name,
                 found,
                 title=f"Remove {' and '.join(owners)}, and install {found.name} with its own libraries",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Component, EffectiveCuda, Facts, Meetings, Stack, platform
+from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, Stack, platform
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.packages import SUPPOSED
@@ -22,11 +22,11 @@ from gpudoctor.snapshot import Cause, Framework, Missing, Python
 from gpudoctor.versions import Version
 
 
-def _cudnn(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> tuple[EffectiveCuda, Component]:
+def _cudnn(framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView) -> tuple[EffectiveCuda, Component]:
     """The cuDNN of a framework; ends the rule where it has no CUDA, or no GPU."""
-    for_a_gpu(facts.hardware)
+    for_a_gpu(machine.hardware)
     cuda = with_cuda(effective)
-    return cuda, need(facts.component("cudnn", framework))
+    return cuda, need(machine.component("cudnn", framework))
 
 
 def _versions(found: Component) -> tuple[Version, Version]:
@@ -41,11 +41,11 @@ def _evidence(found: Component) -> tuple[Evidence, ...]:
     )
 
 
-def _fitting(found: Component, wanted: Version, facts: Facts) -> tuple[Fix, ...]:
+def _fitting(found: Component, wanted: Version, machine: MachineView) -> tuple[Fix, ...]:
     """How to get a cuDNN that the framework runs with."""
     specifier = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted},<{wanted.major + 1}"
-    install = install_package(facts.snapshot.python, f"{found.wheel}{specifier}")
-    stack = facts.stack
+    install = install_package(machine.observed.python, f"{found.wheel}{specifier}")
+    stack = machine.stack_or_missing
     wheel = stack.distributions.get(found.wheel) if isinstance(stack, Stack) else None
     if found.wheel and found.loaded_where.startswith(found.wheel):
         return (Fix("Install a cuDNN that fits", install, (DOWNLOAD,)),)
@@ -60,7 +60,7 @@ def _fitting(found: Component, wanted: Version, facts: Facts) -> tuple[Fix, ...]
 
 
 @rule("GD409", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> Iterator[Problem]:
+def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView) -> Iterator[Problem]:
     """The cuDNN that is there is of another major release than the framework's build wants.
 
     ## Why it matters
@@ -74,7 +74,7 @@ def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, 
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
     - https://www.tensorflow.org/install/source#gpu
     """
-    _, found = _cudnn(framework, effective, facts)
+    _, found = _cudnn(framework, effective, machine)
     wanted, loaded = _versions(found)
     if unlike(wanted, loaded) != "major":
         return
@@ -82,12 +82,12 @@ def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, 
         message=f"{called(framework)} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
         only_for=framework.name,
         evidence=_evidence(found),
-        fixes=_fitting(found, wanted, facts),
+        fixes=_fitting(found, wanted, machine),
     )
 
 
 @rule("GD410", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Missing, facts: Facts) -> Iterator[Problem]:
+def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView) -> Iterator[Problem]:
     """The cuDNN that would be loaded is older than the one that the framework was built with.
 
     ## Why it matters
@@ -102,20 +102,20 @@ def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Miss
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
     - https://github.com/tensorflow/tensorflow/blob/master/third_party/xla/xla/stream_executor/cuda/cuda_dnn.cc
     """
-    _, found = _cudnn(framework, effective, facts)
+    _, found = _cudnn(framework, effective, machine)
     wanted, loaded = _versions(found)
     difference = unlike(wanted, loaded)
     older = difference == "older"
     if difference == "major" or not (older or _refused(found, loaded)):
         return
     refused = "" if older else "; only the patch differs, which frameworks accept and an installer does not"
-    supposed = facts.snapshot.origin == SUPPOSED
+    supposed = machine.observed.origin == SUPPOSED
     yield Problem(
         message=f"{called(framework)} wants cuDNN {wanted} or later, and would load {loaded}{refused}.",
         severity=None if older or supposed else Severity.NOTE,
         only_for=framework.name,
         evidence=_evidence(found),
-        fixes=_fitting(found, wanted, facts),
+        fixes=_fitting(found, wanted, machine),
     )
 
 
@@ -127,7 +127,7 @@ def _refused(found: Component, loaded: Version) -> bool:
 
 @rule("GD411", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def cudnn_drops_gpu(
-    framework: Framework, effective: EffectiveCuda | Missing, meetings: Meetings | Missing, facts: Facts, python: Python | Missing
+    framework: Framework, effective: EffectiveCuda | Missing, meetings: Meetings | Missing, machine: MachineView, python: Python | Missing
 ) -> Iterator[Problem]:
     """The cuDNN that would be loaded has no code for this GPU, though the framework has.
 
@@ -144,12 +144,12 @@ def cudnn_drops_gpu(
     ## References
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
     """
-    cuda, found = _cudnn(framework, effective, facts)
+    cuda, found = _cudnn(framework, effective, machine)
     usable = met(meetings)
     loaded = need(found.loaded)
     if isinstance(found.wanted, Version) and unlike(found.wanted, loaded) == "major":
         not_applicable("the cuDNN that is there is of another major release")
-    code = need(with_code(found, cuda, facts.snapshot, facts.matrix).code)
+    code = need(with_code(found, cuda, machine.observed, machine.matrix).code)
     fits = [(one, runs(code, one.capability) if one.capability else Fit.UNKNOWN) for one in usable if one.fit not in LACKS]
     lost = [one for one, fit in fits if fit in LACKS]
     if not lost:
@@ -167,21 +167,23 @@ def cudnn_drops_gpu(
             Evidence("GPU code in it", spelt(code), code.where),
             *(Evidence("compute capability", str(one.capability), one.gpu.label) for one in lost),
         ),
-        fixes=(_pin(framework, cuda, found, lost, facts, python),),
+        fixes=(_pin(framework, cuda, found, lost, machine, python),),
     )
 
 
-def _pin(framework: Framework, cuda: EffectiveCuda, found: Component, lost: list[Meeting], facts: Facts, python: Python | Missing) -> Fix:
+def _pin(
+    framework: Framework, cuda: EffectiveCuda, found: Component, lost: list[Meeting], machine: MachineView, python: Python | Missing
+) -> Fix:
     def fits(row: CudnnRelease) -> bool:
         accepted = all(satisfies(str(row.release), demand.requirement.specifier) is not False for demand in found.demands)
         compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)
         return accepted and compatible and all(one.capability and runs(row, one.capability) is Fit.NATIVE for one in lost)
 
-    published = facts.matrix.cudnns(cuda.version.major, platform.word(facts.snapshot.host, facts.snapshot.python))
+    published = machine.matrix.cudnns(cuda.version.major, platform.word(machine.observed.host, machine.observed.python))
     row = next((row for row in reversed(published) if fits(row)), None)
     if row is None:
         title = f"Install a {framework.name} with a cuDNN for this GPU; none that {called(framework)} accepts has code for it"
-        return msgspec.structs.replace(install_framework(facts, framework.name)[0], title=title)
+        return msgspec.structs.replace(install_framework(machine, framework.name)[0], title=title)
     wanted = f"{found.wheel}=={row.release}"
     return Fix(f"Pin cuDNN {row.release}, the newest that has code for it", install_package(python, wanted), (DOWNLOAD,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Facts, Hardware, Stack
+from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, shell_path
@@ -28,7 +28,7 @@ _FOREIGN = {
 
 
 @rule("GD419", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cuda_library_damaged(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def cuda_library_damaged(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
     """A CUDA library is installed, but its file is damaged.
 
     ## Why it matters
@@ -43,7 +43,7 @@ def cuda_library_damaged(framework: Framework, facts: Facts, hardware: Hardware,
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://git-lfs.com/
     """
-    found = damaged(uses(framework, facts, hardware))
+    found = damaged(uses(framework, machine, hardware))
     if not found:
         return
     first, damage = found[0]
@@ -52,12 +52,12 @@ def cuda_library_damaged(framework: Framework, facts: Facts, hardware: Hardware,
         message=f"{called(framework)} cannot load {first.wanted}{more}: {_told(damage)}.",
         only_for=framework.name,
         evidence=tuple(Evidence(use.wanted, f"{one.path}: {one.why}", f"asked for by {use.asked_by}") for use, one in found[:_MOST]),
-        fixes=tuple(_fixes([one for _, one in found], framework, facts, python)),
+        fixes=tuple(_fixes([one for _, one in found], framework, machine, python)),
     )
 
 
 @rule("GD618", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def framework_files_damaged(framework: Framework, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
+def framework_files_damaged(framework: Framework, machine: MachineView, python: Python | Missing) -> Iterator[Problem]:
     """Files of the framework are missing or damaged.
 
     ## Why it matters
@@ -70,7 +70,7 @@ def framework_files_damaged(framework: Framework, facts: Facts, python: Python |
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    seen = xray(framework, xrayed(facts))
+    seen = xray(framework, xrayed(machine))
     if seen is None:
         not_applicable(f"the X-ray found no CUDA build of {framework.name}")
     if not seen.broken:
@@ -86,7 +86,7 @@ def framework_files_damaged(framework: Framework, facts: Facts, python: Python |
         evidence=tuple(
             Evidence(one.path, one.why, f"asked for by {one.asked_by}" if one.asked_by else "on disk") for one in seen.broken[:_MOST]
         ),
-        fixes=tuple(_fixes(list(seen.broken), framework, facts, python)),
+        fixes=tuple(_fixes(list(seen.broken), framework, machine, python)),
     )
 
 
@@ -96,7 +96,7 @@ def _told(damage: Damage) -> str:
     return f"{damage.path}{asker} {state} ({damage.why})"
 
 
-def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Python | Missing) -> Iterator[Fix]:
+def _fixes(found: list[Damage], framework: Framework, machine: MachineView, python: Python | Missing) -> Iterator[Fix]:
     paths = tuple(dict.fromkeys(one.path for one in found))
     kinds = {one.kind for one in found}
     if kinds <= {DamageKind.UNREADABLE}:
@@ -107,8 +107,8 @@ def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Pyth
         yield Fix("Allow programs on that file system", mount, (ROOT,))
         yield Fix("Make the environment anew on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
         return
-    packages = tuple(_packages(found, framework, facts))
-    vendor = from_system(framework, facts).rpartition(" ")[2]
+    packages = tuple(_packages(found, framework, machine))
+    vendor = from_system(framework, machine).rpartition(" ")[2]
     if vendor and packages:
         yield Fix(f"Reinstall {vendor}", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD))
     elif packages:
@@ -122,9 +122,9 @@ def _fixes(found: list[Damage], framework: Framework, facts: Facts, python: Pyth
         )
 
 
-def _packages(found: Iterable[Damage], framework: Framework, facts: Facts) -> Iterator[Distribution]:
+def _packages(found: Iterable[Damage], framework: Framework, machine: MachineView) -> Iterator[Distribution]:
     """The installed distributions that hold these files: NVIDIA's packages, else the framework's own."""
-    installed = facts.stack.distributions if isinstance(facts.stack, Stack) else {}
+    installed = machine.stack_or_missing.distributions if isinstance(machine.stack_or_missing, Stack) else {}
     for name in dict.fromkeys(_owner(one, framework) for one in found):
         if name == framework.distribution and isinstance(framework.version, Fact):
             where = installed[name].where if name in installed else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, EffectiveCuda, Facts, Hardware, Site
+from gpudoctor.derive import Driver, EffectiveCuda, Hardware, MachineView, Site
 from gpudoctor.derive import libcuda as files
 from gpudoctor.derive.code import Fit, compiles
 from gpudoctor.derive.cuda import serves
@@ -26,7 +26,7 @@ from gpudoctor.snapshot import Cause, Fact, Framework, KernelDriver, KernelModul
 
 @rule("GD201", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1")
 def no_driver(
-    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, facts: Facts
+    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, machine: MachineView
 ) -> Iterator[Problem]:
     """An NVIDIA GPU is on the PCI bus and no NVIDIA kernel driver is loaded.
 
@@ -42,14 +42,14 @@ def no_driver(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    mine = undriven(pci, kernel_driver, facts.site)
+    mine = undriven(pci, kernel_driver, machine.site)
     if not mine:
         return
     installed = isinstance(nvml, Nvml)
     state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
     blocked = kept_out(modules, "nvidia")
     load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
-    again = msgspec.structs.replace(install_driver(facts), kind=FixKind.ELSE)
+    again = msgspec.structs.replace(install_driver(machine), kind=FixKind.ELSE)
     yield Problem(
         message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
         evidence=(
@@ -58,7 +58,7 @@ def no_driver(
             *_nvml_said(nvml),
             *blocked,
         ),
-        fixes=(*_allow(blocked), load, again) if installed and not facts.site.container else (install_driver(facts),),
+        fixes=(*_allow(blocked), load, again) if installed and not machine.site.container else (install_driver(machine),),
     )
 
 
@@ -191,7 +191,7 @@ def _library_version(nvml: Nvml | Missing) -> str:
 @rule("GD203", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def driver_too_old(
     framework: Framework,
-    facts: Facts,
+    machine: MachineView,
     effective: EffectiveCuda | Missing,
     driver: Driver | Missing,
     hardware: Hardware,
@@ -228,7 +228,7 @@ def driver_too_old(
         need(driver, Rung.KERNEL_DRIVER)
         return
     if need(serves(driver, effective, site), Rung.KERNEL_DRIVER):
-        yield from _older_than_gpu(framework, facts, driver) or _older_than_ptx(framework, facts, driver, effective)
+        yield from _older_than_gpu(framework, machine, driver) or _older_than_ptx(framework, machine, driver, effective)
         return
     floor, floor_where = _needed(effective, driver, site)
     served = f", which serves CUDA {driver.cuda_served.short}" if isinstance(driver.cuda_served, versions.Version) else ""
@@ -242,35 +242,35 @@ def driver_too_old(
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, floor_where),
         ),
-        fixes=tuple(_ways(framework, facts, effective)),
+        fixes=tuple(_ways(framework, machine, effective)),
     )
 
 
-def _ways(framework: Framework, facts: Facts, effective: EffectiveCuda) -> Iterator[Fix]:
+def _ways(framework: Framework, machine: MachineView, effective: EffectiveCuda) -> Iterator[Fix]:
     """A newer driver where one drives these GPUs, and a build for the CUDA that the driver serves."""
     least = effective.floor if isinstance(effective.floor, versions.Version) else None
-    last = wanted(facts).newest_branch
-    hopeless = least is not None and last is not None and not facts.site.on_wsl and least.major > last
-    found = pick(facts, framework.name)
+    last = wanted(machine).newest_branch
+    hopeless = least is not None and last is not None and not machine.site.on_wsl and least.major > last
+    found = pick(machine, framework.name)
     if not hopeless:
-        on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.major}" if facts.site.on_wsl else ""
-        yield install_driver(facts, least, what=on_wsl)
+        on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.major}" if machine.site.on_wsl else ""
+        yield install_driver(machine, least, what=on_wsl)
     if found is not None:
-        yield install(facts, framework.name, found, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
+        yield install(machine, framework.name, found, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
     elif hopeless:
         yield Fix(
             f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} with CUDA runs on both."
         )
 
 
-def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple[Problem, ...]:
+def _older_than_gpu(framework: Framework, machine: MachineView, driver: Driver) -> tuple[Problem, ...]:
     """The driver serves the CUDA and is older than the first that drives the GPU: of supposed GPUs, a real one would not be driven."""
-    behind = {gpu.label: branch for gpu in facts.hardware if (branch := first_branch(gpu, driver, facts.matrix)) is not None}
+    behind = {gpu.label: branch for gpu in machine.hardware if (branch := first_branch(gpu, driver, machine.matrix)) is not None}
     if not behind:
         return ()
     label, branch = max(behind.items(), key=lambda item: item[1])
     floor = f"driver branch {branch} or newer"
-    served = facts.matrix.driver(driver.version)
+    served = machine.matrix.driver(driver.version)
     problem = Problem(
         title="The driver is older than the GPU",
         message=f"{label} needs {floor}, whatever CUDA {framework.name} was built with; this machine has {driver.version}.",
@@ -278,19 +278,19 @@ def _older_than_gpu(framework: Framework, facts: Facts, driver: Driver) -> tuple
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, cited(served.source) if served else ""),
         ),
-        fixes=(install_driver(facts, versions.Version(branch, text=str(branch))),),
+        fixes=(install_driver(machine, versions.Version(branch, text=str(branch))),),
     )
     return (problem,)
 
 
-def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effective: EffectiveCuda) -> tuple[Problem, ...]:
+def _older_than_ptx(framework: Framework, machine: MachineView, driver: Driver, effective: EffectiveCuda) -> tuple[Problem, ...]:
     """The driver serves the CUDA's libraries and not its PTX, and the build has nothing else for the GPU."""
-    meetings = facts.meetings(framework)
+    meetings = machine.meetings(framework)
     portable = () if isinstance(meetings, Missing) else meetings.lacking(Fit.PTX)
-    if isinstance(meetings, Missing) or not portable or compiles(driver, effective, facts.matrix) is not False:
+    if isinstance(meetings, Missing) or not portable or compiles(driver, effective, machine.matrix) is not False:
         return ()
     served = driver.cuda_served.short if isinstance(driver.cuda_served, versions.Version) else "less"
-    named = effective.exact_floor if not facts.site.on_wsl else Missing(Cause.UNSUPPORTED, "Windows counts differently")
+    named = effective.exact_floor if not machine.site.on_wsl else Missing(Cause.UNSUPPORTED, "Windows counts differently")
     on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.short}"
     floor = f"a driver that serves CUDA {effective.version.short}" + (f" ({named} or newer)" if isinstance(named, versions.Version) else "")
     problem = Problem(
@@ -304,7 +304,7 @@ def _older_than_ptx(framework: Framework, facts: Facts, driver: Driver, effectiv
         ),
         fixes=(
             install_driver(
-                facts, named if isinstance(named, versions.Version) else None, what="" if isinstance(named, versions.Version) else on_wsl
+                machine, named if isinstance(named, versions.Version) else None, what="" if isinstance(named, versions.Version) else on_wsl
             ),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Site, Visibility
+from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.fixes import unset
 from gpudoctor.diagnose.installing import install, install_framework, release_of
@@ -19,7 +19,7 @@ from gpudoctor.snapshot import Cause, Fact, Framework, Missing, Python, Snapshot
 
 
 @rule("GD501", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, facts: Facts) -> Iterator[Problem]:
+def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, machine: MachineView) -> Iterator[Problem]:
     """The framework's build has no CUDA.
 
     ## Why it matters
@@ -38,30 +38,30 @@ def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, har
     """
     if not hardware:
         not_applicable("there is no NVIDIA GPU that a CUDA build could use")
-    if by_directml(framework, facts):
+    if by_directml(framework, machine):
         not_applicable("it reaches the GPU by DirectML")
     if not isinstance(effective, Missing):
         return
     if effective.cause is not Cause.ABSENT:
         need(effective)
-    asker = facts.asked_for_by(framework)
+    asker = machine.asked_for_by(framework)
     if asker is not None:
         not_applicable(f"{asker.name} {asker.version} requires {framework.name}, and nobody asked for it")
     version = framework.version.value if isinstance(framework.version, Fact) else ""
     rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
     yield Problem(
-        message=_cpu_only(framework, facts, version, rocm),
+        message=_cpu_only(framework, machine, version, rocm),
         only_for=framework.name,
         evidence=(Evidence("build", effective.reason, _where(framework)),),
-        fixes=_with_cuda(framework, facts),
+        fixes=_with_cuda(framework, machine),
     )
 
 
-def _cpu_only(framework: Framework, facts: Facts, version: str, rocm: str) -> str:
-    package = directml(framework, facts)
+def _cpu_only(framework: Framework, machine: MachineView, version: str, rocm: str) -> str:
+    package = directml(framework, machine)
     if package:
         return f"{package} uses DirectX, which exists on Windows and in WSL only: on Linux it does not use the NVIDIA GPU, nor CUDA."
-    vendor = from_system(framework, facts)
+    vendor = from_system(framework, machine)
     whose = f" ({vendor})" if vendor else ""
     return f"{framework.distribution or framework.name} {version}{whose} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."
 
@@ -70,17 +70,17 @@ def _where(framework: Framework) -> str:
     return framework.location if isinstance(framework.location, str) else framework.distribution
 
 
-def _with_cuda(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+def _with_cuda(framework: Framework, machine: MachineView) -> tuple[Fix, ...]:
     """How to get a build with CUDA, of the same release where that works here."""
     replace = framework.distribution if framework.name == "tensorflow" and framework.distribution != "tensorflow" else ""
-    return install_framework(facts, framework.name, prefer=release_of(framework), replace=replace)
+    return install_framework(machine, framework.name, prefer=release_of(framework), replace=replace)
 
 
 _ELSEWHERE = Fix("Examine the environment that you train with", "gpudoctor check --python PATH", kind=FixKind.CHECK)
 
 
 @rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: Python | Missing) -> Iterator[Problem]:
+def framework_missing(machine: MachineView, snapshot: Snapshot, policy: Policy, python: Python | Missing) -> Iterator[Problem]:
     """No framework, or not the required one, is installed in the examined environment.
 
     ## Why it matters
@@ -99,7 +99,7 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
     place = f"{python.executable} ({python.why})" if isinstance(python, Python) else "the examined environment"
     names = [one.name for one in found]
     lacking = {name: (name, "named with --framework") for name in policy.frameworks if name not in names}
-    required = [one.requirement for one in judged(facts, None) if one.answer is Answer.LACKING and one.requirement.subject in FRAMEWORKS]
+    required = [one.requirement for one in judged(machine, None) if one.answer is Answer.LACKING and one.requirement.subject in FRAMEWORKS]
     lacking |= {one.subject: (one.text, "required") for one in required}
     for name, (text, wanted) in lacking.items():
         yield Problem(
@@ -107,7 +107,7 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
             title=f"{text} is {wanted} and not installed",
             severity=Severity.ERROR,
             evidence=(Evidence("frameworks found", ", ".join(names) or "none", "the folders on sys.path"),),
-            fixes=(_ELSEWHERE, *install_framework(facts, name, accepts=text.removeprefix(name) if text.startswith(name) else "")),
+            fixes=(_ELSEWHERE, *install_framework(machine, name, accepts=text.removeprefix(name) if text.startswith(name) else "")),
         )
     if found or lacking:
         return
@@ -116,16 +116,16 @@ def framework_missing(facts: Facts, snapshot: Snapshot, policy: Policy, python: 
         message=f"Neither TensorFlow, PyTorch nor JAX is installed in {place}.",
         severity=Severity.NOTE if look_only else None,
         evidence=(Evidence("frameworks found", "none", "the folders on sys.path"),),
-        fixes=(_ELSEWHERE, *_any_framework(facts)),
+        fixes=(_ELSEWHERE, *_any_framework(machine)),
     )
 
 
-def _any_framework(facts: Facts) -> tuple[Fix, ...]:
+def _any_framework(machine: MachineView) -> tuple[Fix, ...]:
     """The first framework of which a release works here, and the others in its place."""
-    found = [(name, one) for name in FRAMEWORKS if (one := pick(facts, name)) is not None]
+    found = [(name, one) for name in FRAMEWORKS if (one := pick(machine, name)) is not None]
     return tuple(
-        install(facts, name, one, kind=FixKind.INSTEAD if number else FixKind.FIX) for number, (name, one) in enumerate(found)
-    ) or install_framework(facts, next(iter(FRAMEWORKS)))
+        install(machine, name, one, kind=FixKind.INSTEAD if number else FixKind.FIX) for number, (name, one) in enumerate(found)
+    ) or install_framework(machine, next(iter(FRAMEWORKS)))
 
 
 @rule("GD701", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Facts, Hardware, Site
+from gpudoctor.derive import Driver, Hardware, MachineView, Site
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack, switches
 from gpudoctor.diagnose.driver_fixes import repository
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
@@ -69,9 +69,9 @@ def _elsewhere(hardware: Hardware, site: Site, pci: Pci | Missing) -> tuple[str,
     return None
 
 
-def _install(facts: Facts, driver: Driver | Missing) -> Fix:
-    template = next((_PACKAGE[name] for name in facts.site.distribution if name in _PACKAGE), "")
-    source = repository(facts)
+def _install(machine: MachineView, driver: Driver | Missing) -> Fix:
+    template = next((_PACKAGE[name] for name in machine.site.distribution if name in _PACKAGE), "")
+    source = repository(machine)
     if not template or isinstance(driver, Missing) or ("{repository}" in template and not source):
         return Fix("Install the fabric manager of exactly the driver's version.", needs=(ROOT, DOWNLOAD))
     command = template.format(branch=driver.version.major, version=driver.version, repository=source)
@@ -91,7 +91,12 @@ _ITS_LOG = Fix(
 
 @rule("GD801", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
 def fabric_manager_missing(
-    pci: Pci | Missing, manager: FabricManager | Missing, snapshot: Snapshot, hardware: Hardware, driver: Driver | Missing, facts: Facts
+    pci: Pci | Missing,
+    manager: FabricManager | Missing,
+    snapshot: Snapshot,
+    hardware: Hardware,
+    driver: Driver | Missing,
+    machine: MachineView,
 ) -> Iterator[Problem]:
     """The fabric manager, which sets up the NVLink fabric, is not running.
 
@@ -110,7 +115,7 @@ def fabric_manager_missing(
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     - https://docs.nvidia.com/multi-node-nvlink-systems/mnnvl-user-guide/
     """
-    site = facts.site
+    site = machine.site
     if not site.has_pci:
         not_applicable("GPUs of this platform belong to no fabric")
     how = _attached(pci, hardware)
@@ -123,7 +128,7 @@ def fabric_manager_missing(
         need(running)
     installed = isinstance(manager, FabricManager)
     state = elsewhere[0] if elsewhere else "is installed but not running" if installed else "is not installed"
-    own = (_START_NOW, _ITS_LOG) if installed else (_install(facts, driver),)
+    own = (_START_NOW, _ITS_LOG) if installed else (_install(machine, driver),)
     yield Problem(
         message=f"{how}, the fabric is not set up, and the fabric manager {state}.",
         confidence=Confidence.LIKELY if elsewhere else Confidence.CERTAIN,
@@ -184,7 +189,7 @@ def _complaint(manager: FabricManager | Missing) -> tuple[Evidence, ...]:
 
 @rule("GD802", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1")
 def fabric_manager_version_mismatch(
-    pci: Pci | Missing, manager: FabricManager | Missing, driver: Driver, snapshot: Snapshot, hardware: Hardware, facts: Facts
+    pci: Pci | Missing, manager: FabricManager | Missing, driver: Driver, snapshot: Snapshot, hardware: Hardware, machine: MachineView
 ) -> Iterator[Problem]:
     """The fabric manager is of another release than the driver.
 
@@ -198,7 +203,7 @@ def fabric_manager_version_mismatch(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
-    if not facts.site.has_pci:
+    if not machine.site.has_pci:
         not_applicable("GPUs of this platform belong to no fabric")
     _attached(pci, hardware)
     if isinstance(manager, Missing):
@@ -219,7 +224,7 @@ def fabric_manager_version_mismatch(
             Evidence("release of the driver", str(driver.version), driver.where),
             *_complaint(manager),
         ),
-        fixes=(_install(facts, driver),),
+        fixes=(_install(machine, driver),),
     )
 
 

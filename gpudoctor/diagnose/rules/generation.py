@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Meetings
+from gpudoctor.derive import MachineView, Meetings
 from gpudoctor.derive.code import Fit, Meeting, capability
 from gpudoctor.diagnose.build_facts import called, listed, met, tell_generation
 from gpudoctor.diagnose.gpu_facts import hidden
@@ -24,7 +24,7 @@ no least one up to 3.9.0."""
 
 
 @rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
-def gpu_lacks_bf16(facts: Facts) -> Iterator[Problem]:
+def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
     """The GPU has no BF16 arithmetic.
 
     ## Why it matters
@@ -40,10 +40,10 @@ def gpu_lacks_bf16(facts: Facts) -> Iterator[Problem]:
     - https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions-fma
     - https://github.com/vllm-project/vllm/issues/1284
     """
-    required = any(parse(text).subject == "bf16" for text in facts.policy.require)
-    if not required and not need(facts.snapshot.frameworks):
+    required = any(parse(text).subject == "bf16" for text in machine.policy.require)
+    if not required and not need(machine.observed.frameworks):
         not_applicable("nothing is installed that would compute in it")
-    used = [Meeting(gpu, capability(gpu, facts.matrix), Fit.UNKNOWN) for gpu in facts.hardware if not (gpu.set_aside or hidden(gpu))]
+    used = [Meeting(gpu, capability(gpu, machine.matrix), Fit.UNKNOWN) for gpu in machine.hardware if not (gpu.set_aside or hidden(gpu))]
     if not used:
         not_applicable("there is no GPU that programs may use")
     for model in _models(one for one in used if one.capability is not None and one.capability < BF16):
@@ -51,7 +51,7 @@ def gpu_lacks_bf16(facts: Facts) -> Iterator[Problem]:
             message=f"{listed(model)}: BF16 arithmetic begins with compute capability {BF16.short}, so that programs refuse it or emulate it slowly.",
             title=f"{'bf16 is required; ' if required else ''}{_named(model)} has no BF16 arithmetic",
             severity=Severity.ERROR if required else None,
-            evidence=(_capability(model), *_measured(model, facts)),
+            evidence=(_capability(model), *_measured(model, machine)),
             fixes=(
                 *((Fix(f"Run on GPUs of compute capability {BF16.short} or newer, or do not require bf16."),) if required else ()),
                 Fix(
@@ -87,14 +87,14 @@ def _capability(model: list[Meeting]) -> Evidence:
     return Evidence("compute capability", str(model[0].capability), f"{model[0].gpu.label}{others}")
 
 
-def _smokes(facts: Facts) -> tuple[Smoke, ...]:
-    return () if isinstance(facts.snapshot.smoke, Missing) else facts.snapshot.smoke
+def _smokes(machine: MachineView) -> tuple[Smoke, ...]:
+    return () if isinstance(machine.observed.smoke, Missing) else machine.observed.smoke
 
 
-def _measured(model: list[Meeting], facts: Facts) -> Iterator[Evidence]:
+def _measured(model: list[Meeting], machine: MachineView) -> Iterator[Evidence]:
     """In which precisions a framework multiplied matrices there, where that was measured."""
     keys = {one.gpu.key for one in model}
-    for smoke in _smokes(facts):
+    for smoke in _smokes(machine):
         rates = {one.precision: one.flops for one in smoke.products if one.address in keys and isinstance(one.flops, int | float)}
         if rates:
             told = ", ".join(f"{precision.upper()} {flops / 1e12:.1f} TFLOPS" for precision, flops in rates.items())
@@ -102,7 +102,7 @@ def _measured(model: list[Meeting], facts: Facts) -> Iterator[Evidence]:
 
 
 @rule("GD517", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, facts: Facts) -> Iterator[Problem]:
+def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, machine: MachineView) -> Iterator[Problem]:
     """torch.compile makes its kernels with Triton, which is for newer GPUs than this one.
 
     ## Why it matters
@@ -123,7 +123,7 @@ def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, f
     used = [one for one in met(meetings) if one.fit is not Fit.TOO_OLD]  # of those without code gpu-too-old-for-build says all
     old = [one for one in used if one.capability is not None and one.capability < TRITON]
     if old:
-        refused = _refused(framework, facts)
+        refused = _refused(framework, machine)
         names = " and ".join(dict.fromkeys(_named([one]) for one in old))
         yield Problem(
             message=f"{called(framework)}: torch.compile asks for compute capability {TRITON.short}; here is {listed(old)}.",
@@ -136,11 +136,11 @@ def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, f
         tell_generation(one)
 
 
-def _refused(framework: Framework, facts: Facts) -> tuple[Evidence, ...]:
+def _refused(framework: Framework, machine: MachineView) -> tuple[Evidence, ...]:
     """The compiled steps that ended with this, unless another stage ended otherwise, which this is no cause of."""
     ended = [
         (stage.name, found[0])
-        for smoke in _smokes(facts)
+        for smoke in _smokes(machine)
         if smoke.framework == framework.name
         for stage in smoke.stages
         if stage.state is not StageState.DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.packages import called, stack_of
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages, shell_path
 from gpudoctor.diagnose.installing import install, install_framework
@@ -26,7 +26,7 @@ _COMPANIONS = frozenset(("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu
 
 
 @rule("GD512", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def mixed_conda_pip(packages: Packages, python: Python, facts: Facts) -> Iterator[Problem]:
+def mixed_conda_pip(packages: Packages, python: Python, machine: MachineView) -> Iterator[Problem]:
     """Conda and pip both installed parts of one framework.
 
     ## Why it matters
@@ -62,7 +62,7 @@ def mixed_conda_pip(packages: Packages, python: Python, facts: Facts) -> Iterato
                 *((Evidence(condas[one.name], "installed by conda", "conda-meta"),) if one.name in condas else ()),
             )
         ),
-        fixes=(_by_pip_alone(twice or split, condas, python), _fresh(twice or split, facts)),
+        fixes=(_by_pip_alone(twice or split, condas, python), _fresh(twice or split, machine)),
     )
 
 
@@ -79,11 +79,13 @@ def _by_pip_alone(found: list[Distribution], condas: dict[str, str], python: Pyt
     )
 
 
-def _fresh(found: list[Distribution], facts: Facts) -> Fix:
+def _fresh(found: list[Distribution], machine: MachineView) -> Fix:
     """A new environment in which pip installs everything."""
     framework = next((name for one in found if (name := stack_of(one.name))), "")
-    picked = pick(facts, framework) if framework else None
-    python = facts.stack.python if not isinstance(facts.stack, Missing) and facts.stack.python else "3.12"
+    picked = pick(machine, framework) if framework else None
+    python = (
+        machine.stack_or_missing.python if not isinstance(machine.stack_or_missing, Missing) and machine.stack_or_missing.python else "3.12"
+    )
     wanted = shlex.join(picked.requirements) if picked is not None else " ".join(one.name for one in found)
     index = f" --index-url {picked.index}" if picked is not None and picked.index else ""
     command = f"conda create --yes --name training python={python} pip && conda run --name training python -m pip install {wanted}{index}"
@@ -100,7 +102,7 @@ def _installers(found: list[Distribution]) -> str:
 
 
 @rule("GD604", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def wrong_python_environment(facts: Facts, snapshot: Snapshot, policy: Policy, python: Python) -> Iterator[Problem]:
+def wrong_python_environment(machine: MachineView, snapshot: Snapshot, policy: Policy, python: Python) -> Iterator[Problem]:
     """The framework is installed in another environment than the examined one.
 
     ## Why it matters
@@ -119,7 +121,7 @@ def wrong_python_environment(facts: Facts, snapshot: Snapshot, policy: Policy, p
     others: tuple[Distribution, ...] = need(python.elsewhere)
     if not others:
         return
-    lacking = [one.requirement.subject for one in judged(facts, None) if one.answer is Answer.LACKING]
+    lacking = [one.requirement.subject for one in judged(machine, None) if one.answer is Answer.LACKING]
     required = any(family(one.name) in lacking for one in others)
     look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
     first = others[0]
@@ -135,19 +137,19 @@ def wrong_python_environment(facts: Facts, snapshot: Snapshot, policy: Policy, p
                 f'export PATH={shell_path(environment)}/bin:"$PATH"',
                 verify=f"gpudoctor check --python {shell_path(environment)}",
             ),
-            *_into_this_one(first, facts),
+            *_into_this_one(first, machine),
         ),
     )
 
 
-def _into_this_one(first: Distribution, facts: Facts) -> tuple[Fix, ...]:
+def _into_this_one(first: Distribution, machine: MachineView) -> tuple[Fix, ...]:
     """The same framework, in a release that works here."""
     framework = family(first.name)
-    return install_framework(facts, framework, kind=FixKind.INSTEAD) if framework else ()
+    return install_framework(machine, framework, kind=FixKind.INSTEAD) if framework else ()
 
 
 @rule("GD610", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def two_copies_of_framework(framework: Framework, packages: Packages, facts: Facts) -> Iterator[Problem]:
+def two_copies_of_framework(framework: Framework, packages: Packages, machine: MachineView) -> Iterator[Problem]:
     """The framework is there twice, or a file of its name comes before it.
 
     ## Why it matters
@@ -184,7 +186,7 @@ def two_copies_of_framework(framework: Framework, packages: Packages, facts: Fac
         message=f"{framework.name} is installed {len(copies)} times: {', '.join(f'{called(one)} in {one.where}' for one in copies)}; {how}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(map(shown, copies)),
-        fixes=_one_copy(framework, copies, facts, apart=apart),
+        fixes=_one_copy(framework, copies, machine, apart=apart),
     )
 
 
@@ -208,25 +210,25 @@ def _leftover(framework: Framework, left: list[Distribution]) -> Problem:
     )
 
 
-def _one_copy(framework: Framework, copies: list[Distribution], facts: Facts, *, apart: bool) -> tuple[Fix, ...]:
+def _one_copy(framework: Framework, copies: list[Distribution], machine: MachineView, *, apart: bool) -> tuple[Fix, ...]:
     if apart:
-        command = remove_packages(facts.snapshot.python, copies[0].name)
+        command = remove_packages(machine.observed.python, copies[0].name)
         return (
             Fix("Remove the first copy, which is the one that pip removes", command),
             Fix("Leave the user's own folder out", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
         )
     names = tuple(dict.fromkeys(one.name for one in copies))
-    found = pick(facts, framework.name, prefer=copies[-1].version.partition("+")[0]) if facts.hardware else None
+    found = pick(machine, framework.name, prefer=copies[-1].version.partition("+")[0]) if machine.hardware else None
     title = f"Remove {' and '.join(names)}, and install one of them again"
     if found is not None:
-        again = install(facts, framework.name, found)
-        return (Fix(title, f"{remove_packages(facts.snapshot.python, *names)} && {again.command}", (DOWNLOAD,)),)
+        again = install(machine, framework.name, found)
+        return (Fix(title, f"{remove_packages(machine.observed.python, *names)} && {again.command}", (DOWNLOAD,)),)
     one = f"{copies[-1].name}=={copies[-1].version}"
-    return (Fix(title, install_package(facts.snapshot.python, one, replace=names), (DOWNLOAD,)),)
+    return (Fix(title, install_package(machine.observed.python, one, replace=names), (DOWNLOAD,)),)
 
 
 @rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def script_folder_hides_package(facts: Facts, folder: ScriptFolder) -> Iterator[Problem]:
+def script_folder_hides_package(machine: MachineView, folder: ScriptFolder) -> Iterator[Problem]:
     """A file beside the training script hides an installed package.
 
     ## Why it matters
@@ -240,7 +242,7 @@ def script_folder_hides_package(facts: Facts, folder: ScriptFolder) -> Iterator[
     ## References
     - https://docs.python.org/3/library/sys_path_init.html
     """
-    if not facts.frameworks:
+    if not machine.observed_frameworks:
         not_applicable("no framework is installed")
     if not folder.hides:
         return

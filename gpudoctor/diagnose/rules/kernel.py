@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Facts, Site
+from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.driver_fixes import install_driver
 from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, reboot
@@ -18,7 +18,7 @@ from gpudoctor.snapshot import Cause, Host, KernelDriver, KernelLog, KernelModul
 
 @rule("GD207", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
 def kernel_module_not_built(
-    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, host: Host, snapshot: Snapshot, facts: Facts
+    pci: Pci, kernel_driver: KernelDriver | Missing, modules: KernelModules, host: Host, snapshot: Snapshot, machine: MachineView
 ) -> Iterator[Problem]:
     """The NVIDIA driver is installed, and there is no kernel module of it for the running kernel.
 
@@ -34,9 +34,9 @@ def kernel_module_not_built(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    if facts.site.container:
+    if machine.site.container:
         not_applicable("the modules of a container's kernel are the host's")
-    if not undriven(pci, kernel_driver, facts.site):
+    if not undriven(pci, kernel_driver, machine.site):
         return
     others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()
     if _built(modules.installed, others):
@@ -48,7 +48,7 @@ def kernel_module_not_built(
         message=f"There is no NVIDIA module for the running kernel {_or_unknown(host.kernel)}"
         + (f"; there is one for {', '.join(others)}." if others else ", although the driver is installed."),
         evidence=(Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"), *evidence),
-        fixes=tuple(_builds(modules, facts, others)),
+        fixes=tuple(_builds(modules, machine, others)),
     )
 
 
@@ -63,11 +63,11 @@ def _or_unknown(text: str | Missing) -> str:
     return text if isinstance(text, str) else "(release not known)"
 
 
-def _builds(modules: KernelModules, facts: Facts, others: tuple[str, ...]) -> Iterator[Fix]:
+def _builds(modules: KernelModules, machine: MachineView, others: tuple[str, ...]) -> Iterator[Fix]:
     if isinstance(modules.installed, Missing):
         yield reboot("Reboot: the running kernel was replaced, and its modules are gone")
         return
-    headers = here(facts.site, HEADERS)
+    headers = here(machine.site, HEADERS)
     sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
     failed = next((one for one in sources if one.failed), None)
     if failed:
@@ -82,15 +82,15 @@ def _builds(modules: KernelModules, facts: Facts, others: tuple[str, ...]) -> It
     if sources and not failed:
         yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
     elif failed:
-        yield install_driver(facts, what="Install a driver that compiles for this kernel")
+        yield install_driver(machine, what="Install a driver that compiles for this kernel")
     else:
-        yield install_driver(facts, what="Install the NVIDIA driver again, which builds its module")
+        yield install_driver(machine, what="Install the NVIDIA driver again, which builds its module")
     if others:
         yield Fix(f"Boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD)
 
 
 @rule("GD208", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
-def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapshot, facts: Facts) -> Iterator[Problem]:
+def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapshot, machine: MachineView) -> Iterator[Problem]:
     """The kernel's own driver, nouveau, holds the GPU.
 
     ## Why it matters
@@ -106,7 +106,7 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    site = facts.site
+    site = machine.site
     if not site.has_pci:
         not_applicable("the GPU's driver is not a Linux kernel module on this platform")
     gpus = [device for device in pci.devices if is_gpu(device)]
@@ -136,7 +136,7 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
         if site.container
         else (keep_out,)
         if installed
-        else (install_driver(facts), keep_out),
+        else (install_driver(machine), keep_out),
     )
 
 

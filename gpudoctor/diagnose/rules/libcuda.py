@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Hardware, Site
+from gpudoctor.derive import Hardware, MachineView, Site
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.driver_fixes import install_driver
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, shell_list, shell_path, unset
@@ -50,12 +50,12 @@ def _take_away(path: str, snapshot: Snapshot, site: Site) -> tuple[Fix, ...]:
     return (Fix(f"Take {folder} out of the loader's configuration{image}", line, (ROOT,)),)
 
 
-def _newer(path: str, facts: Facts) -> Fix:
+def _newer(path: str, machine: MachineView) -> Fix:
     """The driver with which no cuda-compat library is needed: one of that library's own release."""
     release = library.release(path)
     least = versions.parse(release.text) if release else None
     title = "" if least else "Update the NVIDIA driver"
-    return msgspec.structs.replace(install_driver(facts, least, what=title), kind=FixKind.INSTEAD)
+    return msgspec.structs.replace(install_driver(machine, least, what=title), kind=FixKind.INSTEAD)
 
 
 def _module(kernel_driver: KernelDriver | Missing) -> str:
@@ -65,7 +65,7 @@ def _module(kernel_driver: KernelDriver | Missing) -> str:
 
 @rule("GD216", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def forward_compat_unsupported_hw(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, facts: Facts
+    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, machine: MachineView
 ) -> Iterator[Problem]:
     """A cuda-compat library is in use on a GPU that may not use it.
 
@@ -89,13 +89,13 @@ def forward_compat_unsupported_hw(
         message=f"cuInit answers 804: {path or 'the loaded libcuda'} is newer than the kernel driver "
         f"({_module(kernel_driver)}), and this GPU may not bridge that.",
         evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(*_take_away(path, snapshot, facts.site), _newer(path, facts)),
+        fixes=(*_take_away(path, snapshot, machine.site), _newer(path, machine)),
     )
 
 
 @rule("GD217", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def cuda_compat_lib_conflict(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, facts: Facts
+    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, machine: MachineView
 ) -> Iterator[Problem]:
     """A cuda-compat library comes before the driver's own and does not fit it.
 
@@ -124,7 +124,7 @@ def cuda_compat_lib_conflict(
         message=f"cuInit answers 803: the loader takes {path}{f' (release {release})' if release else ''} from a cuda-compat package, "
         f"which does not run over the kernel driver {_module(kernel_driver)}.",
         evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(*_take_away(path, snapshot, facts.site), _newer(path, facts)),
+        fixes=(*_take_away(path, snapshot, machine.site), _newer(path, machine)),
     )
 
 
@@ -179,7 +179,7 @@ def libcuda_not_on_loader_path(
 
 @rule("GD219", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def libcuda_is_stub(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, snapshot: Snapshot, facts: Facts, hardware: Hardware
+    libcuda: Libcuda | Missing, files: CudaFiles | Missing, snapshot: Snapshot, machine: MachineView, hardware: Hardware
 ) -> Iterator[Problem]:
     """The libcuda that the loader takes is a toolkit's stub, not the driver's library.
 
@@ -194,7 +194,7 @@ def libcuda_is_stub(
     ## References
     - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
-    if facts.site.has_pci and not hardware:
+    if machine.site.has_pci and not hardware:
         not_applicable("there is no GPU that it could drive")
     loaded = need(libcuda, Rung.LIBCUDA)
     path = library.path(loaded)
@@ -207,7 +207,7 @@ def libcuda_is_stub(
     yield Problem(
         message=f"The loader takes {path or 'a stub'} for libcuda, which is there to link against only{instead}.",
         evidence=(*_said(loaded, snapshot), *_listed(own)),
-        fixes=(*_take_away(path, snapshot, facts.site), *(() if own else (install_driver(facts),))),
+        fixes=(*_take_away(path, snapshot, machine.site), *(() if own else (install_driver(machine),))),
     )
 
 
@@ -217,7 +217,7 @@ _FOREIGN = ("wrong ELF class", "invalid ELF header", "file too short", "Exec for
 
 @rule("GD220", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0.1", predicts=False)
 def libcuda_wrong_architecture(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, facts: Facts, hardware: Hardware
+    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, machine: MachineView, hardware: Hardware
 ) -> Iterator[Problem]:
     """The only libcuda that the loader finds is for another architecture, or no library at all.
 
@@ -231,7 +231,7 @@ def libcuda_wrong_architecture(
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if facts.site.has_pci and not hardware:
+    if machine.site.has_pci and not hardware:
         not_applicable("there is no GPU that it could drive")
     if not isinstance(libcuda, Missing):
         return
@@ -248,7 +248,7 @@ def libcuda_wrong_architecture(
     yield Problem(
         message=f"No libcuda fits this interpreter ({mine}): {libcuda.reason if refused else f'{foreign[0].path} is for another architecture'}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", mine, "sys"), *_listed(foreign)),
-        fixes=(other,) if small else (install_driver(facts, what="Install the driver's 64-bit libraries"),),
+        fixes=(other,) if small else (install_driver(machine, what="Install the driver's 64-bit libraries"),),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Hardware, Stack
+from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, install_package, shell_list
@@ -19,7 +19,7 @@ from gpudoctor.snapshot import Distribution, Fact, Framework, LibraryUse, Missin
 
 
 @rule("GD401", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cuda_library_missing(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def cuda_library_missing(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
     """A CUDA library that the framework needs is nowhere on this machine.
 
     ## Why it matters
@@ -34,16 +34,16 @@ def cuda_library_missing(framework: Framework, facts: Facts, hardware: Hardware,
     - https://www.tensorflow.org/install/pip
     - https://docs.jax.dev/en/latest/installation.html
     """
-    if facts.snapshot.origin == SUPPOSED:
-        yield from not_brought(framework, facts)
+    if machine.observed.origin == SUPPOSED:
+        yield from not_brought(framework, machine)
         return
-    lost = _nowhere(unfound(uses(framework, facts, hardware)), cudnn=False)
+    lost = _nowhere(unfound(uses(framework, machine, hardware)), cudnn=False)
     if lost:
-        yield _missing(lost, framework, facts, python)
+        yield _missing(lost, framework, machine, python)
 
 
 @rule("GD402", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_missing(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def cudnn_missing(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
     """The cuDNN that the framework needs is nowhere on this machine.
 
     ## Why it matters
@@ -56,16 +56,16 @@ def cudnn_missing(framework: Framework, facts: Facts, hardware: Hardware, python
     ## References
     - https://docs.nvidia.com/deeplearning/cudnn/installation/latest/
     """
-    lost = _nowhere(unfound(uses(framework, facts, hardware)), cudnn=True)
+    lost = _nowhere(unfound(uses(framework, machine, hardware)), cudnn=True)
     if lost:
-        yield _missing(lost, framework, facts, python)
+        yield _missing(lost, framework, machine, python)
 
 
 def _nowhere(found: tuple[LibraryUse, ...], *, cudnn: bool) -> tuple[LibraryUse, ...]:
     return tuple(use for use in found if not same_name(use) and (use.component == "cudnn") is cudnn)
 
 
-def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, python: Python | Missing) -> Problem:
+def _missing(lost: tuple[LibraryUse, ...], framework: Framework, machine: MachineView, python: Python | Missing) -> Problem:
     it = "is" if len({use.wanted for use in lost}) == 1 else "are"
     other = next((place.path for use in lost for place in use.elsewhere), "")
     beside = f"; {other} is of another release" if other else ""
@@ -73,53 +73,53 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, facts: Facts, p
         message=f"{called(framework)} needs {named(lost)}, which {it} nowhere on this machine{beside}.",
         only_for=framework.name,
         evidence=tuple(asked(lost)),
-        fixes=bring(framework, facts, lost, python),
+        fixes=bring(framework, machine, lost, python),
     )
 
 
-def bring(framework: Framework, facts: Facts, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
+def bring(framework: Framework, machine: MachineView, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
     """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
     release = release_of(framework)
-    vendor = from_system(framework, facts).rpartition(" ")[2]
+    vendor = from_system(framework, machine).rpartition(" ")[2]
     if vendor:
         return (Fix(f"Reinstall {vendor} with what it requires", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD)),)
-    gone = installed_wheels(lost, framework, facts)
+    gone = installed_wheels(lost, framework, machine)
     if gone:
         wheels = tuple({one.name: one for _, one in gone}.values())
         title = f"Reinstall {' and '.join(one.name for one in wheels)}, whose files are gone"
         first = Fix(title, again(python, *wheels), (DOWNLOAD,))
         rest = tuple(use for use in lost if use not in {use for use, _ in gone})
-        return (first, *bring(framework, facts, rest, python)) if rest else (first,)
-    extra = any(_with_extra(text) for row in facts.published(framework) for text in row.requires)
-    if framework.name == "tensorflow" and extra and not from_conda(facts, "tensorflow"):
+        return (first, *bring(framework, machine, rest, python)) if rest else (first,)
+    extra = any(_with_extra(text) for row in machine.published(framework) for text in row.requires)
+    if framework.name == "tensorflow" and extra and not from_conda(machine, "tensorflow"):
         install = install_package(python, f"tensorflow[and-cuda]=={release}")
         return (Fix("Install TensorFlow's CUDA libraries, in the releases that it was built with", install, (DOWNLOAD,)),)
-    if framework.name == "tensorflow" and not from_conda(facts, "tensorflow"):
+    if framework.name == "tensorflow" and not from_conda(machine, "tensorflow"):
         which = ", ".join(dict.fromkeys(use.wanted for use in lost))
         toolkit = f"Install the CUDA toolkit and cuDNN that hold {which}; no package has them for this release."
-        found = install_framework(facts, "tensorflow", kind=FixKind.INSTEAD)
+        found = install_framework(machine, "tensorflow", kind=FixKind.INSTEAD)
         return (Fix(toolkit, needs=(DOWNLOAD,)), *found)
-    if framework.name == "torch" and not from_conda(facts, "torch"):
-        return (_torch_again(framework, facts, python),)
-    return install_framework(facts, framework.name, prefer=release)
+    if framework.name == "torch" and not from_conda(machine, "torch"):
+        return (_torch_again(framework, machine, python),)
+    return install_framework(machine, framework.name, prefer=release)
 
 
 def _with_extra(requirement: str) -> bool:
     return requirement.endswith('extra=="and-cuda"')
 
 
-def _torch_again(framework: Framework, facts: Facts, python: Python | Missing) -> Fix:
+def _torch_again(framework: Framework, machine: MachineView, python: Python | Missing) -> Fix:
     """The same build: its local version names its index."""
     version = framework.version.value if isinstance(framework.version, Fact) else ""
     tag = version.partition("+")[2]
-    index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") and tag[2:].isdigit() and not _is_default(version, facts) else ""
+    index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") and tag[2:].isdigit() and not _is_default(version, machine) else ""
     pin = f"torch=={version if index else version.partition('+')[0]}" if version else "torch"
     return Fix("Reinstall PyTorch with what it requires", install_package(python, "--force-reinstall", pin, index=index), (DOWNLOAD,))
 
 
-def _is_default(version: str, facts: Facts) -> bool:
+def _is_default(version: str, machine: MachineView) -> bool:
     """Whether the default index has just this build."""
-    stack = facts.stack
+    stack = machine.stack_or_missing
     release, _, tag = version.partition("+")
     row = stack.row(Distribution("torch", release, "")) if isinstance(stack, Stack) else None
     cuda = row.built_with_cuda if row is not None and row.accelerator == "cuda" else None
@@ -127,7 +127,7 @@ def _is_default(version: str, facts: Facts) -> bool:
 
 
 @rule("GD403", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def cuda_libs_not_on_loader_path(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def cuda_libs_not_on_loader_path(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """CUDA's libraries are on disk, and the loader does not look where they are.
 
     ## Why it matters
@@ -141,11 +141,11 @@ def cuda_libs_not_on_loader_path(framework: Framework, facts: Facts, hardware: H
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#post-installation-actions
     """
-    yield from _beside_the_path(framework, facts, hardware, wheels=False)
+    yield from _beside_the_path(framework, machine, hardware, wheels=False)
 
 
 @rule("GD404", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def pip_nvidia_libs_not_on_path(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def pip_nvidia_libs_not_on_path(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """NVIDIA's packages hold the libraries, and the framework does not look there.
 
     ## Why it matters
@@ -160,14 +160,14 @@ def pip_nvidia_libs_not_on_path(framework: Framework, facts: Facts, hardware: Ha
     - https://www.tensorflow.org/install/pip
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if facts.snapshot.origin == SUPPOSED:
-        yield from not_found(framework, facts)
+    if machine.observed.origin == SUPPOSED:
+        yield from not_found(framework, machine)
         return
-    yield from _beside_the_path(framework, facts, hardware, wheels=True)
+    yield from _beside_the_path(framework, machine, hardware, wheels=True)
 
 
-def _beside_the_path(framework: Framework, facts: Facts, hardware: Hardware, *, wheels: bool) -> Iterator[Problem]:
-    found = [(use, same_name(use)) for use in unfound(uses(framework, facts, hardware))]
+def _beside_the_path(framework: Framework, machine: MachineView, hardware: Hardware, *, wheels: bool) -> Iterator[Problem]:
+    found = [(use, same_name(use)) for use in unfound(uses(framework, machine, hardware))]
     nearest = [(use, next((place for place in there if place.why == WHEEL), there[0])) for use, there in found if there]
     beside = [(use, place) for use, place in nearest if (place.why == WHEEL) is wheels]
     if not beside:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Site
+from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.driver_fixes import install_driver
 from gpudoctor.diagnose.fixes import REBOOT, ROOT
@@ -20,7 +20,7 @@ _BLACKLIST = f"printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm
 
 @rule("GD240", severity=Severity.ERROR, breaks=Rung.KERNEL_DRIVER, since="0.1", predicts=False)
 def nova_loaded(
-    pci: Pci, modules: KernelModules | Missing, log: KernelLog | Missing, snapshot: Snapshot, site: Site, facts: Facts
+    pci: Pci, modules: KernelModules | Missing, log: KernelLog | Missing, snapshot: Snapshot, site: Site, machine: MachineView
 ) -> Iterator[Problem]:
     """Nova is bound to the GPU.
 
@@ -51,7 +51,7 @@ def nova_loaded(
         message=f"nova is bound to {', '.join(device.address for device in held)}, so the NVIDIA driver cannot use "
         + ("it." if len(held) == 1 else "them."),
         evidence=(*(_bound(device) for device in held), *already, *said(log, "already bound to NovaCore")),
-        fixes=_fixes(facts, blacklisted=bool(already), installed=installed),
+        fixes=_fixes(machine, blacklisted=bool(already), installed=installed),
     )
 
 
@@ -59,14 +59,14 @@ def _bound(device: PciDevice) -> Evidence:
     return Evidence("driver bound to the GPU", str(device.driver), f"/sys/bus/pci/devices/{device.address}/driver")
 
 
-def _fixes(facts: Facts, *, blacklisted: bool, installed: bool) -> tuple[Fix, ...]:
-    site = facts.site
+def _fixes(machine: MachineView, *, blacklisted: bool, installed: bool) -> tuple[Fix, ...]:
+    site = machine.site
     if site.container:
         return (Fix("Blacklist nova on the host and reboot it: a container uses the host's driver.", needs=(ROOT, REBOOT)),)
     steps = ("" if blacklisted else _BLACKLIST, here(site, INITRAMFS), "sudo reboot")
     title = "Rebuild the initial RAM disk, which still loads nova, and reboot" if blacklisted else "Blacklist nova and nouveau, then reboot"
     keep_out = Fix(title, " && ".join(filter(None, steps)), (ROOT, REBOOT))
-    return (keep_out,) if installed else (install_driver(facts), keep_out)
+    return (keep_out,) if installed else (install_driver(machine), keep_out)
 
 
 RULES = (nova_loaded,)

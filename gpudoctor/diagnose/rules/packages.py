@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Facts, Stack
+from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import Contradiction, Violation, called, known, major, stack_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
@@ -38,7 +38,7 @@ def _accepted(violations: list[Violation]) -> str:
 
 
 @rule("GD605", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
-def numpy2_abi_mismatch(framework: Framework, stack: Stack, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
+def numpy2_abi_mismatch(framework: Framework, stack: Stack, machine: MachineView, python: Python | Missing) -> Iterator[Problem]:
     """The framework is compiled for NumPy 1 and NumPy 2 is there.
 
     ## Why it matters
@@ -71,18 +71,18 @@ def numpy2_abi_mismatch(framework: Framework, stack: Stack, facts: Facts, python
         ),
         fixes=(
             Fix("Install NumPy 1", install_package(python, "numpy<2"), (DOWNLOAD,)),
-            *_for_numpy_2(framework, facts),
+            *_for_numpy_2(framework, machine),
         ),
     )
 
 
-def _for_numpy_2(framework: Framework, facts: Facts) -> tuple[Fix, ...]:
+def _for_numpy_2(framework: Framework, machine: MachineView) -> tuple[Fix, ...]:
     """A release that works here and is compiled for NumPy 2, in place of NumPy 1."""
-    found = pick(facts, framework.name)
-    row = next((one for one in facts.matrix.releases(framework.distribution) if found and str(one.release) == found.release), None)
+    found = pick(machine, framework.name)
+    row = next((one for one in machine.matrix.releases(framework.distribution) if found and str(one.release) == found.release), None)
     if found is None or row is None or row.numpy_abi != 2 or found.release == release_of(framework):
         return ()
-    return (install(facts, framework.name, found, title=f"Install {found.name}, which is compiled for NumPy 2", kind=FixKind.INSTEAD),)
+    return (install(machine, framework.name, found, title=f"Install {found.name}, which is compiled for NumPy 2", kind=FixKind.INSTEAD),)
 
 
 @rule("GD606", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
@@ -173,7 +173,7 @@ def keras3_mismatch(framework: Framework, stack: Stack, python: Python | Missing
 
 
 @rule("GD511", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def nvidia_wheel_version_conflict(stack: Stack, facts: Facts, python: Python | Missing) -> Iterator[Problem]:
+def nvidia_wheel_version_conflict(stack: Stack, machine: MachineView, python: Python | Missing) -> Iterator[Problem]:
     """NVIDIA's library packages are not the ones that the frameworks require.
 
     ## Why it matters
@@ -192,7 +192,7 @@ def nvidia_wheel_version_conflict(stack: Stack, facts: Facts, python: Python | M
     named = (
         one for one in stack.violations if named_by(one) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(one))
     )
-    unmet = [one for one in named if not without_cuda(facts, one.demand.by)]
+    unmet = [one for one in named if not without_cuda(machine, one.demand.by)]
     for by in dict.fromkeys(one.demand.by for one in unmet):
         mine = [one for one in unmet if one.demand.by == by]
         more = f" (and {len(mine) - 1} more of its requirements are not met)" if len(mine) > 1 else ""
@@ -260,7 +260,7 @@ def _contradicted(one: Contradiction) -> Problem:
 
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def package_requirement_conflict(stack: Stack, facts: Facts) -> Iterator[Problem]:
+def package_requirement_conflict(stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """A package is outside the bounds that another one states for it.
 
     ## Why it matters
@@ -280,17 +280,17 @@ def package_requirement_conflict(stack: Stack, facts: Facts) -> Iterator[Problem
             message=_unmet(mine, stack),
             severity=Severity.ERROR if stack.supposed else None,
             evidence=(shown(found), *demanded(mine)),
-            fixes=_agreeing(found, mine, facts),
+            fixes=_agreeing(found, mine, machine),
         )
     yield from (_contradicted(one) for one in stack.contradictions if not one.name.startswith(_NVIDIA))
 
 
-def _agreeing(found: Distribution, unmet: list[Violation], facts: Facts) -> tuple[Fix, ...]:
+def _agreeing(found: Distribution, unmet: list[Violation], machine: MachineView) -> tuple[Fix, ...]:
     wanted = _accepted(unmet)
     specifier = wanted.removeprefix(found.name)
-    if stack_of(found.name) == found.name and pick(facts, found.name, accepts=specifier) is not None:
-        return install_framework(facts, found.name, accepts=specifier)
-    return (Fix(f"Install a {found.name} within the bounds", install_package(facts.snapshot.python, wanted), (DOWNLOAD,)),)
+    if stack_of(found.name) == found.name and pick(machine, found.name, accepts=specifier) is not None:
+        return install_framework(machine, found.name, accepts=specifier)
+    return (Fix(f"Install a {found.name} within the bounds", install_package(machine.observed.python, wanted), (DOWNLOAD,)),)
 
 
 RULES = (numpy2_abi_mismatch, protobuf_mismatch, keras3_mismatch, nvidia_wheel_version_conflict, package_requirement_conflict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, Facts, Stack
+from gpudoctor.derive import Driver, MachineView, Stack
 from gpudoctor.derive.packages import Violation, called
 from gpudoctor.derive.platform import LINUX
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
@@ -31,7 +31,7 @@ from gpudoctor.versions import Version
 
 
 @rule("GD508", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
+def jax_plugin_version_mismatch(framework: Framework, stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """The parts of JAX are of releases that do not go together.
 
     ## Why it matters
@@ -59,18 +59,18 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, facts: Facts
             *(shown(one) for one in stack.distributions.values() if one.name in JAX_PARTS or one.name.startswith("jax-cuda")),
             *demanded(refused),
         ),
-        fixes=_one_release(framework, stack, facts),
+        fixes=_one_release(framework, stack, machine),
     )
 
 
-def _one_release(framework: Framework, stack: Stack, facts: Facts) -> tuple[Fix, ...]:
+def _one_release(framework: Framework, stack: Stack, machine: MachineView) -> tuple[Fix, ...]:
     """All parts of one release: with CUDA where a plugin is there or asked for, else jax and jaxlib."""
     title = "Install the parts of one release together"
     if any(one.name.startswith("jax-cuda") for one in stack.distributions.values()):
-        return install_framework(facts, "jax", prefer=release_of(framework), title=title)
-    release = newest(facts, "jax", accepts=f"=={release_of(framework)}") or newest(facts, "jax")
+        return install_framework(machine, "jax", prefer=release_of(framework), title=title)
+    release = newest(machine, "jax", accepts=f"=={release_of(framework)}") or newest(machine, "jax")
     wanted = f"jax=={release}" if release else "jax"
-    return (Fix(title, install_package(facts.snapshot.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
+    return (Fix(title, install_package(machine.observed.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
 
 
 def _minded(one: Violation, stack: Stack) -> bool:
@@ -91,7 +91,7 @@ def _unfit(stack: Stack) -> list[str]:
     return said + [f"{called(one)} does not match {called(jaxlib)}, which ignores it" for one in others]
 
 
-def _beside_torch(stack: Stack, name: str, refused: list[Violation], facts: Facts, why: str) -> Iterator[Problem]:
+def _beside_torch(stack: Stack, name: str, refused: list[Violation], machine: MachineView, why: str) -> Iterator[Problem]:
     """What is wrong between torch and a library that is built for one release of it."""
     torch, library = stack.distributions.get("torch"), stack.distributions.get(name)
     if torch is None or library is None:
@@ -104,19 +104,19 @@ def _beside_torch(stack: Stack, name: str, refused: list[Violation], facts: Fact
         message=f"{differ}: {why}",
         severity=Severity.ERROR if stack.supposed else None,
         evidence=(shown(torch), shown(library), *demanded(refused)),
-        fixes=_fitting(torch, library, facts),
+        fixes=_fitting(torch, library, machine),
     )
 
 
-def _fitting(torch: Distribution, library: Distribution, facts: Facts) -> tuple[Fix, ...]:
+def _fitting(torch: Distribution, library: Distribution, machine: MachineView) -> tuple[Fix, ...]:
     """The release of the library that was published with this torch, from the index of its build; where none is known, both anew."""
     release, _, tag = torch.version.partition("+")
-    stack = facts.stack
-    rows = () if isinstance(stack, Missing) else facts.matrix.releases(library.name, stack.platform or LINUX)
+    stack = machine.stack_or_missing
+    rows = () if isinstance(stack, Missing) else machine.matrix.releases(library.name, stack.platform or LINUX)
     short = "" if isinstance(stack, Missing) else stack.python
     fitting = [row for row in rows if f"torch=={release}" in row.requires and (not short or not row.pythons or short in row.pythons)]
     if not fitting:
-        return install_framework(facts, "torch", title=f"Install torch and {library.name} of releases that fit")
+        return install_framework(machine, "torch", title=f"Install torch and {library.name} of releases that fit")
     local_version = f"+{tag}" if tag.startswith(("cu", "cpu")) else ""
     index = f"{TORCH_INDEX}/{tag}" if local_version else ""
     pin = f"{library.name}=={fitting[-1].release}{local_version}"
@@ -124,7 +124,7 @@ def _fitting(torch: Distribution, library: Distribution, facts: Facts) -> tuple[
     again = (
         ("--force-reinstall", "--no-deps") if library.version.partition("+")[0] == str(fitting[-1].release) and not local_version else ()
     )
-    command = install_package(facts.snapshot.python, *again, pin, index=index)
+    command = install_package(machine.observed.python, *again, pin, index=index)
     return (Fix(f"Install the {library.name} that was published with torch {torch.version}", command, (DOWNLOAD,)),)
 
 
@@ -133,7 +133,7 @@ def _other_build(torch: Distribution, library: Distribution) -> str:
 
 
 @rule("GD509", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def torch_torchvision_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
+def torch_torchvision_mismatch(framework: Framework, stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """The torchvision that is there was built for another torch.
 
     ## Why it matters
@@ -150,11 +150,11 @@ def torch_torchvision_mismatch(framework: Framework, stack: Stack, facts: Facts)
     if framework.name != "torch":
         not_applicable("not torch")
     refused = [one for one in stack.violations if named_by(one) == torch_torchvision_mismatch.name]
-    yield from _beside_torch(stack, TORCHVISION, refused, facts, "its operators do not load.")
+    yield from _beside_torch(stack, TORCHVISION, refused, machine, "its operators do not load.")
 
 
 @rule("GD510", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def torch_torchaudio_mismatch(framework: Framework, stack: Stack, facts: Facts) -> Iterator[Problem]:
+def torch_torchaudio_mismatch(framework: Framework, stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """The torchaudio that is there was built for another torch.
 
     ## Why it matters
@@ -170,11 +170,11 @@ def torch_torchaudio_mismatch(framework: Framework, stack: Stack, facts: Facts) 
     if framework.name != "torch":
         not_applicable("not torch")
     refused = [one for one in stack.violations if named_by(one) == torch_torchaudio_mismatch.name]
-    yield from _beside_torch(stack, TORCHAUDIO, refused, facts, "its extension does not load.")
+    yield from _beside_torch(stack, TORCHAUDIO, refused, machine, "its extension does not load.")
 
 
 @rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT)
-def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts) -> Iterator[Problem]:
+def cupy_wheel_cuda_mismatch(stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """CuPy's wheel is for another CUDA than the one here, or there are several.
 
     ## Why it matters
@@ -194,12 +194,12 @@ def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts) -> Iterator[Problem]:
         yield Problem(
             message=f"{' and '.join(map(called, wheels))} {there(stack, many=True)}: both hold the package cupy.",
             evidence=tuple(map(shown, wheels)),
-            fixes=_one_cupy(wheels, facts),
+            fixes=_one_cupy(wheels, machine),
         )
         return
     wheel = wheels[0]
     wanted = wheel.name.removeprefix("cupy-cuda")[:2]
-    found = dict(_cuda_majors(stack, facts))
+    found = dict(_cuda_majors(stack, machine))
     if not wanted.isdigit() or not found or wanted in found:
         return
     yield Problem(
@@ -207,28 +207,28 @@ def cupy_wheel_cuda_mismatch(stack: Stack, facts: Facts) -> Iterator[Problem]:
         severity=Severity.ERROR if stack.supposed else None,
         confidence=Confidence.LIKELY,
         evidence=(shown(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
-        fixes=_one_cupy(wheels, facts, max(found)),
+        fixes=_one_cupy(wheels, machine, max(found)),
     )
 
 
-def _one_cupy(wheels: list[Distribution], facts: Facts, major: str = "") -> tuple[Fix, ...]:
+def _one_cupy(wheels: list[Distribution], machine: MachineView, major: str = "") -> tuple[Fix, ...]:
     """One wheel in place of those that are there: for the CUDA that is here, or else for the one that the driver serves."""
-    driver = facts.driver
+    driver = machine.driver_or_missing
     served = driver.cuda_served if isinstance(driver, Driver) else None
-    stack = facts.stack
-    here = dict(_cuda_majors(stack, facts)) if isinstance(stack, Stack) else {}
+    stack = machine.stack_or_missing
+    here = dict(_cuda_majors(stack, machine)) if isinstance(stack, Stack) else {}
     wanted = major or max(here, default="") or (str(served.major) if isinstance(served, Version) else "12")
     name = f"cupy-cuda{wanted}x"
-    release = newest(facts, name)
+    release = newest(machine, name)
     if not release:
         return (Fix(f"Remove {' and '.join(one.name for one in wheels)}: no CuPy for CUDA {wanted} and this Python is known."),)
-    command = install_package(facts.snapshot.python, f"{name}=={release}", replace=tuple(one.name for one in wheels))
+    command = install_package(machine.observed.python, f"{name}=={release}", replace=tuple(one.name for one in wheels))
     return (Fix(f"Keep one CuPy wheel, the one for CUDA {wanted}", command, (DOWNLOAD,)),)
 
 
-def _cuda_majors(stack: Stack, facts: Facts) -> Iterator[tuple[str, str]]:
+def _cuda_majors(stack: Stack, machine: MachineView) -> Iterator[tuple[str, str]]:
     """The major releases of CUDA whose runtime is there, and where."""
-    toolkits: tuple[Toolkit, ...] = () if isinstance(facts.snapshot.toolkits, Missing) else facts.snapshot.toolkits
+    toolkits: tuple[Toolkit, ...] = () if isinstance(machine.observed.toolkits, Missing) else machine.observed.toolkits
     for toolkit in toolkits:
         if not isinstance(toolkit.toolkit_cuda, Missing):
             yield toolkit.toolkit_cuda.value.partition(".")[0], f"toolkit {toolkit.path or toolkit.toolkit_cuda.where}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Facts, Hardware, Stack
+from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import called, known, stack_of
@@ -36,7 +36,9 @@ def _asked(framework: Framework, stack: Stack | Missing) -> Distribution | None:
 
 
 @rule("GD502", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def windows_native_no_gpu(framework: Framework, host: Host, hardware: Hardware, stack: Stack | Missing, facts: Facts) -> Iterator[Problem]:
+def windows_native_no_gpu(
+    framework: Framework, host: Host, hardware: Hardware, stack: Stack | Missing, machine: MachineView
+) -> Iterator[Problem]:
     """The framework has no CUDA on native Windows.
 
     ## Why it matters
@@ -59,7 +61,7 @@ def windows_native_no_gpu(framework: Framework, host: Host, hardware: Hardware, 
     release = final_release(need(framework.version).value.partition("+")[0])
     if framework.name == "tensorflow" and (release is None or release[:2] <= _LAST_ON_WINDOWS[:2]):
         return
-    if by_directml(framework, facts):
+    if by_directml(framework, machine):
         not_applicable("it reaches the GPU by DirectML")
     if isinstance(framework.built_with_cuda, Fact):
         return
@@ -76,23 +78,23 @@ def windows_native_no_gpu(framework: Framework, host: Host, hardware: Hardware, 
         ),
         fixes=(
             Fix(f"Use WSL 2 and install the build for Linux there: {_WSL[framework.name]}", "wsl --install", (ROOT, DOWNLOAD, REBOOT)),
-            *(_native_tensorflow(facts) if framework.name == "tensorflow" else ()),
+            *(_native_tensorflow(machine) if framework.name == "tensorflow" else ()),
         ),
     )
 
 
-def _native_tensorflow(facts: Facts) -> tuple[Fix, ...]:
+def _native_tensorflow(machine: MachineView) -> tuple[Fix, ...]:
     """TensorFlow with DirectML, where this Python has wheels of it."""
-    release = newest(facts, "tensorflow-cpu", accepts="<2.11")
-    if not release or not newest(facts, "tensorflow-directml-plugin"):
+    release = newest(machine, "tensorflow-cpu", accepts="<2.11")
+    if not release or not newest(machine, "tensorflow-directml-plugin"):
         return ()
-    command = install_package(facts.snapshot.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
+    command = install_package(machine.observed.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
     return (Fix("Use DirectML, which needs no CUDA, with TensorFlow 2.10", command, (DOWNLOAD,), kind=FixKind.INSTEAD),)
 
 
 @rule("GD503", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
 def no_cuda_wheel_for_platform(
-    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, facts: Facts
+    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, machine: MachineView
 ) -> Iterator[Problem]:
     """The package index has a CUDA build of this release for other platforms only.
 
@@ -128,21 +130,21 @@ def no_cuda_wheel_for_platform(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),
             *(Evidence(f"wheel for {platforms.called(name)}", "with CUDA", known(other)) for name, other in others.items()),
         ),
-        fixes=_cuda_elsewhere(framework, own, stack, facts),
+        fixes=_cuda_elsewhere(framework, own, stack, machine),
     )
 
 
-def _cuda_elsewhere(framework: Framework, own: Distribution, stack: Stack, facts: Facts) -> tuple[Fix, ...]:
+def _cuda_elsewhere(framework: Framework, own: Distribution, stack: Stack, machine: MachineView) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
         return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA."),)
     if framework.name == "torch":
-        return install_framework(facts, "torch", prefer=own.version)
+        return install_framework(machine, "torch", prefer=own.version)
     containers = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
     return (Fix(f"Use NVIDIA's container with CUDA for this platform: {containers}", needs=(DOWNLOAD,)),)
 
 
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def python_version_unsupported(stack: Stack, python: Python, facts: Facts) -> Iterator[Problem]:
+def python_version_unsupported(stack: Stack, python: Python, machine: MachineView) -> Iterator[Problem]:
     """No wheel of this release is published for this Python.
 
     ## Why it matters
@@ -169,7 +171,7 @@ def python_version_unsupported(stack: Stack, python: Python, facts: Facts) -> It
                 Evidence("Python", need(python.version), python.why),
                 Evidence(f"Pythons that have a wheel of {called(one)}", " ".join(row.pythons), known(row)),
             ),
-            fixes=(_other_python(one, row, stack.python, facts), *(_other_release(one, facts) if stack.stated(one) else ())),
+            fixes=(_other_python(one, row, stack.python, machine), *(_other_release(one, machine) if stack.stated(one) else ())),
         )
 
 
@@ -183,27 +185,27 @@ def _span(pythons: tuple[str, ...]) -> str:
     return plain[0] if len(plain) == 1 else f"{plain[0]} to {plain[-1]}"
 
 
-def _other_python(one: Distribution, row: FrameworkRelease, here: str, facts: Facts) -> Fix:
+def _other_python(one: Distribution, row: FrameworkRelease, here: str, machine: MachineView) -> Fix:
     """The nearest Python that has a wheel, in an environment of its own with the release in it."""
     plain = sorted((python for python in row.pythons if not python.endswith("t")), key=_order)
     below = [python for python in plain if _order(python) < _order(here)]
     nearest = below[-1] if below else plain[0] if plain else row.pythons[0]
     extras = f"[{','.join(one.extras)}]" if one.extras else ""
-    command = in_new_environment(facts, nearest, f"{one.name}{extras}=={one.version}")
+    command = in_new_environment(machine, nearest, f"{one.name}{extras}=={one.version}")
     return Fix(f"Make an environment with Python {nearest}, and install it there", command, (DOWNLOAD,))
 
 
-def _other_release(one: Distribution, facts: Facts) -> tuple[Fix, ...]:
+def _other_release(one: Distribution, machine: MachineView) -> tuple[Fix, ...]:
     """The newest release that has a wheel for this Python and works here."""
     family = stack_of(one.name)
     if family == one.name:
-        found = pick(facts, one.name)
-        return (install(facts, one.name, found, kind=FixKind.INSTEAD),) if found is not None else ()
-    return tuple(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in _newest_here(one, facts))
+        found = pick(machine, one.name)
+        return (install(machine, one.name, found, kind=FixKind.INSTEAD),) if found is not None else ()
+    return tuple(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in _newest_here(one, machine))
 
 
 @rule("GD608", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT)
-def package_not_installable(stack: Stack, facts: Facts) -> Iterator[Problem]:
+def package_not_installable(stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """The release cannot be installed: it is not there, or only a stub, or not for this platform.
 
     ## Why it matters
@@ -221,21 +223,21 @@ def package_not_installable(stack: Stack, facts: Facts) -> Iterator[Problem]:
     for one in stack.distributions.values():
         row = stack.row(one)
         if row is not None and row.accelerator == _STUB:
-            yield _stub(one, row, facts)
+            yield _stub(one, row, machine)
         elif row is None and stack.matrix.releases(one.name):
-            yield from _unpublished(one, stack, facts)
+            yield from _unpublished(one, stack, machine)
 
 
-def _stub(one: Distribution, row: FrameworkRelease, facts: Facts) -> Problem:
+def _stub(one: Distribution, row: FrameworkRelease, machine: MachineView) -> Problem:
     instead = one.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
         message=f"{called(one)} is only a stub that refuses to be installed.",
         evidence=(Evidence(called(one), row.note or "a stub", known(row)),),
-        fixes=install_framework(facts, instead, prefer=one.version) if instead != one.name else (),
+        fixes=install_framework(machine, instead, prefer=one.version) if instead != one.name else (),
     )
 
 
-def _unpublished(one: Distribution, stack: Stack, facts: Facts) -> Iterator[Problem]:
+def _unpublished(one: Distribution, stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """A release that is not there, or not for this platform. Newer than the newest row, older than the oldest: unknown, no fault.
 
     Of the builds of a release ("+cu118") no list is complete, so a build that is not listed is no fault either.
@@ -258,18 +260,18 @@ def _unpublished(one: Distribution, stack: Stack, facts: Facts) -> Iterator[Prob
             f"There is no release {public} of {one.name}; of {release.short} there {'is' if len(near) == 1 else 'are'} {' '.join(near)}."
         )
         evidence = (Evidence(f"releases of {one.name}", " ".join(near), known(rows[-1])),)
-    yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, facts))
+    yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, machine))
 
 
-def _newest_here(one: Distribution, facts: Facts, accepts: str = "") -> tuple[Fix, ...]:
+def _newest_here(one: Distribution, machine: MachineView, accepts: str = "") -> tuple[Fix, ...]:
     """The newest release for this platform and Python."""
-    if stack_of(one.name) == one.name and pick(facts, one.name, accepts=accepts) is not None:
-        return install_framework(facts, one.name, accepts=accepts)
-    release = newest(facts, one.name, accepts=accepts)
+    if stack_of(one.name) == one.name and pick(machine, one.name, accepts=accepts) is not None:
+        return install_framework(machine, one.name, accepts=accepts)
+    release = newest(machine, one.name, accepts=accepts)
     if not release:
         return (Fix(f"Leave {one.name} out: no release of it is published for this platform and Python."),)
     title = "Install the newest release that is published for this platform"
-    return (Fix(title, install_package(facts.snapshot.python, f"{one.name}=={release}"), (DOWNLOAD,)),)
+    return (Fix(title, install_package(machine.observed.python, f"{one.name}=={release}"), (DOWNLOAD,)),)
 
 
 RULES = (windows_native_no_gpu, no_cuda_wheel_for_platform, python_version_unsupported, package_not_installable)

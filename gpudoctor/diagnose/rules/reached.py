@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Driver, Facts, Gpu, Hardware, Site
+from gpudoctor.derive import Driver, Gpu, Hardware, MachineView, Site
 from gpudoctor.derive import libcuda as library
 from gpudoctor.derive.gpus import divided
 from gpudoctor.diagnose.driver_fixes import install_driver
@@ -35,7 +35,7 @@ def libcuda_not_installed(
     nvml: Nvml | Missing,
     kernel_driver: KernelDriver,
     driver: Driver | Missing,
-    facts: Facts,
+    machine: MachineView,
 ) -> Iterator[Problem]:
     """Driver's CUDA library (libcuda.so.1) is not installed.
 
@@ -49,7 +49,7 @@ def libcuda_not_installed(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    site = facts.site
+    site = machine.site
     if not site.has_pci or isinstance(kernel_driver.version, Missing):
         not_applicable("no NVIDIA kernel driver is loaded here")
     if site.container:
@@ -73,7 +73,7 @@ def libcuda_not_installed(
             Evidence("libcuda on disk", "none", "the folders where drivers put it"),
             Evidence("kernel driver", version, "/proc/driver/nvidia/version"),
         ),
-        fixes=(install,) if command else (install_driver(facts, what=f"Install all of NVIDIA driver {version}"),),
+        fixes=(install,) if command else (install_driver(machine, what=f"Install all of NVIDIA driver {version}"),),
     )
 
 

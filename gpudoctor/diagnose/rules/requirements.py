@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Site, Visibility
+from gpudoctor.derive import MachineView, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.driver_fixes import install_driver, least_of
 from gpudoctor.diagnose.fixes import unset
@@ -18,7 +18,7 @@ from gpudoctor.snapshot import Missing
 
 
 @rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def requirement_not_met(facts: Facts) -> Iterator[Problem]:
+def requirement_not_met(machine: MachineView) -> Iterator[Problem]:
     """A version, number or size is not the one that was required.
 
     ## Why it matters
@@ -35,14 +35,14 @@ def requirement_not_met(facts: Facts) -> Iterator[Problem]:
     ## References
     - https://packaging.python.org/en/latest/specifications/version-specifiers/
     """
-    answers = _asked(facts)
+    answers = _asked(machine)
     for one in answers:
         if one.answer is Answer.UNFIT and one.requirement.subject not in FEATURES:
             yield Problem(
                 message=f"{_title(one)}.",
                 title=_title(one),
                 evidence=(Evidence(one.requirement.subject, one.seen, one.where),),
-                fixes=_fixes(one, facts),
+                fixes=_fixes(one, machine),
             )
     _admit(answers)
 
@@ -51,9 +51,9 @@ def _title(one: Judged) -> str:
     return f"{one.requirement.text} is required; {one.seen}"
 
 
-def _asked(facts: Facts) -> tuple[Judged, ...]:
+def _asked(machine: MachineView) -> tuple[Judged, ...]:
     """Every requirement judged; ends the rule where there is none."""
-    return judged(facts, required(facts.policy)) or not_applicable("nothing is required")
+    return judged(machine, required(machine.policy)) or not_applicable("nothing is required")
 
 
 def _admit(answers: tuple[Judged, ...]) -> None:
@@ -63,17 +63,17 @@ def _admit(answers: tuple[Judged, ...]) -> None:
             raise CouldNotTell(Missing(one.missing.cause, f"{one.requirement.text}: {one.missing.reason}"), one.rung)
 
 
-def _fixes(one: Judged, facts: Facts) -> tuple[Fix, ...]:
+def _fixes(one: Judged, machine: MachineView) -> tuple[Fix, ...]:
     wanted = one.requirement
     if wanted.subject == "driver":
-        return (install_driver(facts, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
+        return (install_driver(machine, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
     if wanted.subject in FRAMEWORKS:
-        return install_framework(facts, wanted.subject, accepts=wanted.specifier)
+        return install_framework(machine, wanted.subject, accepts=wanted.specifier)
     return (Fix(f"Run on a machine with {wanted.text}, or require less."),)
 
 
 @rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def required_gpus_missing(facts: Facts) -> Iterator[Problem]:
+def required_gpus_missing(machine: MachineView) -> Iterator[Problem]:
     """GPUs, or the driver for them, are required and are not there or cannot be used.
 
     ## Why it matters
@@ -87,7 +87,7 @@ def required_gpus_missing(facts: Facts) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/nvidia-smi/index.html
     """
-    answers = _asked(facts)
+    answers = _asked(machine)
     for one in answers:
         if one.answer is Answer.LACKING and one.requirement.subject not in FRAMEWORKS:
             yield Problem(
@@ -95,7 +95,7 @@ def required_gpus_missing(facts: Facts) -> Iterator[Problem]:
                 title=_title(one),
                 evidence=(Evidence(one.requirement.subject, one.seen, one.where),),
                 fixes=(
-                    *_more_gpus(facts.site, facts.visibility),
+                    *_more_gpus(machine.site, machine.visibility_or_missing),
                     Fix(f"Run on a machine with {one.requirement.text}, or require less.", kind=FixKind.INSTEAD),
                 ),
             )

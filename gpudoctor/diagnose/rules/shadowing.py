@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Facts, Hardware, Stack
+from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
 from gpudoctor.diagnose.build_facts import called
@@ -21,7 +21,9 @@ _MOST = 4
 
 
 @rule("GD407", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def ld_library_path_shadowing(framework: Framework, facts: Facts, hardware: Hardware, variables: Variables | Missing) -> Iterator[Problem]:
+def ld_library_path_shadowing(
+    framework: Framework, machine: MachineView, hardware: Hardware, variables: Variables | Missing
+) -> Iterator[Problem]:
     """LD_LIBRARY_PATH puts another copy of a library before the one that the framework was given.
 
     ## Why it matters
@@ -37,8 +39,8 @@ def ld_library_path_shadowing(framework: Framework, facts: Facts, hardware: Hard
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://pytorch.org/get-started/locally/
     """
-    found = all_uses(framework, facts, hardware)
-    shadowing = tuple(_shadowing(uses(framework, facts, hardware), framework, facts))
+    found = all_uses(framework, machine, hardware)
+    shadowing = tuple(_shadowing(uses(framework, machine, hardware), framework, machine))
     if not shadowing:
         return
     worst = min(shadowing, key=_rank)
@@ -55,10 +57,10 @@ def ld_library_path_shadowing(framework: Framework, facts: Facts, hardware: Hard
     )
 
 
-def _shadowing(found: Iterable[LibraryUse], framework: Framework, facts: Facts) -> Iterator[Copy]:
+def _shadowing(found: Iterable[LibraryUse], framework: Framework, machine: MachineView) -> Iterator[Copy]:
     for use in found:
         instead = _would_be(use) if by_path(use) else ""
-        one = copy(use, instead, framework, facts) if instead else None
+        one = copy(use, instead, framework, machine) if instead else None
         if one is not None:
             yield one
 
@@ -116,7 +118,7 @@ def _only_there(use: LibraryUse, folders: list[str]) -> bool:
 
 
 @rule("GD408", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def cudnn_shadowed_by_system(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def cudnn_shadowed_by_system(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """The cuDNN of the system, of a toolkit or of conda wins over the environment's own package.
 
     ## Why it matters
@@ -131,9 +133,9 @@ def cudnn_shadowed_by_system(framework: Framework, facts: Facts, hardware: Hardw
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://docs.nvidia.com/deeplearning/cudnn/installation/latest/
     """
-    found = [use for use in uses(framework, facts, hardware) if use.component == "cudnn"]
+    found = [use for use in uses(framework, machine, hardware) if use.component == "cudnn"]
     use = next((use for use in found if isinstance(use.file, LibraryFile) and use.file.owner in _OTHERS and _package(use)), None)
-    one = copy(use, _package(use), framework, facts) if use is not None else None
+    one = copy(use, _package(use), framework, machine) if use is not None else None
     if one is None or not isinstance(one.use.file, LibraryFile):
         return
     first = f'export {PATH}={shell_path(folder(one.instead))}"${{{PATH}:+:${PATH}}}"'
@@ -156,7 +158,7 @@ def _package(use: LibraryUse) -> str:
 
 
 @rule("GD805", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def nccl_version_conflict(framework: Framework, facts: Facts, hardware: Hardware) -> Iterator[Problem]:
+def nccl_version_conflict(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
     """Of two releases of NCCL the framework would load the one that it was not built with.
 
     ## Why it matters
@@ -171,12 +173,12 @@ def nccl_version_conflict(framework: Framework, facts: Facts, hardware: Hardware
     - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     - https://github.com/pytorch/pytorch/issues/119932
     """
-    found = [use for use in uses(framework, facts, hardware) if use.component == "nccl"]
+    found = [use for use in uses(framework, machine, hardware) if use.component == "nccl"]
     if not found:
         not_applicable(f"{framework.name} does not ask for NCCL")
     use = found[0]
     another = next((place.path for place in (*use.shadows, *use.elsewhere)), "")
-    one = copy(use, another, framework, facts)
+    one = copy(use, another, framework, machine)
     if one is None:
         return
     two = isinstance(use.file, LibraryFile) and isinstance(use.file.owner, str) and " or " in use.file.owner
@@ -192,7 +194,7 @@ def nccl_version_conflict(framework: Framework, facts: Facts, hardware: Hardware
             Evidence("NCCL that the build wants", str(one.wanted), one.wanted_where),
             *((Evidence("another copy", another, "on disk"),) if another else ()),
         ),
-        fixes=(_one_nccl(one, another, framework, facts, both=two),),
+        fixes=(_one_nccl(one, another, framework, machine, both=two),),
     )
 
 
@@ -210,11 +212,11 @@ def _harm(one: Copy, framework: Framework, hardware: Hardware) -> Severity | Non
     return Severity.NOTE
 
 
-def _one_nccl(one: Copy, another: str, framework: Framework, facts: Facts, *, both: bool) -> Fix:
+def _one_nccl(one: Copy, another: str, framework: Framework, machine: MachineView, *, both: bool) -> Fix:
     if both:
-        return _reinstalled(framework, facts)
+        return _reinstalled(framework, machine)
     if by_path(one.use):
-        variables = facts.snapshot.variables
+        variables = machine.observed.variables
         value = "" if isinstance(variables, Missing) else variables.values.get(PATH, "")
         left = [entry for entry in value.split(":") if entry and not f"{folder(one.path)}/".startswith(f"{entry.rstrip('/')}/")]
         line = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
@@ -222,9 +224,9 @@ def _one_nccl(one: Copy, another: str, framework: Framework, facts: Facts, *, bo
     return Fix("Put the folder of the other copy first", f'export {PATH}={shell_path(folder(another))}"${{{PATH}:+:${PATH}}}"')
 
 
-def _reinstalled(framework: Framework, facts: Facts) -> Fix:
+def _reinstalled(framework: Framework, machine: MachineView) -> Fix:
     """Two packages share a folder: the one that the framework requires, installed again over the other."""
-    stack = facts.stack
+    stack = machine.stack_or_missing
     there = stack.distributions if isinstance(stack, Stack) else {}
     demands = stack.demands if isinstance(stack, Stack) else ()
     wanted = [
@@ -235,12 +237,12 @@ def _reinstalled(framework: Framework, facts: Facts) -> Fix:
     if not wanted or not gone:
         return Fix("Remove the package of NCCL that the framework does not require, then reinstall the other: they share a folder.")
     pins = dict.fromkeys(f"{one.name}{one.specifier}" for one in wanted)
-    command = install_package(facts.snapshot.python, "--force-reinstall", "--no-deps", *pins, replace=gone)
+    command = install_package(machine.observed.python, "--force-reinstall", "--no-deps", *pins, replace=gone)
     return Fix(f"Remove {' and '.join(gone)}, and reinstall the package that {called(framework)} requires", command, (DOWNLOAD,))
 
 
 @rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def unexpected_library_loaded(framework: Framework, smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def unexpected_library_loaded(framework: Framework, smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The framework loaded another file of a library than the X-ray expected.
 
     ## Why it matters
@@ -254,7 +256,7 @@ def unexpected_library_loaded(framework: Framework, smoke: Smoke, facts: Facts) 
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    seen = xray(framework, xrayed(facts))
+    seen = xray(framework, xrayed(machine))
     if seen is None:
         not_applicable(f"there is no X-ray of {framework.name}")
     found = tuple(unexpected(seen, need(smoke.mapped)))
@@ -272,7 +274,7 @@ def unexpected_library_loaded(framework: Framework, smoke: Smoke, facts: Facts) 
             fixes=(
                 Fix(
                     "See which step loads it",
-                    f"LD_DEBUG=libs {interpreter(facts.snapshot.python)} -c 'import {framework.name}' 2>&1 | grep {found[0].use.wanted}",
+                    f"LD_DEBUG=libs {interpreter(machine.observed.python)} -c 'import {framework.name}' 2>&1 | grep {found[0].use.wanted}",
                     kind=FixKind.CHECK,
                 ),
             ),

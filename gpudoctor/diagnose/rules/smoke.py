@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Flaw, Hardware, judge, on_device
+from gpudoctor.derive import Flaw, Hardware, MachineView, judge, on_device
 from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.log import telling_lines
 from gpudoctor.derive.training import kernel_right, within
@@ -24,7 +24,7 @@ _READ_LOG = Fix(
 
 
 @rule("GD901", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, facts: Facts, snapshot: Snapshot) -> Iterator[Problem]:
+def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, machine: MachineView, snapshot: Snapshot) -> Iterator[Problem]:
     """The framework computes on the CPU although the machine has a GPU.
 
     ## Why it matters
@@ -60,16 +60,16 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, facts: Facts, snapshot: S
     yield Problem(
         message=f"{message}{_points_to(sign)}",
         evidence=(Evidence("devices", seen, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
-        fixes=(*_explained(sign), _READ_LOG, *_again(facts, smoke.framework, release, title)),
+        fixes=(*_explained(sign), _READ_LOG, *_again(machine, smoke.framework, release, title)),
     )
 
 
-def _again(facts: Facts, framework: str, release: str, title: str) -> tuple[Fix, ...]:
+def _again(machine: MachineView, framework: str, release: str, title: str) -> tuple[Fix, ...]:
     """The same release with its libraries, over what is there; what to change where that does not work here."""
-    found = pick(facts, framework, prefer=release)
+    found = pick(machine, framework, prefer=release)
     if found is None or found.release != release:
-        return install_framework(facts, framework)
-    return (install(facts, framework, found, title=title, options=("--force-reinstall",)),)
+        return install_framework(machine, framework)
+    return (install(machine, framework, found, title=title, options=("--force-reinstall",)),)
 
 
 def _contradicted(smoke: Smoke, hardware: Hardware, snapshot: Snapshot) -> Iterator[Problem]:
@@ -115,11 +115,11 @@ def _explained(sign: Recognised | None) -> tuple[Fix, ...]:
     return tuple(explained(cause) for cause in (sign.signature.causes if sign else ()))
 
 
-def _without(device: str, smoke: Smoke, facts: Facts) -> tuple[Fix, ...]:
+def _without(device: str, smoke: Smoke, machine: MachineView) -> tuple[Fix, ...]:
     """What to do about a device that computes wrong: train on the others, where these were right; else take another release."""
     gpus = {one.device for one in smoke.trainings if one.device.startswith("GPU")}
     others = sorted(one.partition(":")[2] for one in gpus - {device})
-    release = another_release(facts, smoke.framework, kind=FixKind.ELSE if others and device in gpus else FixKind.FIX)
+    release = another_release(machine, smoke.framework, kind=FixKind.ELSE if others and device in gpus else FixKind.FIX)
     if not others or device not in gpus:
         return _READ_LOG, release
     return _READ_LOG, Fix(f"Train without {device}", f"export CUDA_VISIBLE_DEVICES={','.join(others)}"), release
@@ -144,7 +144,7 @@ def _finite(number: Real) -> bool:
     return isinstance(number, int | float)
 
 
-def _flawed(smoke: Smoke, flaws: set[Flaw], facts: Facts) -> Iterator[Problem]:
+def _flawed(smoke: Smoke, flaws: set[Flaw], machine: MachineView) -> Iterator[Problem]:
     """One problem a device, with what is wrong of each of its networks."""
     wrong: dict[str, list[tuple[str, str]]] = {}
     for training in smoke.trainings:
@@ -155,7 +155,7 @@ def _flawed(smoke: Smoke, flaws: set[Flaw], facts: Facts) -> Iterator[Problem]:
         yield Problem(
             message=f"{smoke.framework} on {device}: {'; '.join(dict.fromkeys(detail for _, detail in details))}.",
             evidence=tuple(Evidence(what, detail, device) for what, detail in details),
-            fixes=_without(device, smoke, facts),
+            fixes=_without(device, smoke, machine),
         )
 
 
@@ -164,7 +164,7 @@ def _training(training: Training) -> str:
 
 
 @rule("GD902", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_wrong_result(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def smoke_wrong_result(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The arithmetic on the device is wrong.
 
     ## Why it matters
@@ -183,20 +183,20 @@ def smoke_wrong_result(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 message=f"{smoke.framework}: a product on {kernel.device} is off by {kernel.error}, rounding explains {kernel.tolerance:.2g}.",
                 evidence=(Evidence("largest relative error", str(kernel.error), kernel.device),),
-                fixes=_without(kernel.device, smoke, facts),
+                fixes=_without(kernel.device, smoke, machine),
             )
     for what, device, error, tolerance in _measured(smoke):
         if not within(error, tolerance):
             yield Problem(
                 message=f"{smoke.framework}: {what} on {device} is off by {error}, rounding explains {tolerance:.2g}.",
                 evidence=(Evidence(f"error of {what}", str(error), device),),
-                fixes=_without(device, smoke, facts),
+                fixes=_without(device, smoke, machine),
             )
-    yield from _flawed(smoke, {Flaw.DISAGREES}, facts)
+    yield from _flawed(smoke, {Flaw.DISAGREES}, machine)
 
 
 @rule("GD903", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_did_not_learn(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def smoke_did_not_learn(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The smoke training ran and did not learn.
 
     ## Why it matters
@@ -209,11 +209,11 @@ def smoke_did_not_learn(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     ## References
     - https://www.tensorflow.org/guide/core/mlp_core
     """
-    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}, facts)
+    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}, machine)
 
 
 @rule("GD911", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_loss_not_finite(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def smoke_loss_not_finite(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The loss of the smoke training became infinite or not a number.
 
     ## Why it matters
@@ -228,14 +228,14 @@ def smoke_loss_not_finite(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     - https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
     - https://www.tensorflow.org/api_docs/python/tf/debugging/enable_check_numerics
     """
-    yield from _flawed(smoke, {Flaw.NOT_FINITE}, facts)
+    yield from _flawed(smoke, {Flaw.NOT_FINITE}, machine)
     for step in smoke.compiled:
         if not _finite(step.loss_difference):
             what = f"loss of a step compiled by {step.compiler}, less that of the same step uncompiled"
             yield Problem(
                 message=f"{smoke.framework} on {step.device}: the {what}, is {step.loss_difference}.",
                 evidence=(Evidence(what, str(step.loss_difference), step.device),),
-                fixes=_without(step.device, smoke, facts),
+                fixes=_without(step.device, smoke, machine),
             )
 
 
@@ -243,7 +243,7 @@ _BESIDES = ("copies", "memory", "products", "compiled step", "speed")
 """Stages that measure: where one fails the trainings before it have passed."""
 
 
-def _ended(smoke: Smoke, states: set[StageState], facts: Facts) -> Iterator[Problem]:
+def _ended(smoke: Smoke, states: set[StageState], machine: MachineView) -> Iterator[Problem]:
     for stage in smoke.stages:
         if stage.state in states:
             why = stage.error if isinstance(stage.error, str) else "no reason given"
@@ -252,12 +252,12 @@ def _ended(smoke: Smoke, states: set[StageState], facts: Facts) -> Iterator[Prob
                 message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}{_points_to(sign)}",
                 severity=Severity.WARNING if stage.name.startswith(_BESIDES) else None,
                 evidence=(Evidence("stage", stage.name, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
-                fixes=(*_explained(sign), _READ_LOG, another_release(facts, smoke.framework)),
+                fixes=(*_explained(sign), _READ_LOG, another_release(machine, smoke.framework)),
             )
 
 
 @rule("GD904", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_crashed(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def smoke_crashed(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The smoke training ended in an error or a crash.
 
     ## Why it matters
@@ -270,11 +270,11 @@ def smoke_crashed(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     ## References
     - https://www.tensorflow.org/install/errors
     """
-    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED}, facts)
+    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED}, machine)
 
 
 @rule("GD905", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def smoke_hung(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
+def smoke_hung(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     """The smoke training stopped making progress.
 
     ## Why it matters
@@ -287,7 +287,7 @@ def smoke_hung(smoke: Smoke, facts: Facts) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    yield from _ended(smoke, {StageState.HUNG}, facts)
+    yield from _ended(smoke, {StageState.HUNG}, machine)
     for stage in smoke.stages:
         if stage.state is StageState.STOPPED:
             need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage.name}” {stage.error}"), Rung.TRAINED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Gpu, Hardware, Site, Stack
+from gpudoctor.derive import Gpu, Hardware, MachineView, Site, Stack
 from gpudoctor.derive.code import capability
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, set_variable, shell_path, unset
@@ -49,7 +49,7 @@ def _compiles(framework: Framework, stack: Stack, hardware: Hardware) -> None:
 
 
 @rule("GD540", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
-def triton_ptxas_too_old(framework: Framework, stack: Stack, hardware: Hardware, facts: Facts) -> Iterator[Problem]:
+def triton_ptxas_too_old(framework: Framework, stack: Stack, hardware: Hardware, machine: MachineView) -> Iterator[Problem]:
     """The ptxas that Triton starts does not know this GPU, so torch.compile fails.
 
     ## Why it matters
@@ -65,14 +65,14 @@ def triton_ptxas_too_old(framework: Framework, stack: Stack, hardware: Hardware,
     - https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
     """
     _compiles(framework, stack, hardware)
-    started = [use for use in all_uses(framework, facts, hardware) if use.component == COMPONENT]
+    started = [use for use in all_uses(framework, machine, hardware) if use.component == COMPONENT]
     if not started:
         not_applicable("Triton's own assembler was not found")
     problems: dict[str, tuple[LibraryUse, CudaRelease, list[Gpu]]] = {}
     for gpu in (one for one in hardware if not (one.set_aside or hidden(one))):
-        place = need(capability(gpu, facts.matrix) or Missing(Cause.NOT_STATED, f"the compute capability of {gpu.label} is not known"))
+        place = need(capability(gpu, machine.matrix) or Missing(Cause.NOT_STATED, f"the compute capability of {gpu.label} is not known"))
         use = _for(started, place)
-        row = _release(use, facts)
+        row = _release(use, machine)
         if row.sass is not None and f"sm_{place.major}{place.minor}" not in row.sass:
             problems.setdefault(f"sm_{place.major}{place.minor}", (use, row, []))[2].append(gpu)
     for target, (use, row, gpus) in problems.items():
@@ -82,7 +82,7 @@ def triton_ptxas_too_old(framework: Framework, stack: Stack, hardware: Hardware,
                 Evidence("ptxas that Triton starts", f"{_path(use)}, CUDA {row.release.short}", use.why),
                 Evidence("targets that it knows", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
             ),
-            fixes=(_other(use, target, facts), _OFF),
+            fixes=(_other(use, target, machine), _OFF),
         )
 
 
@@ -95,28 +95,28 @@ def _path(use: LibraryUse) -> str:
     return use.file.path if isinstance(use.file, LibraryFile) else use.wanted
 
 
-def _release(use: LibraryUse, facts: Facts) -> CudaRelease:
+def _release(use: LibraryUse, machine: MachineView) -> CudaRelease:
     stated = need(need(use.file).version)
     version = versions.parse(stated.value)
-    row = facts.matrix.cuda(version) if version else None
+    row = machine.matrix.cuda(version) if version else None
     return need(row or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {stated.value}, which {_path(use)} is of"))
 
 
-def _other(use: LibraryUse, target: str, facts: Facts) -> Fix:
+def _other(use: LibraryUse, target: str, machine: MachineView) -> Fix:
     """The newest toolkit on disk that knows the GPU, else a newer PyTorch."""
     variable = "TRITON_PTXAS_BLACKWELL_PATH" if use.wanted == FOR_NEWER else "TRITON_PTXAS_PATH"
-    toolkits = facts.snapshot.toolkits
+    toolkits = machine.observed.toolkits
     knowing = [
         (version, one.ptxas)
         for one in (() if isinstance(toolkits, Missing) else toolkits)
         if isinstance(one.ptxas, str) and isinstance(one.toolkit_cuda, Fact)
-        if (version := versions.parse(one.toolkit_cuda.value)) and (row := facts.matrix.cuda(version)) and target in (row.sass or ())
+        if (version := versions.parse(one.toolkit_cuda.value)) and (row := machine.matrix.cuda(version)) and target in (row.sass or ())
     ]
     if use.why == variable and not knowing:
         return unset(variable)
     if knowing:
         return set_variable(variable, shell_path(max(knowing)[1]), "Have Triton start the ptxas of a newer toolkit")
-    oldest = facts.matrix.toolkit_for(target)
+    oldest = machine.matrix.toolkit_for(target)
     return Fix(
         f"Install a CUDA toolkit{f' {oldest.release.short} or newer' if oldest else ''} and let {variable} name its bin/ptxas, or install a newer PyTorch.",
         needs=(DOWNLOAD,),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Facts, Site
+from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.diagnose.fixes import DOWNLOAD, by_uv, install_package, interpreter
 from gpudoctor.diagnose.releases import newest
@@ -141,7 +141,7 @@ def rocm_arch_unsupported(framework: Framework, snapshot: Snapshot) -> Iterator[
 
 @rule("GD116", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, predicts=False)
 def metal_plugin_missing(
-    framework: Framework, host: Host, packages: Packages, python: Python | Missing, policy: Policy, facts: Facts
+    framework: Framework, host: Host, packages: Packages, python: Python | Missing, policy: Policy, machine: MachineView
 ) -> Iterator[Problem]:
     """TensorFlow on macOS without tensorflow-metal computes on the CPU.
 
@@ -165,13 +165,13 @@ def metal_plugin_missing(
         severity=Severity.NOTE if policy.allow_cpu else None,
         message="TensorFlow is installed on macOS, tensorflow-metal is not.",
         evidence=(Evidence("tensorflow-metal", "not installed", "the environment's packages"),),
-        fixes=(Fix("Install Apple's plug-in", install_package(python, _plugin(facts)), (DOWNLOAD,)),),
+        fixes=(Fix("Install Apple's plug-in", install_package(python, _plugin(machine)), (DOWNLOAD,)),),
     )
 
 
-def _plugin(facts: Facts) -> str:
+def _plugin(machine: MachineView) -> str:
     """The newest plug-in with a wheel for this Python."""
-    release = newest(facts, _PLUGINS[0])
+    release = newest(machine, _PLUGINS[0])
     return f"{_PLUGINS[0]}=={release}" if release else _PLUGINS[0]
 
 

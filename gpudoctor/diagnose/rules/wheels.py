@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import Facts, Hardware, Site, Stack
+from gpudoctor.derive import Hardware, MachineView, Site, Stack
 from gpudoctor.derive.platform import word
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
@@ -88,7 +88,7 @@ def glibc_too_old(framework: Framework, python: Python, stack: Stack) -> Iterato
 
 
 @rule("GD641", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK, on_cpu_too=True)
-def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, facts: Facts) -> Iterator[Problem]:
+def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, machine: MachineView) -> Iterator[Problem]:
     """The processor lacks instructions that the framework's wheel is built with.
 
     ## Why it matters
@@ -103,12 +103,12 @@ def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, facts: F
     - https://github.com/tensorflow/tensorflow/blob/master/RELEASE.md
     - https://github.com/jax-ml/jax/blob/main/jaxlib/cpu_feature_guard.c
     """
-    if not word(facts.snapshot.host, facts.snapshot.python).endswith(("x86_64", "amd64")):
+    if not word(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):
         not_applicable("AVX is of x86_64 processors")
     needs = [
         (one, row)
         for one in _compiled(framework, stack)
-        if (version := versions.parse(one.version.partition("+")[0])) and (row := facts.matrix.cpu_need(one.name, version))
+        if (version := versions.parse(one.version.partition("+")[0])) and (row := machine.matrix.cpu_need(one.name, version))
     ]
     if not needs:
         not_applicable("no table says what its wheels ask of the processor")
@@ -132,7 +132,7 @@ def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, facts: F
 
 
 @rule("GD543", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.FRAMEWORK)
-def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardware, site: Site, facts: Facts) -> Iterator[Problem]:
+def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardware, site: Site, machine: MachineView) -> Iterator[Problem]:
     """The framework on this Jetson is the generic ARM wheel, not NVIDIA's for JetPack.
 
     ## Why it matters
@@ -156,7 +156,7 @@ def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardwa
     version = need(framework.version).value
     if "nv" in version or not hardware:
         not_applicable(f"{called(framework)} is NVIDIA's build" if hardware else "no GPU was seen")
-    why, confidence = _generic(framework, hardware, facts)
+    why, confidence = _generic(framework, hardware, machine)
     if not why:
         return
     yield Problem(
@@ -170,13 +170,13 @@ def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardwa
     )
 
 
-def _generic(framework: Framework, hardware: Hardware, facts: Facts) -> tuple[str, Confidence]:
+def _generic(framework: Framework, hardware: Hardware, machine: MachineView) -> tuple[str, Confidence]:
     """What shows that a build is not for Jetson; empty where its own code is for this GPU."""
     if framework.cuda_build is False:
         return "for the CPU alone", Confidence.CERTAIN
-    stack = facts.stack
+    stack = machine.stack_or_missing
     wheels = () if isinstance(stack, Missing) else sorted(name for name in stack.distributions if name.startswith("nvidia-cu"))
-    libraries = facts.snapshot.libraries
+    libraries = machine.observed.libraries
     seen = () if isinstance(libraries, Missing) else (one.code for one in libraries.frameworks if one.framework == framework.name)
     code = next((one for one in seen if isinstance(one, GpuCode)), None)
     capabilities = {gpu.cuda.compute_capability for gpu in hardware if not isinstance(gpu.cuda, Missing)}

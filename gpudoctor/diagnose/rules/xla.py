@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Facts, Hardware
+from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
 from gpudoctor.derive.code import capability
 from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_path
@@ -39,9 +39,9 @@ def _adapts(framework: Framework) -> bool:
     return version is not None and since is not None and version >= since
 
 
-def _wanted(part: str, framework: Framework, facts: Facts, hardware: Hardware) -> LibraryUse:
+def _wanted(part: str, framework: Framework, machine: MachineView, hardware: Hardware) -> LibraryUse:
     """How XLA looks for `part`; ends the rule where the framework has no XLA, or none that was seen."""
-    found = next((use for use in uses(framework, facts, hardware) if use.component == part), None)
+    found = next((use for use in uses(framework, machine, hardware) if use.component == part), None)
     if found is None:
         not_applicable(f"the X-ray saw no XLA in {framework.name}")
     return found
@@ -59,10 +59,10 @@ def _lost(use: LibraryUse) -> bool:
     return isinstance(use.file, Missing) and use.file.cause is Cause.ABSENT
 
 
-def _ways(use: LibraryUse, framework: Framework, facts: Facts, python: Python | Missing) -> tuple[Fix, ...]:
+def _ways(use: LibraryUse, framework: Framework, machine: MachineView, python: Python | Missing) -> tuple[Fix, ...]:
     """Name the folder to XLA where there is one, else bring the package."""
     if not use.elsewhere:
-        return bring(framework, facts, (use,), python)
+        return bring(framework, machine, (use,), python)
     root = use.elsewhere[0].path.removesuffix("/bin/ptxas").removesuffix("/nvvm/libdevice/libdevice.10.bc")
     return (Fix("Name its folder to XLA", f'export XLA_FLAGS={FLAG}{shell_path(root)}" $XLA_FLAGS"'),)
 
@@ -72,7 +72,7 @@ def _places(use: LibraryUse) -> tuple[Evidence, ...]:
 
 
 @rule("GD412", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def libdevice_not_found(framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
+def libdevice_not_found(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
     """XLA does not find libdevice.10.bc, the mathematics that it compiles into kernels.
 
     ## Why it matters
@@ -88,14 +88,14 @@ def libdevice_not_found(framework: Framework, facts: Facts, hardware: Hardware, 
     - https://www.tensorflow.org/install/pip
     - https://github.com/tensorflow/tensorflow/issues/58681
     """
-    use = _wanted("libdevice", framework, facts, hardware)
+    use = _wanted("libdevice", framework, machine, hardware)
     if _lost(use):
         yield Problem(
             message=f"XLA in {called(framework)} does not find libdevice.10.bc: what needs exp, tanh or pow cannot be compiled.",
             severity=_harm(framework),
             only_for=framework.name,
             evidence=_places(use),
-            fixes=_ways(use, framework, facts, python),
+            fixes=_ways(use, framework, machine, python),
         )
 
 
@@ -106,7 +106,7 @@ def _without_a_compiler(framework: Framework) -> None:
 
 @rule("GD413", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def ptxas_not_found(
-    framework: Framework, facts: Facts, hardware: Hardware, python: Python | Missing, variables: Variables | Missing
+    framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing, variables: Variables | Missing
 ) -> Iterator[Problem]:
     """XLA does not find ptxas, which turns its code into machine code.
 
@@ -122,7 +122,7 @@ def ptxas_not_found(
     - https://www.tensorflow.org/install/pip
     - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
     """
-    use = _wanted("ptxas", framework, facts, hardware)
+    use = _wanted("ptxas", framework, machine, hardware)
     _without_a_compiler(framework)
     flags = "" if isinstance(variables, Missing) else variables.values.get("XLA_FLAGS", "")
     if not _lost(use) or any(word in {BY_DRIVER, f"{BY_DRIVER}=true"} for word in flags.split()):
@@ -137,7 +137,7 @@ def ptxas_not_found(
         confidence=Confidence.POSSIBLE if perhaps else Confidence.LIKELY,
         evidence=_places(use),
         fixes=(
-            *_ways(use, framework, facts, python),
+            *_ways(use, framework, machine, python),
             Fix(
                 "Let the driver compile, which takes more memory",
                 f'export XLA_FLAGS="{BY_DRIVER}=true $XLA_FLAGS"',
@@ -149,7 +149,7 @@ def ptxas_not_found(
 
 @rule("GD414", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
 def ptxas_too_old(
-    framework: Framework, effective: EffectiveCuda | Missing, facts: Facts, hardware: Hardware, python: Python | Missing
+    framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView, hardware: Hardware, python: Python | Missing
 ) -> Iterator[Problem]:
     """The ptxas that XLA would start is older than the GPU, or than the CUDA of the build.
 
@@ -166,7 +166,7 @@ def ptxas_too_old(
     - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
     - https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes
     """
-    use = _wanted("ptxas", framework, facts, hardware)
+    use = _wanted("ptxas", framework, machine, hardware)
     _without_a_compiler(framework)
     if not isinstance(use.file, LibraryFile):
         not_applicable("XLA finds no ptxas")
@@ -175,9 +175,9 @@ def ptxas_too_old(
     passed_over = _adapts(framework) and version < _OLDEST
     if passed_over and use.shadows:
         not_applicable(f"XLA passes over {use.file.path}, which is older than {_OLDEST.short}, and takes the next")
-    row = need(facts.matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
-    unknown = _unknown(row, hardware, facts.matrix)
-    if not unknown and not passed_over and (_adapts(framework) or _speaks(row, effective, facts.matrix)):
+    row = need(machine.matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
+    unknown = _unknown(row, hardware, machine.matrix)
+    if not unknown and not passed_over and (_adapts(framework) or _speaks(row, effective, machine.matrix)):
         return
     why = "XLA passes over as too old" if passed_over else f"may not read the PTX that {called(framework)} writes"
     why = f"does not know {' and '.join(unknown)}" if unknown else why

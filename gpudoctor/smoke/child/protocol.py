@@ -39,9 +39,9 @@ class Answers:
         """Say what is about to happen."""
         self._line("@" + ascii(plain(text))[1:-1])
 
-    def event(self, event, **facts):
+    def event(self, event, **machine):
         """Send one event."""
-        self._line(json.dumps(plain(dict(facts, event=event)), allow_nan=False, sort_keys=True))
+        self._line(json.dumps(plain(dict(machine, event=event)), allow_nan=False, sort_keys=True))
 
     @contextlib.contextmanager
     def stage(self, name, **about):
@@ -51,18 +51,18 @@ class Answers:
         """
         self.event("begin", stage=name, **about)
         self.mark("")  # what was said to happen before is over
-        facts = {}
+        machine = {}
         began = time.monotonic()
         try:
-            yield facts
+            yield machine
         except (Exception, SystemExit) as error:  # a module that exits while it is imported is a failure of that stage too
             complain()
-            facts.update(about, error_type=type(error).__name__, error=first_lines(error))
+            machine.update(about, error_type=type(error).__name__, error=first_lines(error))
             event = "unsupported" if isinstance(error, UnsupportedError) else "failed"
-            self.event(event, stage=name, seconds=time.monotonic() - began, **facts)
+            self.event(event, stage=name, seconds=time.monotonic() - began, **machine)
             raise StageError(name) from error
-        facts.update(about)
-        self.event("end", stage=name, seconds=time.monotonic() - began, **facts)
+        machine.update(about)
+        self.event("end", stage=name, seconds=time.monotonic() - began, **machine)
 
     def crashed(self, kind, error, trace):
         """A sys.excepthook: says what broke in our own code outside every stage, which is no failure of the framework."""

@@ -1,0 +1,1 @@
+"""What rules see: one frozen view of each subject. Pure."""

@@ -1,0 +1,46 @@
+"""What a rule about the Python environment sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.unknown import known
+from gpudoctor.derive.views.view import Field, Section, View
+from gpudoctor.snapshot import Missing, Packages, Python, ScriptFolder, Snapshot, Variables
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.framework import FrameworkView
+    from gpudoctor.derive.views.machine import MachineView
+
+
+class EnvironmentView(View):
+    """The examined Python environment, with the machine it is on."""
+
+    observed: Snapshot
+    machine: MachineView
+
+    python = Section[Python]()
+    packages = Section[Packages]()
+    script_folder = Section[ScriptFolder]()
+    variables = Section[Variables]()
+
+    libc = Field[str]("python")
+
+    def __init__(self, machine: MachineView) -> None:
+        self.__dict__.update(machine=machine, observed=machine.observed)
+
+    @property
+    def stack_or_missing(self) -> Stack | Missing:
+        """The distributions and what they require of one another."""
+        return self.machine.stack_or_missing
+
+    @property
+    def stack(self) -> Stack:
+        """The distributions and what they require of one another; ends the rule where they are not known."""
+        return known(self.stack_or_missing)
+
+    @property
+    def frameworks(self) -> tuple[FrameworkView, ...]:
+        """The frameworks installed here; empty where that is not known."""
+        return self.machine.frameworks

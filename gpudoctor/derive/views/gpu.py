@@ -1,0 +1,143 @@
+"""What a rule about one GPU sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.load import loads_of
+from gpudoctor.derive.lost import alarms
+from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.views.view import Field, Section, View
+from gpudoctor.findings import Rung, RungState, Severity, Subject
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    CudaContext,
+    CudaDevice,
+    KernelLog,
+    Missing,
+    Node,
+    NvmlGpu,
+    PciDevice,
+    ProcGpu,
+    RemappedRows,
+    RetiredPages,
+    StageLoad,
+    Status,
+    XidEvent,
+)
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
+
+
+class GpuView(View):
+    """One GPU, with the machine it is in."""
+
+    observed: Gpu
+    machine: MachineView
+
+    pci = Section[PciDevice](Rung.SLOT)
+    proc = Section[ProcGpu](Rung.KERNEL_DRIVER)
+    node = Section[Node](Rung.DEVICE_NODE)
+    cuda = Section[CudaDevice](Rung.LIBCUDA)
+    cuda_unmasked = Section[CudaDevice](Rung.LIBCUDA)
+    name = Section[str](Rung.NVML)
+
+    remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
+    retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
+
+    def __init__(self, machine: MachineView, observed: Gpu) -> None:
+        self.__dict__.update(machine=machine, observed=observed)
+
+    @property
+    def key(self) -> str:
+        """The PCI address, or what stands for it where there is none."""
+        return self.observed.key
+
+    @property
+    def label(self) -> str:
+        """Index, model and address, as a person names the GPU."""
+        return self.observed.label
+
+    @property
+    def subject(self) -> Subject:
+        """What a finding about this GPU is about."""
+        return self.observed.subject
+
+    @property
+    def nvml(self) -> NvmlGpu:
+        """What NVML says of this GPU. Ends the rule where NVML says nothing, or where a virtual machine has the GPU."""
+        if self.observed.set_aside:
+            not_applicable("bound to vfio-pci: set aside for a guest")
+        return known(self.observed.nvml, Rung.NVML)
+
+    @property
+    def context_or_missing(self) -> CudaContext | Missing:
+        """What our kernel met on this GPU."""
+        contexts = self.machine.observed.contexts
+        if isinstance(contexts, Missing):
+            return contexts
+        context = next((one for one in contexts if one.address == self.key), None)
+        if context is None:
+            return Missing(NOT_ASKED.cause, "CUDA does not show this GPU")
+        return Missing(NOT_ASKED.cause, context.skipped) if context.skipped else context
+
+    @property
+    def context(self) -> CudaContext:
+        """What our kernel met on this GPU; ends the rule where it did not run."""
+        return known(self.context_or_missing, Rung.LIBCUDA)
+
+    @property
+    def ran_kernel(self) -> bool:
+        """Whether our kernel ran on this GPU."""
+        return self.proven(Rung.KERNEL_RAN)
+
+    @property
+    def failed_at_work(self) -> bool:
+        """Whether a kernel or a training run failed on this GPU."""
+        return any(self.machine.ladder.state(self.key, rung) is RungState.FAILED for rung in (Rung.KERNEL_RAN, Rung.TRAINED))
+
+    def proven(self, rung: Rung) -> bool:
+        """Whether this GPU was shown to reach a stage."""
+        return self.machine.ladder.proven(self.key, rung)
+
+    @property
+    def error_unless_kernel_ran(self) -> Severity | None:
+        """A warning where a kernel ran on this GPU all the same; None, the rule's own severity, elsewhere."""
+        return Severity.WARNING if self.ran_kernel else None
+
+    @property
+    def warning_unless_failed(self) -> Severity | None:
+        """A warning, unless this GPU was seen to fail at computing: then the fault is why, and the rule's own severity holds."""
+        return None if self.failed_at_work else Severity.WARNING
+
+    @property
+    def hidden(self) -> bool:
+        """Whether CUDA_VISIBLE_DEVICES hides this GPU."""
+        return isinstance(self.observed.cuda, Missing) and isinstance(self.observed.cuda_unmasked, CudaDevice)
+
+    @property
+    def stages_under_load(self) -> tuple[StageLoad, ...]:
+        """The stages of all training runs on this GPU, as NVML sampled them; empty where there were none."""
+        return tuple(stage for load in loads_of(self.machine.observed, self.key) for stage in load.stages)
+
+    def xids(self, *codes: int) -> tuple[XidEvent, ...]:
+        """The Xids of these codes logged for this GPU since boot; empty where the kernel log cannot be read."""
+        log = self.machine.observed.kernel_log
+        events = log.events if isinstance(log, KernelLog) else ()
+        return tuple(event for event in events if event.address == self.key and event.code in codes and not event.switch)
+
+    def nvml_error(self, code: int) -> Status | None:
+        """NVML's answer `code` to any call about this GPU or, where NVML did not start at all, to its first call."""
+        nvml = self.machine.nvml
+        if isinstance(nvml.init, Status) and nvml.init.code == code:
+            return nvml.init
+        if isinstance(self.nvml.alarms, Missing):
+            raise CouldNotTell(self.nvml.alarms, Rung.NVML)
+        return next((one for one in alarms(self.observed) if one.code == code), None)
+
+    @property
+    def siblings(self) -> tuple[GpuView, ...]:
+        """The other GPUs of the machine."""
+        return tuple(gpu for gpu in self.machine.gpus if gpu.key != self.key)
