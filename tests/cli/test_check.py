@@ -161,7 +161,7 @@ def test_a_report_that_found_no_room_leaves_its_verdict() -> None:
 
 
 def test_what_the_hot_path_does_not_import() -> None:
-    """Start-up is measured by scripts/benchmark; this names the usual suspects. The children's imports are not in this list."""
+    """Start-up is measured by scripts/bench/startup; this names the usual suspects. The children's imports are not in this list."""
     ended = subprocess.run(
         (sys.executable, "-X", "importtime", *GPUDOCTOR[1:], *LOOK, "--format", "json"),
         cwd=ROOT, env=environment(COVERAGE_PROCESS_CONFIG=None), capture_output=True, timeout=120, check=False,

@@ -121,7 +121,7 @@ def test_in_a_terminal_it_speaks_at_once_and_leaves_nothing() -> None:
     first, told = in_terminal(*LOOK, "--format", "json", stream="stderr")
     assert "looking at the machine" in told
     assert told.endswith("\r\x1b[2K")
-    assert 0 < first < 3  # 0.3 s on a quiet machine, interpreter included; scripts/benchmark measures
+    assert 0 < first < 3  # 0.3 s on a quiet machine, interpreter included; scripts/bench/startup measures
 
 
 def test_a_dumb_terminal_gets_a_line_for_what_is_slow(tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import acceptance_breakages as breakages
-import acceptance_speed as speed
 import pytest
-from acceptance_results import Acceptance
 
+from scripts.acceptance import breakages, speed
+from scripts.acceptance.results import Acceptance
 from tests.machines.diagnoses import again
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
 

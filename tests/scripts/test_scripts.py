@@ -185,6 +185,25 @@ def test_the_tests_run_with_the_floor_unless_something_is_asked_for(clone: Clone
     assert [line.split()[0] for line in clone.asked] == ["venv", "pip"]
 
 
+def test_the_linters_get_the_programs_and_shell_parts_of_every_folder(clone: Clone) -> None:
+    clone.run("test")
+    (clone.folder / ".ci").mkdir()
+    (clone.bin / "grep").symlink_to(str(shutil.which("grep")))
+    (clone.bin / "shellcheck").write_text('#!/bin/sh\necho "shellcheck $*" >>"$UV_LOG"\n')
+    for tool in ("ruff", "mypy", "lint-imports"):
+        (clone.folder / ".venv" / "bin" / tool).write_text(f'#!/bin/sh\necho "{tool} $*" >>"$UV_LOG"\n')
+    for program in (clone.bin / "shellcheck", *(clone.folder / ".venv" / "bin").iterdir()):
+        program.chmod(0o755)
+    code, _, said = clone.run("lint")
+    assert code == 0, said
+    checked, formatted, shell = (
+        next(line for line in clone.asked if line.startswith(tool)).split() for tool in ("ruff check", "ruff format", "shellcheck")
+    )
+    assert {"scripts/generate", "scripts/bench/startup", "scripts/acceptance/frameworks"} <= set(checked) & set(formatted)
+    assert {"scripts/test", "scripts/setup/environment.sh", "scripts/preflight/slurm_health_check"} <= set(shell)
+    assert "scripts/generate" not in shell
+
+
 @pytest.mark.index
 @pytest.mark.usefixtures("bare")
 def test_a_real_environment_is_made_and_runs_the_clone(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from tests.environments.examine import CUDA, machine
 from tests.environments.rows import SMALL, Row
 from tests.machines.build import diagnosed, examine
 from tests.machines.recipes import healthy
+from tests.scripts.acceptance.test_environments import environment
 from tests.seams import Cuda, Nvml
 from tests.smoke.provoke import provoke
-from tests.test_environments import environment
 
 ROWS = {row.frameworks[0]: row for row in SMALL} | {"torch": Row(name="torch", about="", place="torch", frameworks=("torch",))}
 NVIDIA_GPU_SEEN = """

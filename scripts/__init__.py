@@ -1,0 +1,1 @@
+"""The programs of a clone: start, test, lint, refresh, measure. Never installed."""

@@ -1,0 +1,1 @@
+"""Check gpudoctor against a real GPU (scripts/gpu_acceptance) and against the published frameworks."""

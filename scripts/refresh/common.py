@@ -1,0 +1,315 @@
+"""What the refresh scripts share: releases from a file list, wheels with what was learnt from them, and a table rebuilt and compared."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime as dt
+import difflib
+import io
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+import msgspec
+from packaging.requirements import Requirement
+
+from gpudoctor.matrix.resolve import final_release
+from gpudoctor.matrix.rows import FrameworkRelease
+from gpudoctor.matrix.table import RELEASE, Table
+from gpudoctor.matrix.tables import SOURCE_TABLE
+from gpudoctor.matrix_files import dump_table, read_table
+from gpudoctor.versions import Version
+from scripts.refresh.index import Index, IndexFile, WheelName, parse_wheel_name, python_order, pythons_within
+
+COMPAT = Path(__file__).resolve().parents[2] / "compat"
+PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
+_ONLY_DEVELOPMENT = {"tensorflow-directml-plugin"}
+_AT_ONCE = 8
+"""Wheels read at the same time; the time goes into waiting for small answers."""
+_LOOKED_UP, _STREAMED = 1 << 16, 1 << 23
+"""Bytes asked for at once where a few members are wanted, and where a library of hundreds of megabytes is."""
+
+
+class Release(NamedTuple):
+    """The wheels of one release for one platform; `file` is that of the newest interpreter's."""
+
+    distribution: str
+    release: Version
+    platform: str
+    pythons: tuple[str, ...]
+    file: IndexFile
+
+
+class Published(Protocol):
+    """What a package index gives."""
+
+    def files(self, project: str) -> list[IndexFile]:
+        """The files of a project."""
+        ...
+
+    def wheel(self, url: str, least: int = ..., /) -> zipfile.ZipFile:
+        """A wheel, of which only what is read is transferred, `least` bytes at a time."""
+        ...
+
+
+Wanted = Callable[[str, Version], bool]
+"""Whether a table holds this release of this distribution."""
+
+
+class Wheel:
+    """A published wheel, opened when it is first read; what was learnt from it before is in the cache.
+
+    Published files never change, so an answer in the cache stays true; `question` must name what is asked exactly.
+    """
+
+    def __init__(self, release: Release, index: Published, cache: Path) -> None:
+        self.release = release
+        self._index, self._opened, self._cache = index, index.wheel, cache
+        self._zip: zipfile.ZipFile | None = None
+        self._learnt = _Learnt(cache / f"{release.file.filename}.json")
+
+    @property
+    def zip(self) -> zipfile.ZipFile:
+        """The archive, of which only what is read is transferred."""
+        if self._zip is None:
+            self._zip = self._opened(self.release.file.url, _LOOKED_UP)
+        return self._zip
+
+    def find(self, ending: str) -> str | None:
+        """The member whose path ends so, the least deep of several; None where there is none."""
+        return next((name for name in sorted(self.zip.namelist(), key=len) if f"/{name}".endswith(ending)), None)
+
+    def text(self, ending: str) -> str | None:
+        """The text of the member whose path ends so, by the cache where it is there; None where there is no such member."""
+
+        def read() -> str | None:
+            name = self.find(ending)
+            return None if name is None else self.zip.read(name).decode()
+
+        found: str | None = self.learn(f"text of {ending}", read)
+        return found
+
+    def metadata(self) -> str:
+        """Its METADATA without the description; ValueError where it has none."""
+
+        def read() -> str:
+            name = self.find(".dist-info/METADATA") or self.find(".dist.info/METADATA")  # torch 1.7.0 for Windows spells it so
+            if name is None:
+                raise ValueError("the wheel has no METADATA")
+            return self.zip.read(name).decode().replace("\r\n", "\n").partition("\n\n")[0]
+
+        return str(self.learn("METADATA", read))
+
+    def required(self, requirement: Requirement) -> Wheel:
+        """The newest wheel that a requirement allows, for the same platform; ValueError where the index has none."""
+        platform = self.release.platform
+        found = group_releases(self._index.files(requirement.name), lambda _, release: str(release) in requirement.specifier)
+        fitting = [release for release in found if release.platform == platform]
+        if not fitting:
+            raise ValueError(f"{requirement} has no wheel for {platform}")
+        return Wheel(fitting[-1], self._index, self._cache)
+
+    def learn(self, question: str, read: Callable[[], Any]) -> Any:
+        """The answer to a question: by the cache, else by `read`, whose answer (a value that JSON holds) is then kept there."""
+        return self._learnt.answer(question, read)
+
+    def learn_of(self, ending: str, question: str, read: Callable[[IO[bytes]], Any]) -> Any:
+        """The answer to a question about one big member, which `read` streams once; None where there is no such member.
+
+        Kept by the member's digest in RECORD: two distributions often hold one library. Where RECORD does not name it (wheels that
+        were renamed by hand), kept for this wheel alone.
+        """
+
+        def name_and_digest() -> list[str] | None:
+            member, record = self.find(ending), self.find(".dist-info/RECORD")
+            lines = csv.reader(io.StringIO(self.zip.read(record).decode())) if record else ()
+            return [member, next((line[1] for line in lines if line and line[0] == member), "")] if member else None
+
+        def stream() -> Any:
+            with self._opened(self.release.file.url, _STREAMED).open(found[0]) as member:
+                return read(member)
+
+        found = self.learn(f"name and digest of {ending}", name_and_digest)
+        if found is None:
+            return None
+        if not found[1]:
+            return self.learn(f"{question} of {ending}", stream)
+        return _Learnt(self._cache / f"{found[1]}.json").answer(question, stream)
+
+
+class _Learnt:
+    """Answers in one file of the cache."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._answers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def answer(self, question: str, read: Callable[[], Any]) -> Any:
+        if question not in self._answers:
+            self._answers[question] = read()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = self._path.with_suffix(".new")
+            fresh.write_text(json.dumps(self._answers), encoding="utf-8")
+            fresh.replace(self._path)
+        return self._answers[question]
+
+
+Reading = Callable[[Wheel], dict[str, Any]]
+"""The fields of a row that a wheel tells."""
+
+
+def numpy_abi(module: bytes) -> int | None:
+    """The newest major NumPy that a compiled module runs with: NumPy 2's headers name numpy._core, those before numpy.core alone.
+
+    None where the module does not use NumPy's C interface.
+    """
+    if b"numpy._core._multiarray_umath" in module:
+        return 2
+    return 1 if b"numpy.core" in module else None
+
+
+def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]:
+    """The final releases by platform, as the tables are sorted; a universal wheel is one for "any" platform."""
+    found: dict[tuple[str, Version, str], dict[str, IndexFile]] = {}
+    for file in listed:
+        wheel = parse_wheel_name(file.filename)
+        release = _published(wheel) if wheel else None
+        if wheel is None or release is None or not wanted(wheel.distribution, release):
+            continue
+        for platform in wheel.platforms & set(PLATFORMS):
+            for python in wheel.pythons or pythons_within(file.requires_python) or ("",):
+                found.setdefault((wheel.distribution, release, platform), {})[python] = file
+    return [Release(*key, tuple(filter(None, _sorted(files))), files[_telling(files)]) for key, files in sorted(found.items())]
+
+
+def _published(wheel: WheelName) -> Version | None:
+    """The release that a table may hold: a final one, or where the project makes no others, a development release."""
+    if wheel.distribution in _ONLY_DEVELOPMENT and ".dev" in wheel.release:
+        parsed: Version = RELEASE.parse(wheel.release)
+        return parsed
+    return final_release(wheel.release)
+
+
+def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease | None) -> FrameworkRelease:
+    """The row of a release: what its wheel tells, over what the table holds of it."""
+    blank = FrameworkRelease(
+        distribution=release.distribution,
+        release=release.release,
+        platform=release.platform,
+        pythons=(),
+        accelerator="cpu",
+        built_with_cuda=None,
+        cudnn=None,
+        sass=None,
+        ptx=None,
+        requires=(),
+        numpy_abi=None,
+        builds=(),
+        unreachable=None,
+        source=(f"{release.distribution}-wheels",),
+        note="",
+    )
+    return msgspec.structs.replace(known or blank, pythons=release.pythons, **told)
+
+
+def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading) -> int:
+    """Rebuilds a framework's table and shows, checks or writes the difference; the exit status.
+
+    `read` gives the fields that a wheel tells; fields it leaves out keep the value of the row that is there. Rows of releases that
+    no wheel has (an sdist's) stay. Where one release cannot be read, it is reported and the file stays as it is.
+    """
+    options = arguments(projects)
+    index = Index()
+    rows = {table.key(row): row for row in read_table(str(options.compat), table)}
+    listed = [_listed(index, project, wanted) for project in options.projects or projects]
+    releases = [release for found in listed if found for release in found]
+    failed = None in listed
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        answers = pool.map(lambda release: _told(release, index, options.cache, read), releases)
+        for number, (release, told) in enumerate(zip(releases, answers, strict=True), start=1):
+            print(f"[{number}/{len(releases)}] {release.distribution} {release.release} {release.platform}", file=sys.stderr, flush=True)
+            if isinstance(told, Exception):
+                print(f"  failed: {type(told).__name__}: {told}", file=sys.stderr)
+                failed = True
+            else:
+                row = merged_row(release, told, rows.get(release[:3]))
+                rows[table.key(row)] = row
+    held = {(row.distribution, row.release) for row in rows.values()}
+    left = [one for project in options.projects or projects for one in _left(index, project, wanted, held)]
+    for distribution, version in left:
+        print(f"{distribution} {version} has no wheel for a platform of the tables, and no row.", file=sys.stderr)
+    return 1 if failed or (left and options.check) else finish(options, table, [rows[key] for key in sorted(rows)])
+
+
+def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Version]]) -> list[tuple[str, Version]]:
+    """The final releases that the index holds, a table should and does not."""
+    try:
+        wheels = [wheel for file in index.files(project) if (wheel := parse_wheel_name(file.filename))]
+    except (OSError, ValueError):
+        return []
+    found = {(wheel.distribution, release) for wheel in wheels if (release := _published(wheel)) and wanted(wheel.distribution, release)}
+    return sorted(found - held)
+
+
+def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:
+    """The releases of a project; None, after saying so, where the index does not list it."""
+    try:
+        return group_releases(index.files(project), wanted)
+    except (OSError, ValueError) as problem:
+        print(f"The list of {project} cannot be read: {problem}", file=sys.stderr)
+        return None
+
+
+def _told(release: Release, index: Index, cache: Path, read: Reading) -> dict[str, Any] | Exception:
+    try:
+        return read(Wheel(release, index, cache))
+    except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile) as problem:
+        return problem
+
+
+def _sorted(pythons: Iterable[str]) -> list[str]:
+    return sorted(pythons, key=lambda python: python_order(python or "0.0"))
+
+
+def _telling(pythons: Iterable[str]) -> str:
+    """The interpreter whose wheel speaks for the release: the newest with a GIL."""
+    order = _sorted(pythons)
+    return ([python for python in order if not python.endswith("t")] or order)[-1]
+
+
+def arguments(projects: Sequence[str]) -> argparse.Namespace:
+    """The options that the refresh scripts share, as the command line gives them."""
+    parser = argparse.ArgumentParser(description="Rebuilds a table of compat/ from the published wheels; shows the difference.")
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read these alone, of {', '.join(projects)}")
+    parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpudoctor" / "wheels"
+    parser.add_argument("--cache", type=Path, default=kept, help="the folder that keeps what was learnt from wheels, kilobytes each")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--write", action="store_true", help="write the table and the day of reading")
+    choice.add_argument("--check", action="store_true", help="exit with 1 where the table differs")
+    return parser.parse_args()
+
+
+def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any]) -> int:
+    """Shows, checks or writes the difference between these rows and the table on disk; the exit status."""
+    path = options.compat / f"{table.name}.csv"
+    before, after = path.read_bytes(), dump_table(table, rows)
+    names = (f"a/{path.name}", f"b/{path.name}")
+    sys.stdout.writelines(difflib.unified_diff(before.decode().splitlines(True), after.decode().splitlines(True), *names, n=0))
+    if options.write:
+        path.write_bytes(after)
+        _date_sources(options.compat, {name for row in rows for name in row.source if name.endswith("-wheels")})
+    return 1 if options.check and before != after else 0
+
+
+def _date_sources(compat: Path, read: set[str]) -> None:
+    today = dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
+    sources = read_table(str(compat), SOURCE_TABLE)
+    dated = [msgspec.structs.replace(source, read=today) if source.id in read else source for source in sources]
+    (compat / "sources.csv").write_bytes(dump_table(SOURCE_TABLE, dated))

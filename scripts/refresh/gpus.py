@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Rebuilds compat/chips.csv, and adds new products to gpus.csv, from pci.ids and from the README of NVIDIA's open kernel modules."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.matrix.rows import Chip, GpuProduct
+from gpudoctor.matrix.tables import CHIPS, GPUS
+from gpudoctor.matrix_files import read_table
+from gpudoctor.versions import Version
+from scripts.refresh.common import COMPAT, finish
+
+KEPLER, MAXWELL, NEWER = "cuda-gpus-2022", "cuda-gpus-legacy", "cuda-gpus"
+GENERATIONS = {
+    "GF": ("Fermi", "2.0", "driver-architectures"),
+    "GK10": ("Kepler", "3.0", KEPLER),
+    "GK11": ("Kepler", "3.5", KEPLER),
+    "GK18": ("Kepler", "3.5", KEPLER),
+    "GK208": ("Kepler", "3.5", "cuda-gpus-copy-2020"),
+    "GK210": ("Kepler", "3.7", KEPLER),
+    "GM10": ("Maxwell", "5.0", MAXWELL),
+    "GM20": ("Maxwell", "5.2", MAXWELL),
+    "GP100": ("Pascal", "6.0", MAXWELL),
+    "GP10": ("Pascal", "6.1", MAXWELL),
+    "GV100": ("Volta", "7.0", MAXWELL),
+    "TU1": ("Turing", "7.5", KEPLER),
+    "GA100": ("Ampere", "8.0", KEPLER),
+    "GA10": ("Ampere", "8.6", NEWER),
+    "GH100": ("Hopper", "9.0", NEWER),
+    "AD10": ("Ada Lovelace", "8.9", NEWER),
+    "GB100": ("Blackwell", "10.0", NEWER),
+    "GB110": ("Blackwell", "10.3", NEWER),
+    "GB10B": ("Blackwell", "11.0", NEWER),
+    "GB20B": ("Blackwell", "12.1", NEWER),
+    "GB20": ("Blackwell", "12.0", NEWER),
+}
+"""Architecture and compute capability of a chip, by the longest prefix of its codename in pci.ids, and the copy of NVIDIA's list of
+compute capabilities that has a product on it. Of Fermi, the lowest."""
+NO_GPU = re.compile(r"Audio|NVSwitch|USB|UCSI|[Bb]ridge|PCIe host|FPGA|Tegra")
+NO_PRODUCT = re.compile(
+    r"Matrox|CMP|DRIVE|DGX|PG50|Embedded|PCIe LC| Super$|3050Ti|^NVIDIA H100$|A100-SXM-64GB|A4000H|T400E|2000E|AX800|H20 NVL16"
+)
+"""Products for other uses, for single customers, or that differ from another in nothing that the table says."""
+LAPTOP = re.compile(r"Laptop|Max-Q Design|GeForce MX|Quadro (T\d|RTX 3000)")
+DATA_CENTRE = re.compile(r"^(Tesla|NVIDIA (A|H|L|B|GB|GH)\d)|Server Edition")
+
+
+class Generation(NamedTuple):
+    """What a chip is, and the source of its compute capability."""
+
+    architecture: str
+    compute_capability: Version
+    source: str
+
+
+def generation(name: str) -> Generation | None:
+    """The generation of a GPU that pci.ids calls so ("GA102 [GeForce RTX 3090]"); None where its chip is not in GENERATIONS."""
+    prefixes = [prefix for prefix in GENERATIONS if name.startswith(prefix)]
+    if not prefixes:
+        return None
+    architecture, capability, source = GENERATIONS[max(prefixes, key=len)]
+    version = versions.parse(capability)
+    return Generation(architecture, version, source) if version else None
+
+
+def parse_pci_ids(text: str) -> dict[int, Generation | None]:
+    """NVIDIA's devices in pci.ids, by their id, without those that are a function of a GPU or a part of a board."""
+    found: dict[int, Generation | None] = {}
+    ours = False
+    for line in text.splitlines():
+        if re.match(r"[0-9a-f]{4}  ", line):
+            ours = line.startswith("10de")
+        device = re.match(r"\t([0-9a-f]{4})  (.*)", line) if ours else None
+        if device and not NO_GPU.search(device[2]):
+            found[int(device[1], 16)] = generation(device[2])
+    return found
+
+
+def parse_open_modules(text: str) -> dict[str, set[int]]:
+    """The device ids of each product in the README's table."""
+    found: dict[str, set[int]] = {}
+    for name, device in re.findall(r"^\| (\S.*?) +\| ([0-9A-F]{4})\b[^|]*\|", text, flags=re.MULTILINE):
+        found.setdefault(name, set()).add(int(device, 16))
+    return found
+
+
+def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
+    """Rows that join neighbouring device ids of one compute capability."""
+    rows: list[Chip] = []
+    before: Generation | None = None
+    for device, chip in sorted(listed.items()):
+        if chip and before and before[:2] == chip[:2]:
+            rows[-1] = msgspec.structs.replace(rows[-1], last=device)
+        elif chip:
+            note = "lowest of its generation" if chip.architecture == "Fermi" else ""
+            rows.append(Chip(device, device, chip.architecture, chip.compute_capability, ("pci-ids", chip.source), note))
+        before = chip
+    return rows
+
+
+def kind_of(name: str) -> str:
+    """The kind of a product, by its name."""
+    if LAPTOP.search(name):
+        return "laptop"
+    if DATA_CENTRE.search(name):
+        return "data-center"
+    return "geforce" if "GeForce" in name or "TITAN" in name else "workstation"
+
+
+def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generation | None], known: Collection[str]) -> Iterator[GpuProduct]:
+    """Rows for products that the table lacks; those whose chips are not listed, or differ in compute capability, are left out."""
+    for name, devices in products.items():
+        found = {listed.get(device) for device in devices} - {None}
+        if name.casefold() in known or NO_PRODUCT.search(name) or len(found) != 1:
+            continue
+        chip = found.pop()
+        if chip is not None:
+            yield GpuProduct(
+                name=name,
+                aliases=(),
+                kind=kind_of(name),
+                compute_capability=chip.compute_capability,
+                architecture=chip.architecture,
+                memory_gib=None,
+                bandwidth_gbs=None,
+                fp32_tflops=None,
+                tf32_tflops=None,
+                bf16_tflops=None,
+                fp16_tflops=None,
+                source=("open-kernel-modules", "pci-ids"),
+                note="",
+            )
+
+
+def disagreements(rows: Collection[GpuProduct], products: Mapping[str, set[int]], listed: Mapping[int, Generation | None]) -> Iterator[str]:
+    """Products whose compute capability in the table is not that of a chip they are on."""
+    for row in rows:
+        found = {listed.get(device) for device in products.get(row.name, ())}
+        if any(chip and chip.compute_capability != row.compute_capability for chip in found):
+            yield f"{row.name} has {row.compute_capability} in gpus.csv and is on a chip of another compute capability."
+
+
+def main() -> int:
+    """Rebuilds both tables from the two files and shows, checks or writes the difference; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pci-ids", type=Path, default=Path("/usr/share/misc/pci.ids"), help="pci.ids, of the package of that name")
+    parser.add_argument("--open-modules", type=Path, required=True, metavar="README", help="README.md of open-gpu-kernel-modules")
+    parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
+    choice = parser.add_mutually_exclusive_group()
+    choice.add_argument("--write", action="store_true", help="write the tables")
+    choice.add_argument("--check", action="store_true", help="exit with 1 where a table differs")
+    options = parser.parse_args()
+    listed = parse_pci_ids(options.pci_ids.read_text(encoding="utf-8"))
+    products = parse_open_modules(options.open_modules.read_text(encoding="utf-8"))
+    rows = read_table(str(options.compat), GPUS)
+    wrong = list(disagreements(rows, products, listed))
+    if wrong:
+        print(*wrong, sep="\n", file=sys.stderr)
+        return 1
+    new = new_products(products, listed, {row.name.casefold() for row in rows})
+    return max(finish(options, CHIPS, chips(listed)), finish(options, GPUS, sorted((*rows, *new), key=GPUS.key)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""Rebuilds compat/jax.csv from what the published wheels of JAX, its library and its CUDA plugins say of themselves."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import struct
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from gpudoctor import versions
+from gpudoctor.matrix.tables import JAX
+from gpudoctor.versions import Version
+from scripts.refresh.common import Wheel, numpy_abi, refresh
+from scripts.refresh.fatbin import order, read_code
+from scripts.refresh.metadata import requires
+
+PROJECTS = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
+_OLDEST = (0, 4, 30)
+_ON = "linux_x86_64"
+"""The platform for which the files of hundreds of MB are read."""
+_USES_NUMPY = ("/jaxlib/xla_extension.so", "/jaxlib/libjax_common.so")
+_OTHER_EXTRA = re.compile(r'extra=="(?!cuda|with-cuda)')
+_FLOORS = {
+    "12": "JAX's documentation names compute capability 5.2 and driver 525 as the least",
+    "13": "JAX's documentation names compute capability 7.5 and driver 580 as the least",
+}
+
+
+def wanted(_: str, release: Version) -> bool:
+    """Whether the table holds this release."""
+    return release >= _OLDEST
+
+
+def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | None:
+    """The CUDA and the cuDNN that a plugin was built with, which _versions.so answers to those who ask; None where not found.
+
+    cuda_runtime_build_version, cudnn_build_version and cublas_build_version are three functions in this order, each of which only
+    turns a constant into a Python integer: 12090, 90800, 120901.
+    """
+    constants = _x86_64_constants(module) if platform == "linux_x86_64" else _aarch64_constants(module)
+    found = {
+        (cuda, cudnn)
+        for cuda, cudnn, cublas in _threes(list(constants))
+        if cuda % 10 == 0 and 11 <= cuda // 1000 == cublas // 10000 and 8000 <= cudnn < 200000
+    }
+    if len(found) != 1:
+        return None
+    cuda, cudnn = found.pop()
+    return versions.from_cuda_integer(cuda), cudnn_version(cudnn)
+
+
+def for_gpus(required: Iterable[str]) -> tuple[str, ...]:
+    """The requirements without those of extras that serve other accelerators, tests or nothing but a version."""
+    return tuple(text for text in required if _OTHER_EXTRA.search(text) is None)
+
+
+def cudnn_version(number: int) -> Version:
+    """The version in cudnn.h's packing: 8904 is 8.9.4, since 9 with two more digits: 90800 is 9.8.0."""
+    unit = 1000 if number < 10000 else 10000
+    major, minor, patch = number // unit, number % unit // 100, number % 100
+    return Version(major, minor, patch, text=f"{major}.{minor}.{patch}")
+
+
+def read(wheel: Wheel) -> dict[str, Any]:
+    """The fields that one wheel tells."""
+    _, _, kind = wheel.release.distribution.rpartition("-")
+    told: dict[str, Any] = {"requires": for_gpus(requires(wheel.metadata(), wheel.release.platform))}
+    if kind == "jax":
+        return {**told, "accelerator": "none"}
+    if kind == "jaxlib":
+        numpy = _numpy(wheel) if wheel.release.platform == _ON else None
+        return {**told, "accelerator": "cpu", "numpy_abi": numpy}
+    told["accelerator"] = "cuda"
+    if kind == "plugin" or wheel.release.platform == _ON:
+        told["sass"], told["ptx"] = _code(wheel, big=kind == "pjrt")
+    return told | _built_with(wheel) if kind == "plugin" else told
+
+
+def _built_with(wheel: Wheel) -> dict[str, Any]:
+    cuda = wheel.release.distribution.removeprefix("jax-cuda")[:2]
+    told = wheel.learn("CUDA and cuDNN it was built with", lambda: _versions(wheel))
+    sources = (f"{wheel.release.distribution}-wheels", "jax-installation")
+    built = [versions.parse(text) for text in told]
+    return {"built_with_cuda": built[0], "cudnn": built[1], "source": sources, "note": _FLOORS.get(cuda, "")}
+
+
+def _versions(wheel: Wheel) -> tuple[str, str]:
+    name = wheel.find("/_versions.so")
+    found = parse_versions(wheel.zip.read(name), wheel.release.platform) if name else None
+    if found is None:
+        raise ValueError("_versions.so does not tell the CUDA that it was built with")
+    return str(found[0]), str(found[1])
+
+
+def _numpy(wheel: Wheel) -> int | None:
+    """The NumPy that the largest library of jaxlib runs with."""
+    abis = (wheel.learn_of(name, "NumPy", lambda library: numpy_abi(library.read())) for name in _USES_NUMPY)
+    return next(filter(None, abis), None)
+
+
+def _code(wheel: Wheel, *, big: bool) -> tuple[tuple[str, ...], ...]:
+    """The architectures with machine code and with PTX in its libraries; a `big` wheel has one library, which is streamed."""
+
+    def of_all() -> list[str]:
+        code: set[str] = set()
+        for name in wheel.zip.namelist():
+            if name.endswith(".so"):
+                with wheel.zip.open(name) as library:
+                    code.update(*read_code(library))
+        return sorted(code, key=order)
+
+    found = wheel.learn_of("/xla_cuda_plugin.so", "code", read_code) if big else None
+    code = [name for names in found for name in names] if found else wheel.learn("architectures of its libraries", of_all)
+    return tuple(tuple(name for name in code if name.startswith(kind)) for kind in ("sm_", "compute_"))
+
+
+def _threes(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    return zip(numbers, itertools.islice(numbers, 1, None), itertools.islice(numbers, 2, None), strict=False)
+
+
+def _x86_64_constants(module: bytes) -> Iterator[int]:
+    """The constants handed to a function at once: mov edi, constant; call or jmp."""
+    for found in re.finditer(rb"\xbf(.{4})[\xe8\xe9]", module, re.DOTALL):
+        yield struct.unpack("<I", found[1])[0]
+
+
+def _aarch64_constants(module: bytes) -> Iterator[int]:
+    """The constants handed to a function at once: movz w0 (and movk w0 for the upper half); bl or b."""
+    held: int | None = None
+    for (word,) in struct.iter_unpack("<I", module[: len(module) // 4 * 4]):
+        half = word >> 5 & 0xFFFF
+        if word & 0xFFE0001F == 0x52800000:
+            held = half
+        elif word & 0xFFE0001F == 0x72A00000 and held is not None:
+            held |= half << 16
+        else:
+            if word >> 26 in {0b100101, 0b000101} and held is not None:
+                yield held
+            held = None
+
+
+if __name__ == "__main__":
+    sys.exit(refresh(JAX, PROJECTS, wanted, read))

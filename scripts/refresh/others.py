@@ -1,0 +1,106 @@
+"""Rebuilds compat/others.csv: what brings a GPU to TensorFlow without CUDA, Keras, and other packages that come with CUDA code."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+from gpudoctor import versions
+from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.versions import Version
+from scripts.refresh import tensorflow as refresh_tensorflow
+from scripts.refresh.common import Wheel, refresh
+from scripts.refresh.metadata import requires
+from scripts.refresh.tensorflow import Libraries, parse_version, read_library
+from scripts.refresh.torch import parse_version_py
+
+_CUPY = ("cupy-cuda102", "cupy-cuda110", "cupy-cuda111", "cupy-cuda112", *(f"cupy-cuda{number}" for number in range(113, 118)))
+_MXNET = ("mxnet-cu100", "mxnet-cu101", "mxnet-cu102", "mxnet-cu110", "mxnet-cu112", *(f"mxnet-cu{number}" for number in range(113, 118)))
+_KERAS = ("keras", "tf-keras")
+PROJECTS = (
+    "tensorflow-directml",
+    "tensorflow-directml-plugin",
+    "tensorflow-intel",
+    "tensorflow-metal",
+    *_KERAS,
+    *("cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x"),
+    *_CUPY,
+    "onnxruntime-gpu",
+    "paddlepaddle-gpu",
+    *_MXNET,
+)
+_OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
+_PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
+"""The library of onnxruntime that holds the code for the GPU."""
+_OF_GPUS = {"directml": "directml", "metal": "metal"}
+"""Distributions that hold no CUDA, by a word of their name."""
+
+
+def wanted(distribution: str, release: Version) -> bool:
+    """Whether the table holds this release; of packages for one exact CUDA, the last of each line."""
+    if re.fullmatch(r"cupy-cuda\d+", distribution):
+        return release[:2] in {(10, 6), (12, 3)}
+    oldest = [first for word, first in _OLDEST.items() if distribution.startswith(word)]
+    return release.build <= 0 and (not oldest or release[:2] >= oldest[0])
+
+
+def cuda_in(distribution: str) -> Version | None:
+    """The CUDA in a distribution's name: "cupy-cuda12x" is 12, "mxnet-cu112" 11.2; None where it names none."""
+    named = re.fullmatch(r".*-cu(?:da)?(?:(\d\d)x|(\d+)(\d))", distribution)
+    return versions.parse(named[1] or f"{named[2]}.{named[3]}") if named else None
+
+
+def parse_cupy(text: str) -> dict[str, Any]:
+    """The CUDA and cuDNN that CuPy's _wheel.json names; "12.x" is all of 12, "10.2-jetson" 10.2."""
+    told = json.loads(text)
+    cuda = re.match(r"\d+(\.\d+)*", told["cuda"])
+    return {"built_with_cuda": versions.parse(cuda[0] if cuda else ""), "cudnn": versions.parse(told.get("cudnn", {}).get("version", ""))}
+
+
+def parse_constants(text: str) -> dict[str, Any]:
+    """The CUDA and cuDNN among the variables of a module; nothing in it is run."""
+    told = parse_version_py(text)
+    named = {"built_with_cuda": told.get("cuda_version"), "cudnn": told.get("cudnn_version")}
+    return {field: versions.parse(str(text)) for field, text in named.items() if versions.parse(str(text))}
+
+
+def libraries_in(found: Libraries) -> dict[str, Any]:
+    """The CUDA and cuDNN whose libraries a provider names; libcudart.so.11.0 and cudart64_110.dll are those of all 11.x."""
+    cuda, cudnn = (set(filter(None, map(parse_version, named))) for named in (found.cuda, found.cudnn))
+    told: dict[str, Any] = {}
+    if len(cuda) == 1:
+        only = cuda.pop()
+        told["built_with_cuda"] = versions.parse("11") if only[:2] == (11, 0) else only
+    return told | ({"cudnn": cudnn.pop()} if len(cudnn) == 1 else {})
+
+
+def read(wheel: Wheel) -> dict[str, Any]:
+    """The fields that one wheel tells, over what its name does."""
+    name, platform = wheel.release.distribution, wheel.release.platform
+    if name == "tensorflow-intel":
+        return refresh_tensorflow.read(wheel)
+    required = requires(wheel.metadata(), platform)
+    if name in _KERAS:
+        return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
+    for word, accelerator in _OF_GPUS.items():
+        if word in name:
+            return {"accelerator": accelerator, "requires": required}
+    source = f"{name.partition('-cu')[0]}-wheels"
+    row = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
+    cupy = wheel.text("/cupy/.data/_wheel.json")
+    module = wheel.text("/onnxruntime/capi/build_and_package_info.py") or wheel.text("/paddle/version/__init__.py")
+    row |= _provider(wheel) if name.startswith("onnxruntime") else {}
+    return row | (parse_cupy(cupy) if cupy else {}) | (parse_constants(module) if module else {})
+
+
+def _provider(wheel: Wheel) -> dict[str, Any]:
+    """What the CUDA provider of onnxruntime holds and asks for, read once from end to end."""
+    answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _PROVIDERS)
+    found = next((Libraries(**answer) for answer in answers if answer), Libraries())
+    return {**libraries_in(found), "sass": tuple(found.sass) or None, "ptx": tuple(found.ptx) if found.sass else None}
+
+
+if __name__ == "__main__":
+    sys.exit(refresh(OTHERS, PROJECTS, wanted, read))

@@ -1,0 +1,62 @@
+"""Which of the NVIDIA packages that a wheel requires it finds by its own search path, by what the wheels hold."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import IO
+
+from packaging.requirements import Requirement
+
+from gpudoctor.elf import file
+from scripts.refresh.common import Wheel
+
+_NEEDED = re.compile(r"(.*)/lib(?:cudart|cublas|cublasLt|cufft|cusolver|cusparse|cudnn)\.so\.\d+")
+"""What TensorFlow opens before it registers a GPU since CUDA 11.8 (tsl/platform/default/dlopen_checker.cc); without one it registers none.
+
+CUPTI and NCCL, which it opens later, are not counted.
+"""
+
+
+def search_path(library: IO[bytes]) -> str:
+    """RUNPATH of a library, or its RPATH; "" where it has neither. ValueError where it is no ELF file."""
+    with tempfile.NamedTemporaryFile() as copy:
+        shutil.copyfileobj(library, copy, 1 << 20)
+        copy.flush()
+        try:
+            found = file.read(copy.name)
+        except file.NotElf as problem:
+            raise ValueError(problem.reason) from None
+    return found.runpath or found.rpath
+
+
+def folders(path: str, home: str) -> frozenset[str]:
+    """The folders of site-packages in a search path, of a library in its folder `home` ("tensorflow"): "nvidia/cublas/lib"."""
+    places = (posixpath.normpath(entry.replace("$ORIGIN", home, 1)) for entry in path.split(":") if entry.startswith("$ORIGIN"))
+    return frozenset(place for place in places if not place.startswith(".."))
+
+
+def held(names: Iterable[str]) -> list[str]:
+    """The folders of a package in which the needed libraries lie, by the members of its wheel."""
+    return sorted({match[1] for match in map(_NEEDED.fullmatch, names) if match})
+
+
+def unreachable(wheel: Wheel, required: Iterable[str], opener: str) -> tuple[str, ...] | None:
+    """The NVIDIA packages in `required` whose libraries `opener`, a library of the wheel, must open and does not find.
+
+    None where it requires no such package or has no such library. ValueError where a required package has no wheel.
+    """
+    packages = [Requirement(text) for text in required if re.match(r"nvidia-[\w-]+-cu\d+[^\w-]", text)]
+    path = wheel.learn_of(opener, "search path", search_path) if packages else None
+    if path is None:
+        return None
+    reached = folders(path, posixpath.dirname(opener).lstrip("/"))
+    return tuple(sorted({package.name for package in packages if not reached.issuperset(_folders_of(wheel.required(package)))}))
+
+
+def _folders_of(package: Wheel) -> list[str]:
+    found: list[str] = package.learn("folders of the libraries that TensorFlow needs", lambda: held(package.zip.namelist()))
+    return found
