@@ -14,6 +14,7 @@ SINGLE = {
     "recovery_action": 230,
 }
 RETIRED = {"single_bit": 29, "double_bit": 30, "pending": 31}
+FIELDS = (*SINGLE.values(), *RETIRED.values())
 
 INVALID_ARGUMENT, NOT_SUPPORTED, UNKNOWN = 2, 3, 999
 VALUES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by nvmlValueType_t
@@ -25,8 +26,8 @@ class Counters:
     def __init__(self, pynvml, handle, ask, explain):
         self.pynvml, self.handle, self.ask, self.explain = pynvml, handle, ask, explain
 
-    def all(self):
-        read = self.read([*SINGLE.values(), *RETIRED.values()])
+    def all(self, read):
+        """Every counter of FIELDS, from the values that were read."""
         told = {name: read[code] for name, code in SINGLE.items()}
         if isinstance(told["recovery_action"], int):
             (told["recovery_action"],) = word(RECOVERY_ACTIONS)(told["recovery_action"])
@@ -43,7 +44,8 @@ class Counters:
 
     def read(self, wanted):
         """Each field's value, or why it has none, by its number or by number and scope."""
-        values = self.ask((("nvmlDeviceGetFieldValues", wanted),), lambda value: (value,))
+        places = [field if isinstance(field, tuple) else (field, 0) for field in wanted]  # with a scope: the binding tries a pair first
+        values = self.ask((("nvmlDeviceGetFieldValues", places),), lambda value: (value,))
         if isinstance(values, dict):
             return dict.fromkeys(wanted, values)
         return {code: self.value(one) for code, one in zip(wanted, values[0])}

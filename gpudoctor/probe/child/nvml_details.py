@@ -1,7 +1,7 @@
 """What the NVML probe asks of a GPU for slow, hot or worn ones and for support tickets: board, BAR1, heat, clocks, time held back, spare rows, ECC by place."""
 
 import gpudoctor_answer as answer
-from nvml_questions import MEMORY, SM, Into, both, number, text, word
+from nvml_questions import MEMORY, SM, Into, both, number, text
 
 # nvml.h: nvmlTemperatureThresholds_t, nvmlInforomObject_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlMemoryLocation_t
 MEMORY_LIMIT, GPU_LIMIT = 2, 3
@@ -52,10 +52,6 @@ ECC_FIELDS = {
 }  # fmt: skip
 
 
-LINK_SPEED = 164  # with the link as scope
-REMOTES = {0: "gpu", 1: "ibm-npu", 2: "switch", 255: "unknown"}  # nvmlIntNvLinkDeviceType_t
-
-
 def spare_rows(value):
     return dict({name: getattr(value, name) for name in ("max", "high", "partial", "low", "none")}, type="spare-rows")
 
@@ -82,30 +78,25 @@ class Details:
         "rack",
     )
 
-    def __init__(self, ask, read, identify):
-        self.ask, self.read, self.identify = ask, read, identify
+    def __init__(self, ask, identify):
+        self.ask, self.identify = ask, identify
 
-    def all(self, ecc_enabled):
-        """Every name of NAMES; memory errors by place only where ECC is on, which the answers before have told."""
+    def fields(self, ecc_enabled):
+        """The fields that `all` needs; memory errors by place only where ECC is on, which the answers before have told."""
         places = ECC_FIELDS if ecc_enabled is True else {}
         ecc = [field for fields in places.values() for field in fields if field]
-        read = self.read([*HELD_FIELDS.values(), *HEAT_FIELDS.values(), *ecc])
+        return [*HELD_FIELDS.values(), *HEAT_FIELDS.values(), *ecc]
+
+    def all(self, ecc_enabled, read):
+        """Every name of NAMES, its fields from the values that were read."""
         told = self.values(ALONE)
         told["board"] = whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))
         told["heat"] = whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))
         told["held_back"] = self.held(read)
         told["application_clocks"] = whole("application-clocks", self.values(CLOCKS))
-        told["ecc_places"] = self.ecc_places(read) if places else ecc_enabled if isinstance(ecc_enabled, dict) else []
+        told["ecc_places"] = self.ecc_places(read) if ecc_enabled is True else ecc_enabled if isinstance(ecc_enabled, dict) else []
         told["rack"] = self.rack()
         return told
-
-    def link_ends(self, up):
-        """Adds speed and other end to each of these links, which are up."""
-        places = [(LINK_SPEED, link["link"]) for link in up]
-        speeds = self.read(places) if up else {}
-        for link in up:
-            remote = self.ask((("nvmlDeviceGetNvLinkRemoteDeviceType", link["link"]),), word(REMOTES), quiet=True)
-            link.update(speed=speeds[LINK_SPEED, link["link"]], remote=remote if isinstance(remote, dict) else remote[0])
 
     def values(self, questions):
         found = {}
@@ -116,9 +107,6 @@ class Details:
 
     def held(self, read):
         return whole("held-back", {name: read[field] for name, field in HELD_FIELDS.items()})
-
-    def held_later(self):
-        return self.held(self.read(list(HELD_FIELDS.values())))
 
     def ecc_places(self, read):
         """The parts that count errors; on-chip memory as a whole has no field and is asked by calls."""

@@ -3,8 +3,9 @@
 import gpudoctor_answer as answer
 from nvml_questions import Into, word
 
-# nvml.h, NVML_FI_DEV_NVLINK_*; the counters and the version take the link as scope
-LINK_COUNT, VERSION = 91, 166
+# nvml.h, NVML_FI_DEV_NVLINK_*; all but the count take the link as scope
+LINK_COUNT, SPEED, VERSION = 91, 164, 166
+REMOTES = {0: "gpu", 1: "ibm-npu", 2: "switch", 255: "unknown"}  # nvmlIntNvLinkDeviceType_t
 VERSIONS = {1: "1.0", 2: "2.0", 3: "2.2", 4: "3.0", 5: "3.1", 6: "4.0", 7: "5.0", 8: "6.0"}
 NVLINK_5 = 7
 COUNTERS = {"replays": 161, "recoveries": 162, "crc_errors": 163}  # since branch 525, to NVLink 4
@@ -46,30 +47,44 @@ class Links:
         self.links, self.up, self.before, self.version = [], [], {}, None
         self.refusal = None  # of the older calls: what one link does not offer, no other does
 
-    def all(self):
-        """The fabric's state, and each link with what it counted so far."""
+    def all(self, count):
+        """The fabric's state, and each link with its speed, its other end and what it counted so far; `count` is how many links there are."""
         state = self.ask(FABRIC, fabric)
-        links = self.states()
+        links = self.states(count)
         version = answer.missing("unsupported", "no NVLink is up")
         if isinstance(links, list):
             self.links = links
             self.up = [link for link in links if link["active"] is True]
         if self.up:
-            self.version = version = self.read([(VERSION, self.up[0]["link"])])[VERSION, self.up[0]["link"]]
-            self.before = self.counted()
+            version_place = VERSION, self.up[0]["link"]
+            read = self.read([version_place, *((SPEED, link["link"]) for link in self.up)])
+            self.version = version = read[version_place]
+            self.before = self.counted(self.read(self.places(self.names())))
             for link in self.up:
-                link.update(self.told(link["link"]))
+                link.update(self.told(link["link"]), speed=read[SPEED, link["link"]], remote=self.remote(link["link"]))
         version = word(VERSIONS)(version)[0] if isinstance(version, int) else version
         return {"fabric": state if isinstance(state, dict) else state[0], "nvlinks": links, "nvlink_version": version}
 
-    def again(self):
-        """The links once more, with what their counters grew by meanwhile; nothing where none is up."""
+    def remote(self, link):
+        remote = self.ask((("nvmlDeviceGetNvLinkRemoteDeviceType", link),), word(REMOTES), quiet=True)
+        return remote if isinstance(remote, dict) else remote[0]
+
+    def growing(self):
+        """The names of the counters that are compared at a second look."""
+        return [name for name in self.names() if name not in ONCE]
+
+    def places(self, wanted):
+        """The fields of these counters, for each link that is up."""
+        names = self.names()
+        return [(names[name], link["link"]) for link in self.up for name in wanted]
+
+    def again(self, read):
+        """The links once more, with what their counters grew by until `read`; nothing where none is up."""
         if not self.up:
             return {}
-        names = [name for name in self.names() if name not in ONCE]
-        later = self.counted(names)
+        later = self.counted(read, self.growing())
         for link in self.up:
-            link["grown"] = not_zero({name: self.growth(link["link"], name, later) for name in names})
+            link["grown"] = not_zero({name: self.growth(link["link"], name, later) for name in self.growing()})
         return {"nvlinks": self.links}
 
     def growth(self, link, name, later):
@@ -77,9 +92,8 @@ class Links:
         values = self.before[link, name], later[link, name]
         return next((value for value in values if isinstance(value, dict)), None) or max(0, values[1] - values[0])
 
-    def states(self):
+    def states(self, count):
         """Each link and whether it is up. A driver that does not say how many there are tells by refusal where they end."""
-        count = self.read([LINK_COUNT])[LINK_COUNT]
         known = isinstance(count, int)
         found = []
         for link in range(min(count, MOST_LINKS) if known else MOST_LINKS):
@@ -99,11 +113,10 @@ class Links:
     def names(self):
         return COUNTERS_5 if isinstance(self.version, int) and self.version >= NVLINK_5 else COUNTERS
 
-    def counted(self, wanted=None):
-        """Each wanted counter of each link that is up, or why it has no value, by link and name."""
+    def counted(self, read, wanted=None):
+        """Each wanted counter of each link that is up, or why it has no value, by link and name; from the values that were read."""
         names = self.names()
         places = [(link["link"], name) for link in self.up for name in wanted or names]
-        read = self.read([(names[name], link) for link, name in places])
         values = {(link, name): read[names[name], link] for link, name in places}
         if names is COUNTERS and all(isinstance(value, dict) and value["cause"] == "unsupported" for value in values.values()):
             return {(link, name): self.old(link, COUNTERS_OLD[name]) for link, name in places}

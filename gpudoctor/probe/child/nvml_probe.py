@@ -3,17 +3,19 @@
 Each call costs its own field when it fails, each GPU its own when it is lost. A mark stands before each call, so that a hang has a name.
 """
 
+import gc
 import sys
 
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
-from nvml_counters import SINGLE, Counters
-from nvml_details import Details
+from nvml_counters import FIELDS, PCIE_REPLAYS, SINGLE, Counters
+from nvml_details import HELD_FIELDS, Details
 from nvml_library import Nvml, Record, load
-from nvml_links import Links
+from nvml_links import LINK_COUNT, Links
 from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
 
 del sys.path[0]
+gc.disable()  # for forty milliseconds, of which it would take two
 
 # nvml.h, nvmlReturn_t
 INVALID_ARGUMENT, NOT_FOUND = 2, 6
@@ -36,7 +38,7 @@ class Gpu:
         self.handle = handle
         self.counters = Counters(nvml.pynvml, handle, self.ask, nvml.failure)
         self.links = Links(self.ask, self.counters.read)
-        self.details = Details(self.ask, self.counters.read, "--identify" in sys.argv)
+        self.details = Details(self.ask, "--identify" in sys.argv)
 
     def ask(self, calls, convert, *, quiet=False):
         return self.nvml.ask(calls, convert, self.handle, self.suffix, quiet=quiet)
@@ -54,18 +56,18 @@ class Gpu:
                 told = filled(fields, self.ask(calls, convert))
                 known.update(told)
                 self.tell(told)
-            self.tell(self.counters.all())
-            told = self.links.all()
-            self.details.link_ends(self.links.up)
-            self.tell(told)
-            self.tell(self.details.all(known["ecc_enabled"]))
+            read = self.counters.read([*FIELDS, LINK_COUNT, *self.details.fields(known["ecc_enabled"])])
+            self.tell(self.counters.all(read))
+            self.tell(self.links.all(read[LINK_COUNT]))
+            self.tell(self.details.all(known["ecc_enabled"], read))
             self.tell(self.further(known))
         self.tell(self.record.told())
 
     def look_again(self):
         """Read once more what should not grow, and say what any call about this GPU has met since it was described."""
         self.nvml.record = self.record
-        self.tell(dict(self.links.again(), pcie_replays_later=self.counters.replays(), held_back_later=self.details.held_later()))
+        read = self.counters.read([PCIE_REPLAYS, *HELD_FIELDS.values(), *self.links.places(self.links.growing())])
+        self.tell(dict(self.links.again(read), pcie_replays_later=read[PCIE_REPLAYS], held_back_later=self.details.held(read)))
         self.tell(self.record.told())
 
     def further(self, known):
