@@ -7,8 +7,9 @@ import re
 import msgspec
 
 from gpudoctor.errors import UsageError
+from gpudoctor.frameworks import CATALOGUE
 
-FRAMEWORKS = ("tensorflow", "torch", "jax")
+FRAMEWORKS = tuple(spec.name for spec in CATALOGUE)
 EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
 """The subjects that are no framework, each as one would write it."""
 FEATURES = {"bf16": (8, 0)}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpudoctor import versions
 from gpudoctor.errors import TableError, UsageError
-from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, JAX, OTHERS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, OTHERS, RELEASES, SOURCE_TABLE, WHEELS
 from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
 
 COMPAT = Path(__file__).resolve().parent.parent / "compat"
@@ -118,10 +118,10 @@ def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes,
 )
 def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
     cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "none", "x", ""]
-    good = dict(zip(TENSORFLOW.columns, cells, strict=True))
-    assert TENSORFLOW.parse(list(good.values())).ptx == ()
+    good = dict(zip(RELEASES["tensorflow"].columns, cells, strict=True))
+    assert RELEASES["tensorflow"].parse(list(good.values())).ptx == ()
     with pytest.raises(ValueError, match=f"column {column} "):
-        TENSORFLOW.parse(list((good | {column: cell}).values()))
+        RELEASES["tensorflow"].parse(list((good | {column: cell}).values()))
 
 
 @pytest.mark.parametrize("memory", ["24.0", "big", "-1", "2e1"])
@@ -165,7 +165,7 @@ def test_a_copy_of_the_shipped_tables_answers_alike(tmp_path: Path) -> None:
 
 def test_the_rows_of_one_distribution_are_those_of_the_whole_table() -> None:
     shipped = open_matrix()
-    for table in (TENSORFLOW, TORCH, JAX, OTHERS):
+    for table in WHEELS:
         whole = shipped.rows(table)
         for name in {row.distribution for row in whole}:
             assert shipped.rows(table, name) == tuple(row for row in whole if row.distribution == name)

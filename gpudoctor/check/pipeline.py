@@ -13,6 +13,7 @@ import msgspec
 
 from gpudoctor.check.model import CheckOptions, Examination, Timing
 from gpudoctor.findings import Level
+from gpudoctor.frameworks import TRAINED
 from gpudoctor.probe.inventory import Inventory
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
@@ -154,8 +155,8 @@ class Pipeline:
         tables: tuple[Table[Any], ...] = (CUDA, CUDNN, DRIVERS, TORCH_BUILDS)
         for table in tables:
             matrix.rows(table)
-        for distribution in ("tensorflow", "torch"):
-            matrix.releases(distribution)
+        for framework in TRAINED:
+            matrix.releases(framework)
 
     def _touch(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
         """A kernel of ours on each GPU: NVML has finished, so that neither our memory nor our process is counted."""

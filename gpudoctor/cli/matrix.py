@@ -14,11 +14,10 @@ from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved, names
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, JAX, OTHERS, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, OTHERS, WHEELS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 
-_FRAMEWORKS = (TENSORFLOW, TORCH, JAX, OTHERS)
 _MOST = 6
 """How many names an error offers."""
 
@@ -89,13 +88,13 @@ def _cudnn(matrix: Matrix, name: str) -> Found:
 def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
     wanted = name.casefold().replace("_", "-")
     table, rows = next(
-        ((table, rows) for table in _FRAMEWORKS if (rows := tuple(row for row in matrix.rows(table) if row.distribution == wanted))),
+        ((table, rows) for table in WHEELS if (rows := tuple(row for row in matrix.rows(table) if row.distribution == wanted))),
         (OTHERS, ()),
     )
     if not rows:
         import difflib  # noqa: PLC0415 -- only for a mistake
 
-        known = dict.fromkeys(row.distribution for table in _FRAMEWORKS for row in matrix.rows(table))
+        known = dict.fromkeys(row.distribution for table in WHEELS for row in matrix.rows(table))
         _unknown(f"no framework called {name!r}", difflib.get_close_matches(wanted, known, 3, 0.4) or known, "")
     if version is None:
         return Found(table, rows)

@@ -159,12 +159,12 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
     """Each once, in the order in which they were named."""
     if not given:
         return ()
-    from gpudoctor.requirements import FRAMEWORKS  # noqa: PLC0415 -- for those who name one
+    from gpudoctor.frameworks import TRAINED  # noqa: PLC0415 -- for those who name one
 
     names = tuple(dict.fromkeys(name.lower() for name in _names(given)))
-    unknown = next((name for name in names if name not in FRAMEWORKS), None)
+    unknown = next((name for name in names if name not in TRAINED), None)
     if unknown is not None:
-        raise UsageError(f"--framework {unknown}: the frameworks that can be trained with are {', '.join(FRAMEWORKS)}.")
+        raise UsageError(f"--framework {unknown}: the frameworks that can be trained with are {', '.join(TRAINED)}.")
     return names
 
 

@@ -211,9 +211,9 @@ def _by_files(framework: Framework, libraries: Libraries | Missing) -> Effective
 
 
 def _by_itself(framework: Framework) -> EffectiveCode | None:
-    """TensorFlow's own list, where sm_60 is machine code and compute_90 machine code and PTX."""
+    """The build's own list, where sm_60 is machine code and compute_90 machine code and PTX."""
     words = framework.architectures if isinstance(framework.architectures, tuple) else ()
-    if framework.name != "tensorflow" or not words or any(architecture(word) is None for word in words):
+    if not words or any(architecture(word) is None for word in words):
         return None
     portable = tuple(word for word in words if word.startswith("compute_"))
     machine = tuple(word.replace("compute_", "sm_") for word in words)

@@ -10,8 +10,9 @@ from gpudoctor import versions
 from gpudoctor.derive import platform
 from gpudoctor.derive.code import EffectiveCode, xray
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.packages import Demand, Stack, known, stack_of
+from gpudoctor.derive.packages import Demand, Stack, known
 from gpudoctor.derive.specifiers import clauses, requirement
+from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import (
@@ -138,8 +139,8 @@ def _file(uses: Iterable[LibraryUse]) -> LibraryFile | None:
 
 
 def _wheel(framework: Framework, names: tuple[str, ...], demands: tuple[Demand, ...], stack: Stack | Missing) -> Distribution | None:
-    """The wheel that brings the component; torch looks into wheels only where it requires them."""
-    if isinstance(stack, Missing) or (framework.name == "torch" and not demands):
+    """The wheel that brings the component; a build that brings its CUDA looks only into wheels that it requires."""
+    if isinstance(stack, Missing) or (spec_of(framework.name).brings_cuda and not demands):
         return None
     return next((stack.distributions[name] for name in names if name in stack.distributions), None)
 
@@ -152,7 +153,7 @@ def _loaded(
         places.append((file.version.value, f"{file.path} ({file.version.where})"))
     if wheel is not None:
         places.append((wheel.version, f"{wheel.name} {wheel.version}, {wheel.where}"))
-    if name == "cudnn" and isinstance(snapshot.system_cudnn, Fact) and framework.name != "torch":
+    if name == "cudnn" and isinstance(snapshot.system_cudnn, Fact) and not spec_of(framework.name).brings_cuda:
         places.append((snapshot.system_cudnn.value, snapshot.system_cudnn.where))
     parsed = ((versions.parse(text), where) for text, where in places)
     return next(((version, where) for version, where in parsed if version is not None), (_UNSTATED, ""))
@@ -204,7 +205,7 @@ def unlike(wanted: Version, loaded: Version) -> str:
 
 def takes_system_cuda(framework: Framework, cuda: EffectiveCuda, stack: Stack | Missing) -> bool:
     """Whether a build loads the CUDA that is installed on the system, as nothing in its environment brings one."""
-    if framework.name == "torch":
+    if spec_of(framework.name).brings_cuda:
         return False
     return isinstance(stack, Missing) or not brings_runtime(stack, (f"{WHEELS['cudart']}-cu{cuda.version.major}", WHEELS["cudart"]))
 

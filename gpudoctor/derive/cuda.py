@@ -8,6 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import platform
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
+from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
@@ -46,31 +47,34 @@ def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matri
 
 
 def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
-    """JAX as its CUDA half has it where only packages are named: a plugin of its own, or that of an extra ("cuda12").
+    """A framework with the CUDA of its plugin where only packages are named: the plugin itself, or the extra that installs it ("cuda12").
 
     Beside it the version and the name by which the matrix knows that half.
     """
-    if framework.name != "jax" or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
+    kind = spec_of(framework.name).plugin
+    if kind is None or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
         return framework, framework.version, framework.distribution
-    plugin = next((one for one in packages.distributions if one.name.startswith("jax-cuda") and one.name.endswith("-plugin")), None)
-    extras = (extra for one in packages.distributions if one.name == "jax" for extra in one.extras)
-    major = plugin.name[8:10] if plugin else next((extra[4:6] for extra in extras if extra.startswith("cuda")), "")
+    plugin = next((one for one in packages.distributions if kind.major(one.name)), None)
+    extras = (extra for one in packages.distributions if one.name == framework.name for extra in one.extras)
+    asked = next((extra.removeprefix(kind.extra)[:2] for extra in extras if extra.startswith(kind.extra)), "")
+    major = kind.major(plugin.name) if plugin else asked
     if not major.isdigit():
         return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution
-    where = _place(plugin) if plugin else "the extra of jax that was asked for"
+    where = _place(plugin) if plugin else f"the extra of {framework.name} that was asked for"
     known = Fact(plugin.version, where) if plugin else framework.version
     built = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=Fact(major, where))
-    return built, known, f"jax-cuda{major}-plugin"
+    return built, known, kind.plugin_for(major)
 
 
 def published(
     framework: Framework, python: Python | Missing, matrix: Matrix, host: Host | Missing, packages: Packages | Missing
 ) -> tuple[FrameworkRelease, ...]:
-    """What the matrix knows of the release whose GPU code this framework runs: for JAX of its CUDA plugin and of that one's client."""
+    """What the matrix knows of the release whose GPU code this framework runs, or of the plugin and its client that hold it."""
     places: list[tuple[str, Fact | Missing]] = [(framework.distribution, framework.version)]
-    if framework.name == "jax":
+    plugin = spec_of(framework.name).plugin
+    if plugin is not None:
         listed = () if isinstance(packages, Missing) else packages.distributions
-        places = [(one.name, Fact(one.version, one.where)) for one in listed if one.name.startswith("jax-cuda")]
+        places = [(one.name, Fact(one.version, one.where)) for one in listed if one.name.startswith(plugin.beginning)]
     rows = (_row(version, name, python, matrix, host) for name, version in places)
     return tuple(row for row in rows if row is not None)
 
@@ -124,7 +128,8 @@ def effective_cuda(
     """The CUDA `framework` would run with; absent where its build has none, not-stated where nothing says."""
     framework, version, name = _with_plugin(framework, packages)
     if framework.cuda_build is False:
-        why = "there is no CUDA plugin of jax" if framework.name == "jax" else f"{framework.distribution} is built without CUDA"
+        plugin = spec_of(framework.name).plugin
+        why = f"there is no CUDA plugin of {framework.name}" if plugin else f"{framework.distribution} is built without CUDA"
         return Missing(Cause.ABSENT, why)
     row = _row(version, name, python, matrix, host)
     if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):

@@ -13,12 +13,14 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import platform
 from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, requirement, satisfies
+from gpudoctor.frameworks import CATALOGUE, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
-from gpudoctor.snapshot.distributions import family
 
-GPU_EXTRAS = ("and-cuda", "with-cuda", "cuda", "cuda11", "cuda12", "cuda13")
+__all__ = ["Contradiction", "Demand", "Stack", "Violation", "called", "known", "major", "stack_of"]
+
+GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
 SUPPOSED, STATED = "supposed", "stated"
 
@@ -65,15 +67,6 @@ class Contradiction(msgspec.Struct, frozen=True):
 def called(one: Distribution) -> str:
     """A distribution for a person."""
     return f"{one.name} {one.version}"
-
-
-def stack_of(name: str) -> str | None:
-    """The framework whose stack a distribution belongs to; None for what belongs to none."""
-    if name.startswith(("jaxlib", "jax-cuda")):
-        return "jax"
-    if name in {"torchvision", "torchaudio"}:
-        return "torch"
-    return family(name) or ("tensorflow" if name.startswith(("tensorflow-", "tf-keras")) or name == "keras" else None)
 
 
 class Stack:
@@ -139,11 +132,11 @@ class Stack:
 
         tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata names none.
         """
-        row = None if stack_of(one.name) is None or family(one.name) else self.row(one)
+        row = None if stack_of(one.name) is None or framework_of(one.name) else self.row(one)
         later = () if row is None else self.matrix.releases(one.name, row.platform)
         for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
             for found in filter(None, map(requirement, patch.requires)):
-                if family(found.name) and found.name not in named and not found.marker:
+                if framework_of(found.name) and found.name not in named and not found.marker:
                     named = {*named, found.name}
                     yield Demand(one, found, known(patch), str(patch.release))
 

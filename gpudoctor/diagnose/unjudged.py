@@ -18,7 +18,7 @@ from gpudoctor.diagnose.package_facts import JAXLIB, by_directml, compares_plugi
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.matrix import FrameworkRelease, Resolved
-from gpudoctor.matrix.tables import FRAMEWORK_OF
+from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
 from gpudoctor.snapshot.distributions import near
 
@@ -172,7 +172,7 @@ def _unmet(stack: Stack) -> Iterator[NotJudged]:
 
 
 def _unlisted(name: str) -> str:
-    meant = _near(name, FRAMEWORK_OF)
+    meant = _near(name, TABLE_OF)
     return f"{_UNKNOWN_PACKAGE} (did you mean {meant}?)" if meant else _UNKNOWN_PACKAGE
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, JAX, OTHERS, SOURCE_TABLE, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, RELEASES, SOURCE_TABLE, WHEELS
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
             if exact is not None and minor is not None and minor > exact:
                 yield f"CUDA {row.release} has a minor-version floor {minor} above its own driver {exact}."
     served = {row.cuda_served.short for row in matrix.rows(DRIVERS) if row.cuda_served}
-    built = {row.built_with_cuda for table in (TENSORFLOW, TORCH, JAX) for row in matrix.rows(table) if row.built_with_cuda}
+    built = {row.built_with_cuda for table in RELEASES.values() for row in matrix.rows(table) if row.built_with_cuda}
     for version in sorted(built):
         if matrix.cuda(version) is None and version.minor:
             yield f"A framework is built with CUDA {version}, which cuda.csv lacks."
@@ -48,7 +48,7 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
 
 
 def _unreachable(matrix: Matrix) -> Iterator[str]:
-    for table in (TENSORFLOW, TORCH, JAX, OTHERS):
+    for table in WHEELS:
         for row in matrix.rows(table):
             required = {re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in row.requires}
             strange = set(row.unreachable or ()) - required

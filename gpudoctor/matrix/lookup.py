@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import names, slices
 from gpudoctor.matrix.resolve import Resolution, final_release, resolve
 from gpudoctor.matrix.rows import (
@@ -32,11 +33,11 @@ from gpudoctor.matrix.tables import (
     DRIVERS,
     ENGINES,
     FAULTS,
-    FRAMEWORK_OF,
     GPUS,
     OTHERS,
     SOURCE_TABLE,
     SXIDS,
+    TABLE_OF,
     TORCH_BUILDS,
     XIDS,
 )
@@ -152,7 +153,7 @@ class Matrix:
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
         """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
         name = distribution.casefold().replace("_", "-")
-        builds = self.rows(TORCH_BUILDS) if name == "torch" and "+" in version else ()
+        builds = self.rows(TORCH_BUILDS) if spec_of(name).wheel_index and "+" in version else ()
         return resolve(self.releases(name, platform), version, python, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
@@ -160,7 +161,7 @@ class Matrix:
 
         Wheels of Python alone have one row, whose platform is "any".
         """
-        rows = self.rows(FRAMEWORK_OF.get(distribution, OTHERS), distribution)
+        rows = self.rows(TABLE_OF.get(distribution, OTHERS), distribution)
         return tuple(row for row in rows if not platform or row.platform in {platform, "any"})
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:

@@ -9,11 +9,9 @@ from typing import Any
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix.rows import FrameworkRelease, TorchBuild
 from gpudoctor.versions import Version
-
-_WITH_LOCAL_VERSIONS = {"torch", "torchvision", "torchaudio"}
-"""Distributions whose project itself publishes builds as local versions: "2.3.1+cu118", "2.3.1+cpu"."""
 
 
 class Resolved(enum.Enum):
@@ -101,7 +99,7 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
     if not local:
         return row
     cuda = _cuda_of(local)
-    if row.distribution not in _WITH_LOCAL_VERSIONS or (cuda is None and local != "cpu"):
+    if not spec_of(stack_of(row.distribution) or "").wheel_index or (cuda is None and local != "cpu"):
         return None
     if (cuda and cuda.short) == (row.built_with_cuda and row.built_with_cuda.short):
         return row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix.rows import (
     Chip,
     CpuNeed,
@@ -131,10 +132,10 @@ def _framework(name: str) -> Table[FrameworkRelease]:
     return Table(name=name, row=FrameworkRelease, columns=_FRAMEWORK_COLUMNS, key=lambda row: (row.distribution, row.release, row.platform))
 
 
-TENSORFLOW = _framework("tensorflow")
-TORCH = _framework("torch")
-JAX = _framework("jax")
+RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.tabled}
+"""The published wheels of each framework and of its parts, by its name."""
 OTHERS = _framework("others")
+WHEELS = (*RELEASES.values(), OTHERS)
 
 TORCH_BUILDS: Table[TorchBuild] = Table(
     name="torch_builds",
@@ -246,14 +247,7 @@ CPU: Table[CpuNeed] = Table(
     key=lambda row: (row.distribution, row.release),
 )
 
-FRAMEWORK_OF = {
-    **dict.fromkeys(("tensorflow", "tensorflow-cpu", "tensorflow-gpu"), TENSORFLOW),
-    **dict.fromkeys(("torch", "torchvision", "torchaudio"), TORCH),
-    **dict.fromkeys(
-        ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt"),
-        JAX,
-    ),
-}
+TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table that holds a distribution, by its normalised name; those that are not here may be in OTHERS."""
 
 ALL: tuple[Table[Any], ...] = (
@@ -262,11 +256,8 @@ ALL: tuple[Table[Any], ...] = (
     CUDNN,
     DRIVERS,
     DRIVER_PACKAGES,
-    TENSORFLOW,
-    TORCH,
+    *WHEELS,
     TORCH_BUILDS,
-    JAX,
-    OTHERS,
     FAULTS,
     GPUS,
     CHIPS,

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.errors import UsageError
-from gpudoctor.matrix.tables import FRAMEWORK_OF
-from gpudoctor.snapshot.distributions import TENSORFLOW, near
+from gpudoctor.frameworks import CATALOGUE, framework_of
+from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.snapshot.distributions import near
 
-_MEANT = {"pytorch": "torch", "pytorch-gpu": "torch", "torch-gpu": "torch", "tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"}
+_MEANT = {name: meant for spec in CATALOGUE for name, meant in spec.mistaken.items()}
 """How people call packages that the index has under another name."""
 _OF_CONDA = ("pytorch-cuda", "cudatoolkit")
 """What only conda knows by this name."""
@@ -31,5 +32,5 @@ def refuse(requirements: Iterable[Requirement]) -> None:
 
 def _mistyped(name: str) -> str:
     """The framework that a name misspells by one letter; empty where it is a name of its own."""
-    known = [one for one in FRAMEWORK_OF if not any(letter.isdigit() for letter in one)]
-    return "" if name in TENSORFLOW or name in known else next((one for one in known if near(name, one)), "")
+    known = [one for one in TABLE_OF if not any(letter.isdigit() for letter in one)]
+    return "" if framework_of(name) or name in known else next((one for one in known if near(name, one)), "")

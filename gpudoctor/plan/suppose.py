@@ -6,8 +6,9 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import platform
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.tables import FRAMEWORK_OF
+from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, machine
 from gpudoctor.plan.mistaken import refuse
 from gpudoctor.plan.model import Wish
@@ -15,7 +16,6 @@ from gpudoctor.plan.packages import STATED, Packages, python_environment
 from gpudoctor.plan.stated import stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
 from gpudoctor.snapshot import Packages as Section
-from gpudoctor.snapshot.distributions import family
 
 
 def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
@@ -56,20 +56,20 @@ def _environment(wish: Wish, word: str) -> dict[str, str]:
 
 def _is_framework(distribution: Distribution, matrix: Matrix) -> bool:
     """Whether the GPU is to be used by this package itself: not by one that only another framework wants, as TensorFlow 2.12 wants jax."""
-    if not distribution.where.startswith(STATED) and family(distribution.where.partition("[")[0].partition(" ")[0]):
+    if not distribution.where.startswith(STATED) and framework_of(distribution.where.partition("[")[0].partition(" ")[0]):
         return False
-    return bool(family(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
+    return bool(framework_of(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
 
 
 def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:
     """The rows of CuPy, ONNX Runtime and their like, which are no part of a framework's own stack."""
-    return () if name in FRAMEWORK_OF else matrix.releases(name)
+    return () if name in TABLE_OF else matrix.releases(name)
 
 
 def _framework(distribution: Distribution) -> Framework:
     """A framework of which only the release is known; those that are published under several names have the first part of it."""
     return Framework(
-        name=family(distribution.name) or distribution.name.partition("-")[0],
+        name=framework_of(distribution.name) or distribution.name.partition("-")[0],
         distribution=distribution.name,
         version=Fact(distribution.version, distribution.where),
         location=NOT_STATED,

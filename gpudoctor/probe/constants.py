@@ -15,9 +15,13 @@ _UNREADABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 class Constants:
     """The constants of one file by name; asking for one gives it or why it is missing."""
 
-    def __init__(self, path: str, inside: str = "") -> None:
-        """Of the file at `path`; `inside` names a dictionary in it that holds them, where there is one of that name."""
+    def __init__(self, path: str, inside: str = "", nothing: str = "") -> None:
+        """Of the file at `path`; `inside` names a dictionary in it that holds them, where there is one of that name.
+
+        The text `nothing` stands for None.
+        """
         self._where = readable(path)
+        self._nothing = nothing
         text = files.read(path)
         self._values: Mapping[object, object] | Missing = text if isinstance(text, Missing) else self._parse(text)
         if not isinstance(self._values, Missing):
@@ -32,7 +36,7 @@ class Constants:
 
     def gives(self, name: str) -> bool | Missing:
         """Whether the file says anything but None under `name`; missing where it could not be read."""
-        return self._values if isinstance(self._values, Missing) else self._values.get(name) is not None
+        return self._values if isinstance(self._values, Missing) else self._values.get(name) not in (None, self._nothing or None)
 
     def flag(self, name: str) -> bool | Missing:
         """A truth value."""
@@ -59,7 +63,7 @@ class Constants:
         if isinstance(self._values, Missing):
             return self._values
         value = self._values.get(name)
-        return Missing(Cause.ABSENT, f"{self._where} does not give {name}") if value is None or value == "" else value
+        return Missing(Cause.ABSENT, f"{self._where} does not give {name}") if value is None or value in ("", self._nothing) else value
 
     def _unlike(self, name: str, value: object) -> Missing:
         return Missing(Cause.FAILED, f"{self._where}: {name} is {readable(repr(value)[:80])}")

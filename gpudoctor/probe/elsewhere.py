@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 
+from gpudoctor.frameworks import framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.packages import parse
 from gpudoctor.snapshot import Distribution, Missing, readable
-from gpudoctor.snapshot.distributions import family
 
 
 def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tuple[Distribution, ...]:
@@ -25,7 +25,7 @@ def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tup
         seen.add(real)
         entries = files.names(folder)
         named = filter(None, map(parse, () if isinstance(entries, Missing) else entries))
-        found += (Distribution(readable(name), readable(version), readable(folder)) for name, version in named if family(name))
+        found += (Distribution(readable(name), readable(version), readable(folder)) for name, version in named if framework_of(name))
     return tuple(found)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gpudoctor.frameworks import CATALOGUE, BuildFile, CudaPlugin, FrameworkSpec, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.constants import Constants
 from gpudoctor.probe.inside import Inside
 from gpudoctor.probe.packages import parse
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Missing, readable
-from gpudoctor.snapshot.distributions import family
 
 NOTHING = Inside()
 
@@ -23,7 +23,7 @@ def has_framework(path: Iterable[str]) -> bool:
         entries = files.names(folder)
         for entry in () if isinstance(entries, Missing) else entries:
             named = parse(entry)
-            if named and family(named[0]):
+            if named and framework_of(named[0]):
                 return True
     return False
 
@@ -33,12 +33,11 @@ def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen:
     folders = [folder for folder in path if os.path.isabs(folder)]
     installed = tuple(distributions)
     found = []
-    for name, describe in (("tensorflow", _tensorflow), ("torch", _torch), ("jax", _jax)):
-        folder = seen.folder(name) or _importable(folders, name)
-        distribution = _distribution(name, folder, installed, folders)
+    for spec in CATALOGUE:
+        folder = seen.folder(spec.name) or _importable(folders, spec.name)
+        distribution = _distribution(spec.name, folder, installed, folders)
         if folder is not None or distribution is not None:
-            whole = describe(_Installed(name, folder, distribution, installed))
-            found.append(msgspec.structs.replace(whole, shadow=_shadow(folders, name, folder)))
+            found.append(_framework(spec, folder, distribution, installed, _shadow(folders, spec.name, folder)))
     return tuple(found)
 
 
@@ -57,74 +56,70 @@ def _importable(folders: Iterable[str], package: str) -> str | None:
 
 def _distribution(name: str, folder: str | None, installed: Iterable[Distribution], folders: Iterable[str]) -> Distribution | None:
     """The metadata beside the package; or, for a package elsewhere (installed editably, or gone), metadata that has none beside it."""
-    candidates = [one for one in installed if family(one.name) == name]
+    candidates = [one for one in installed if framework_of(one.name) == name]
     beside = (one for one in candidates if folder is not None and one.where == readable(folder))
     places = {readable(one): one for one in folders}
     alone = (one for one in candidates if not os.path.isfile(f"{places.get(one.where, one.where)}/{name}/__init__.py"))
     return next(beside, None) or next(alone, None)
 
 
-class _Installed:
-    """One framework's place: where its package lies and which distribution it is of."""
-
-    def __init__(self, name: str, folder: str | None, distribution: Distribution | None, installed: tuple[Distribution, ...]) -> None:
-        self.name = name
-        self.folder = folder
-        self.installed = installed
-        self.distribution = distribution.name if distribution else ""
-        self.location: str | Missing = (
-            readable(f"{folder}/{name}")
-            if folder
-            else Missing(Cause.ABSENT, f"no folder of the environment's sys.path holds a package {name}")
-        )
-        self.stated: Fact | Missing = (
-            Fact(distribution.version, f"the metadata of {distribution.name} in {distribution.where}")
-            if distribution and distribution.version
-            else Missing(Cause.ABSENT, f"no metadata gives the version of {name}")
-        )
-
-    def constants(self, *candidates: str, inside: str = "") -> Constants:
-        """The constants of the first candidate that exists, a path below the folder that holds the package."""
-        paths = [f"{self.folder or ''}/{candidate}" for candidate in candidates]
-        return Constants(next((path for path in paths if os.path.isfile(path)), paths[0]), inside)
+def _framework(
+    spec: FrameworkSpec, folder: str | None, distribution: Distribution | None, installed: tuple[Distribution, ...], shadow: str | Missing
+) -> Framework:
+    """What the package's own files say, and the metadata where they do not."""
+    own = _own_version(spec, folder)
+    stated = own if isinstance(own, Fact) else _by_metadata(spec.name, distribution)
+    location = readable(f"{folder}/{spec.name}") if folder else None
+    whole = Framework(
+        name=spec.name,
+        distribution=distribution.name if distribution else "",
+        version=stated,
+        location=location or Missing(Cause.ABSENT, f"no folder of the environment's sys.path holds a package {spec.name}"),
+        shadow=shadow,
+    )
+    if spec.plugin is not None:
+        return _with_plugin(whole, spec.plugin, installed)
+    return whole if spec.build is None else _with_build(whole, spec.build, folder or "")
 
 
-def _tensorflow(here: _Installed) -> Framework:
-    """Since 2.3 a dictionary build_info; before it plain names, without a version of CUDA up to 1.13. 1.15 to 2.1 lie in tensorflow_core."""
-    file = "python/platform/build_info.py"
-    build = here.constants(f"tensorflow/{file}", f"tensorflow_core/{file}", inside="build_info")
-    return Framework(
-        name=here.name,
-        distribution=here.distribution,
-        version=here.stated,
-        location=here.location,
-        cuda_build=build.flag("is_cuda_build"),
-        rocm_build=build.flag("is_rocm_build"),
-        built_with_cuda=build.text("cuda_version", "cuda_version_number"),
-        built_with_cudnn=build.text("cudnn_version", "cudnn_version_number"),
-        architectures=build.texts("cuda_compute_capabilities"),
+def _by_metadata(name: str, distribution: Distribution | None) -> Fact | Missing:
+    if distribution is None or not distribution.version:
+        return Missing(Cause.ABSENT, f"no metadata gives the version of {name}")
+    return Fact(distribution.version, f"the metadata of {distribution.name} in {distribution.where}")
+
+
+def _own_version(spec: FrameworkSpec, folder: str | None) -> Fact | Missing | None:
+    """The version that the package itself states; None where it states none as a constant."""
+    for file, names in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files):
+        return Constants(f"{folder or ''}/{file}").text(*names)
+    return None
+
+
+def _with_build(framework: Framework, build: BuildFile, folder: str) -> Framework:
+    """A framework with what its build file states."""
+    paths = [f"{folder}/{file}" for file in build.files]
+    path = next((path for path in paths if os.path.isfile(path)), paths[0])
+    constants = Constants(path, build.dictionary, build.nothing)
+    hip = constants.gives(build.hip) if build.hip else NOT_ASKED
+    silent = Missing(Cause.ABSENT, f"{build.files[0]} does not state a version of cuDNN")
+    return msgspec.structs.replace(
+        framework,
+        cuda_build=constants.flag(build.is_cuda) if build.is_cuda else constants.gives(build.cuda[0]),
+        rocm_build=constants.flag(build.is_rocm) if build.is_rocm else hip,
+        built_with_cuda=constants.text(*build.cuda),
+        built_with_cudnn=constants.text(*build.cudnn) if build.cudnn else silent,
+        architectures=(
+            constants.texts(build.architectures)
+            if build.architectures
+            else _rocm_targets(f"{folder}/{build.rocm_kernels}")
+            if hip is True and build.rocm_kernels
+            else NOT_ASKED
+        ),
     )
 
 
-def _torch(here: _Installed) -> Framework:
-    build = here.constants("torch/version.py")
-    version = build.text("__version__")
-    return Framework(
-        name=here.name,
-        distribution=here.distribution,
-        version=here.stated if isinstance(version, Missing) else version,
-        location=here.location,
-        cuda_build=build.gives("cuda"),
-        rocm_build=build.gives("hip"),
-        built_with_cuda=build.text("cuda"),
-        built_with_cudnn=Missing(Cause.ABSENT, "torch/version.py does not speak of cuDNN"),
-        architectures=_rocm_targets(here) if build.gives("hip") is True else NOT_ASKED,
-    )
-
-
-def _rocm_targets(here: _Installed) -> tuple[str, ...] | Missing:
+def _rocm_targets(folder: str) -> tuple[str, ...] | Missing:
     """The targets for which a build for ROCm brings rocBLAS's kernels: their files are called ..._gfx90a.dat or ...-gfx1030.hsaco."""
-    folder = f"{here.folder}/torch/lib/rocblas/library"
     entries = files.names(folder)
     if isinstance(entries, Missing):
         return entries
@@ -132,30 +127,25 @@ def _rocm_targets(here: _Installed) -> tuple[str, ...] | Missing:
     return tuple(sorted(targets)) or Missing(Cause.FAILED, f"{readable(folder)} names no target")
 
 
-def _jax(here: _Installed) -> Framework:
-    """Jax itself is Python only; CUDA comes with a plugin, or in jaxlib up to 0.4.25, whose version then says so: 0.4.25+cuda12.cudnn89."""
-    version = here.constants("jax/version.py").text("_release_version", "_version", "__version__")
-    cuda, cudnn = _jax_cuda(here.installed)
-    return Framework(
-        name=here.name,
-        distribution=here.distribution,
-        version=here.stated if isinstance(version, Missing) else version,
-        location=here.location,
+def _with_plugin(framework: Framework, plugin: CudaPlugin, installed: Iterable[Distribution]) -> Framework:
+    """A framework with the CUDA of its plugin or, in earlier releases, of the local version: 0.4.25+cuda12.cudnn89."""
+    cuda, cudnn = _plugin_cuda(framework.name, plugin, installed)
+    return msgspec.structs.replace(
+        framework,
         cuda_build=isinstance(cuda, Fact),
-        rocm_build=any(one.name.startswith("jax-rocm") for one in here.installed),
+        rocm_build=any(one.name.startswith(f"{framework.name}-rocm") for one in installed),
         built_with_cuda=cuda,
         built_with_cudnn=cudnn,
     )
 
 
-def _jax_cuda(installed: Iterable[Distribution]) -> tuple[Fact | Missing, Fact | Missing]:
-    absent = Missing(Cause.ABSENT, "no CUDA plugin of jax and no jaxlib with CUDA is installed")
+def _plugin_cuda(name: str, plugin: CudaPlugin, installed: Iterable[Distribution]) -> tuple[Fact | Missing, Fact | Missing]:
+    absent = Missing(Cause.ABSENT, f"no CUDA plugin of {name} and no {plugin.formerly} with CUDA is installed")
     for one in installed:
         where = f"{one.name} {one.version} in {one.where}"
-        if one.name.startswith("jax-cuda") and one.name.endswith("-plugin"):
-            major = one.name.removeprefix("jax-cuda").removesuffix("-plugin")
-            return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not speak of cuDNN")
-        if one.name == "jaxlib" and "+cuda" in one.version:
+        if major := plugin.major(one.name):
+            return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not say which cuDNN")
+        if one.name == plugin.formerly and "+cuda" in one.version:
             cuda, _, cudnn = one.version.partition("+cuda")[2].partition(".cudnn")
             return Fact(f"{cuda[:2]}.{cuda[2:]}".rstrip("."), where), Fact(".".join(cudnn), where) if cudnn else absent
     return absent, absent

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.probe import files
 from gpudoctor.probe.constants import Constants
 from gpudoctor.snapshot import Fact, Missing
 
-_VERSIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "torch": ("torch/version.py", ("__version__",)),
-    "jax": ("jax/version.py", ("_release_version", "_version", "__version__")),
-    "jaxlib": ("jaxlib/version.py", ("_release_version", "_version", "__version__")),
+_VERSIONS = {
     "numpy": ("numpy/version.py", ("version", "short_version")),
+    **{name: place for spec in CATALOGUE for name, place in spec.version_files.items()},
 }
 """Where a package itself writes its version, and under which name."""
-_TENSORFLOW = ("tensorflow/include/tensorflow/core/public/release_version.h", "tensorflow/include/tensorflow/core/public/version.h")
 _MOST_RECORD = 4 << 20
 _SAMPLE = 8
 
@@ -42,14 +40,13 @@ def own_version(folder: str, name: str) -> str:
         file, names = _VERSIONS[name]
         found = Constants(f"{folder}/{file}").text(*names)
         return found.value if isinstance(found, Fact) else ""
-    if name.startswith(("tensorflow", "tf-nightly")) and name.count("-") < 2:
-        texts = (files.read(f"{folder}/{one}") for one in _TENSORFLOW)
-        return next(filter(None, (_header(text) for text in texts if isinstance(text, str))), "")
-    return ""
+    headers = spec_of(framework_of(name) or "").version_headers
+    texts = (files.read(f"{folder}/{header}") for header in headers)
+    return next(filter(None, (_header(text) for text in texts if isinstance(text, str))), "")
 
 
 def _header(text: str) -> str:
-    """The version in TensorFlow's version.h."""
+    """The version that a header defines in TensorFlow's manner."""
     words = {line.split()[1]: line.split()[2] for line in text.splitlines() if line.startswith("#define TF_") and len(line.split()) > 2}
     parts = [words.get(f"TF_{part}_VERSION", "") for part in ("MAJOR", "MINOR", "PATCH")]
     return ".".join(parts) if all(part.isdecimal() for part in parts) else ""

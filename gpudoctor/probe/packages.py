@@ -8,39 +8,31 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
 from gpudoctor.snapshot.distributions import normalise
 
-BEGINNINGS = (
-    "tensorflow",
-    "tf-nightly",
-    "intel-tensorflow",
-    "nvidia-",
-    "tensorrt",
-    "torch",
-    "pytorch-",
-    "triton",
-    "jax",
-    "keras",
-    "tf-keras",
-    "cupy",
-    "onnxruntime",
-    "cuda-",
-    "flash-attn",
-    "bitsandbytes",
-    "xformers",
-    "deepspeed",
-    "transformer-engine",
-    "vllm",
-    "numba",
-    "pycuda",
-    "paddlepaddle",
-    "mxnet",
-    "xgboost",
-    "lightgbm",
-)
-NAMES = (
+REQUIRING = Names("cupy*", *(name for spec in CATALOGUE for name in (*spec.distributions, *spec.parts, *spec.related)))
+"""The distributions whose requirements are read: frameworks, and what must fit one of them to its release."""
+RELEVANT = Names(
+    *REQUIRING,
+    "nvidia-*",
+    "tensorrt*",
+    "pytorch-*",
+    "triton*",
+    "onnxruntime*",
+    "cuda-*",
+    "flash-attn*",
+    "bitsandbytes*",
+    "deepspeed*",
+    "transformer-engine*",
+    "numba*",
+    "pycuda*",
+    "paddlepaddle*",
+    "mxnet*",
+    "xgboost*",
+    "lightgbm*",
     "numpy",
     "protobuf",
     "ml-dtypes",
@@ -57,15 +49,13 @@ NAMES = (
 )
 SUFFIXES = (".dist-info", ".egg-info")
 MOST_OTHERS = 2000
-REQUIRING = ("tensorflow", "tf-", "torch", "jax", "keras", "cupy", "xformers", "vllm", "intel-tensorflow")
-"""How the names of those begin whose requirements are read: frameworks, and what must fit one of them to its release."""
 CONDA_NAMES = ("pytorch", "cudatoolkit", "cudnn", "libtorch", "nccl")
 """Of conda's packages, besides those that are called as on the index."""
 
 
 def relevant(name: str) -> bool:
     """Whether a distribution of this normalised name matters to a GPU."""
-    return name in NAMES or name.startswith(BEGINNINGS)
+    return name in RELEVANT
 
 
 def parse(folder: str) -> tuple[str, str] | None:
@@ -150,13 +140,14 @@ def installers(python: Python, path: Iterable[str]) -> Python:
 
 def _distribution(folder: str, entry: str, name: str, version: str, *, asks_installer: bool) -> Distribution:
     metadata = f"{folder}/{entry}"
+    requiring = name in REQUIRING
     return Distribution(
         name=readable(name),
         version=readable(version),
         where=readable(folder),
-        requires=_requires(f"{metadata}/METADATA") if name.startswith(REQUIRING) else NOT_ASKED,
-        tags=_tags(f"{metadata}/WHEEL") if name.startswith(REQUIRING) else NOT_ASKED,
-        requested=os.path.isfile(f"{metadata}/REQUESTED") if name == "jax" else NOT_ASKED,
+        requires=_requires(f"{metadata}/METADATA") if requiring else NOT_ASKED,
+        tags=_tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED,
+        requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
     )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from gpudoctor.errors import UsageError
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, ScriptFolder, readable
 
-NAMES = ("tensorflow", "torch", "jax", "jaxlib", "numpy", "keras", "torchvision", "torchaudio", "triton")
+NAMES = (*(name for spec in CATALOGUE for name in spec.modules), "numpy")
 NOT_GIVEN = Missing(
     Cause.UNSUPPORTED,
     "the folder of the training script was not given (--cwd DIR); a torch.py or torch/ in it is imported in place of PyTorch",

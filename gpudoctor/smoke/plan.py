@@ -7,11 +7,8 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Level
+from gpudoctor.frameworks import TRAINED
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu, Python
-
-FRAMEWORKS = ("tensorflow", "torch", "jax")
-"""Those that can be trained with; child/ holds an engine for each."""
-
 
 OLDEST_PYTHON = (3, 6)
 """What the scripts of child/ are written for; scripts/lint compiles them with it."""
@@ -62,7 +59,7 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
     mere = {one.name for one in snapshot.frameworks if machine.hardware and one.cuda_build is False and machine.asked_for_by(one)}
     names = [one.name for one in snapshot.frameworks if one.name not in mere or len(mere) == len(snapshot.frameworks)]
     wanted = machine.policy.frameworks
-    usable = [name for name in wanted or names if name in names and name in FRAMEWORKS]
+    usable = [name for name in wanted or names if name in names and name in TRAINED]
     if not usable and wanted:
         return Missing(Cause.ABSENT, f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not installed")
     if not usable:

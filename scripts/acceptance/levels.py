@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from gpudoctor.smoke.plan import FRAMEWORKS
+from gpudoctor.frameworks import TRAINED
 from scripts.acceptance import nvidia_smi
 from scripts.acceptance.results import ROOT, UUID, Acceptance
 from tests.machines.diagnoses import again, diagnosed
@@ -24,7 +24,7 @@ RUNGS: Final = {"look": "libcuda", "touch": "kernel ran", "train": "trained", "f
 def installed(report: Mapping[str, Any]) -> list[str]:
     """The frameworks of the examined environment that the smoke training knows."""
     frameworks = report["snapshot"].get("frameworks")
-    return [one["name"] for one in frameworks if one["name"] in FRAMEWORKS] if isinstance(frameworks, list) else []
+    return [one["name"] for one in frameworks if one["name"] in TRAINED] if isinstance(frameworks, list) else []
 
 
 def proved(report: Mapping[str, Any], rung: str = "trained") -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import JAX
+from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -142,4 +142,4 @@ def _aarch64_constants(module: bytes) -> Iterator[int]:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(JAX, PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASES["jax"], PROJECTS, wanted, read))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import TENSORFLOW
+from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -180,4 +180,4 @@ class _Watched:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(TENSORFLOW, PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASES["tensorflow"], PROJECTS, wanted, read))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor import versions
-from gpudoctor.matrix.tables import TORCH
+from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
@@ -153,4 +153,4 @@ def _modules(wheel: Wheel) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(TORCH, PROJECTS, wanted, read))
+    sys.exit(refresh(RELEASES["torch"], PROJECTS, wanted, read))

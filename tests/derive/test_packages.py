@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive.packages import Stack, stack_of
+from gpudoctor.derive.packages import Stack
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Distribution, Fact, Host, Missing, Packages, Platform, Python, Snapshot
 from tests.builders import ABSENT, torch

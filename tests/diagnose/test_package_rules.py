@@ -10,6 +10,7 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, Level, OutcomeKind, Policy, Severity
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import (
     Cause,
@@ -26,7 +27,6 @@ from gpudoctor.snapshot import (
     Snapshot,
     Toolkit,
 )
-from gpudoctor.snapshot.distributions import family
 from tests.builders import ABSENT, machine, tensorflow, torch
 from tests.matrix.samples import matrix
 
@@ -70,7 +70,7 @@ def supposed(*distributions: Distribution, host: Host = LINUX, python: str = "3.
     frameworks = tuple(
         Framework(name=name, distribution=one.name, version=Fact(one.version, one.where), cuda_build=UNSTATED, built_with_cuda=UNSTATED)
         for one in distributions
-        if (name := family(one.name))
+        if (name := framework_of(one.name))
     )
     whole = Snapshot(
         created="2026-01-02T03:04:05Z",

@@ -17,12 +17,11 @@ from gpudoctor.matrix.tables import (
     CUDNN,
     DRIVER_PACKAGES,
     DRIVERS,
-    FRAMEWORK_OF,
     GPUS,
+    RELEASES,
     SOURCE_TABLE,
     SXIDS,
-    TENSORFLOW,
-    TORCH,
+    TABLE_OF,
     TORCH_BUILDS,
     XIDS,
 )
@@ -64,19 +63,20 @@ def test_the_columns_are_the_fields_of_the_rows() -> None:
 
 def test_the_readme_explains_every_column() -> None:
     text = (COMPAT / "README.md").read_text(encoding="utf-8")
-    for table in (CUDA, CUDNN, DRIVERS, DRIVER_PACKAGES, TENSORFLOW, TORCH_BUILDS, GPUS, CHIPS, XIDS):
+    tables: tuple[Table[Any], ...] = (CUDA, CUDNN, DRIVERS, DRIVER_PACKAGES, *RELEASES.values(), TORCH_BUILDS, GPUS, CHIPS, XIDS)
+    for table in tables:
         for column in set(table.columns) - {"source", "note"}:
             assert column in text, (table.name, column)
 
 
 def test_wheels_are_named_without_the_address_of_an_index(shipped: Matrix) -> None:
     wheels = [source for source in shipped.rows(SOURCE_TABLE) if source.id.endswith("-wheels")]
-    assert {source.id for source in wheels} >= {f"{distribution}-wheels" for distribution in FRAMEWORK_OF}
+    assert {source.id for source in wheels} >= {f"{distribution}-wheels" for distribution in TABLE_OF}
     assert [source.url for source in wheels] == [""] * len(wheels)
 
 
 def test_a_cuda_row_says_what_it_was_built_with(shipped: Matrix) -> None:
-    for table in (TENSORFLOW, TORCH):
+    for table in (RELEASES["tensorflow"], RELEASES["torch"]):
         for row in shipped.rows(table):
             cuda = row.accelerator == "cuda"
             names_none = row.distribution == "tensorflow-gpu" and row.release < Version(1, 4) and not row.platform.startswith("linux_")
@@ -218,7 +218,7 @@ def test_the_and_cuda_extra_names_its_cudnn(shipped: Matrix) -> None:
 
 
 def test_every_distribution_has_rows(shipped: Matrix) -> None:
-    for distribution, table in FRAMEWORK_OF.items():
+    for distribution, table in TABLE_OF.items():
         assert any(row.distribution == distribution for row in shipped.rows(table))
 
 

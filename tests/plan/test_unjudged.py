@@ -14,7 +14,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import ALL, FRAMEWORK_OF
+from gpudoctor.matrix.tables import ALL, TABLE_OF
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Wish
 from gpudoctor.plan.suppose import suppose
@@ -157,7 +157,7 @@ BESIDE = st.sampled_from([(), ("torch==2.5.1",), ("tensorflow[and-cuda]==2.18.0"
 @given(name=NAMES, version=st.sampled_from(["", "==1.0", "==2.16.1", ">=3"]), beside=BESIDE)
 @settings(max_examples=60, deadline=None)
 def test_a_name_that_no_table_knows_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
-    known = {*releases(), *FRAMEWORK_OF, *(one.name for text in beside for one in _taken(text))}
+    known = {*releases(), *TABLE_OF, *(one.name for text in beside for one in _taken(text))}
     if name in known:
         return
     try:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.frameworks import framework_of
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.packages import packages
 from gpudoctor.snapshot import Cause, Fact, Framework, Missing
-from gpudoctor.snapshot.distributions import family
 from tests.probe.places import Content, plant
 
 BUILD = "tensorflow/python/platform/build_info.py"
@@ -170,7 +170,7 @@ def test_undecodable_folder(tmp_path: Path) -> None:
     "name", ["tensorflow-hub", "tensorflow-estimator", "torchvision", "jaxlib", "tensorflow-io-gcs-filesystem", "jaxtyping"]
 )
 def test_what_only_accompanies_a_framework_is_none(name: str) -> None:
-    assert family(name) is None
+    assert framework_of(name) is None
 
 
 def test_packages_from_folder_names(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.unknown import applicable, known, not_applicable
 from gpudoctor.derive.views.view import View
 from gpudoctor.findings import Rung, Subject, SubjectKind
+from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Smoke
 
@@ -31,6 +32,11 @@ class FrameworkView(View):
     def name(self) -> str:
         """The framework's name: tensorflow, torch, jax, ..."""
         return self.observed.name
+
+    @property
+    def spec(self) -> FrameworkSpec:
+        """The framework's traits; those of none where the catalogue lacks it."""
+        return spec_of(self.name)
 
     @property
     def label(self) -> str:

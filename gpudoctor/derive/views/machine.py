@@ -10,7 +10,7 @@ from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serv
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
-from gpudoctor.derive.packages import Stack, stack_of
+from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.training import proven
 from gpudoctor.derive.unknown import known, not_applicable
@@ -20,6 +20,7 @@ from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.derive.views.view import Section, View
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy, Rung
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
 from gpudoctor.snapshot import (
     Allocation,

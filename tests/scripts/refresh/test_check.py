@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import CUDA, CUDNN, JAX, OTHERS, TENSORFLOW, TORCH
+from gpudoctor.matrix.tables import CUDA, CUDNN, OTHERS, RELEASES
 
 from .served import archive, metadata, run, served
 from .test_fatbin import SASS_90A, container, entry
@@ -88,18 +88,18 @@ TORCH_WHEEL = archive(
 )
 FRAMEWORKS: dict[str, tuple[Table[Any], str, bytes, str]] = {
     "torch": (
-        TORCH,
+        RELEASES["torch"],
         "torch-{}-cp311-cp311-manylinux1_x86_64.whl",
         TORCH_WHEEL,
         "torch,{},linux_x86_64,3.11,cpu,,,,,,1,,,torch-wheels",
     ),
     "tensorflow": (
-        TENSORFLOW,
+        RELEASES["tensorflow"],
         "tensorflow-{}-cp311-cp311-manylinux1_x86_64.whl",
         archive(tensorflow__python__platform__build_info_dot_py=CPU, **metadata("")),
         "tensorflow,{},linux_x86_64,3.11,cpu,,,,,,,,,tensorflow-wheels",
     ),
-    "jax": (JAX, "jax-{}-py3-none-any.whl", archive(**metadata("")), "jax,{},any,,none,,,,,,,,,jax-wheels"),
+    "jax": (RELEASES["jax"], "jax-{}-py3-none-any.whl", archive(**metadata("")), "jax,{},any,,none,,,,,,,,,jax-wheels"),
     "others": (
         OTHERS,
         "cupy_cuda13x-{}-cp311-cp311-manylinux1_x86_64.whl",

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import TENSORFLOW
+from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
@@ -174,7 +174,8 @@ def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path
     releases = [release for files in listed for release in group_releases(files, lambda _, release: release in minors)]
     assert {release.release for release in releases} == minors
     assert max(release.release for release in group_releases(index.files("tensorflow"), refresh_tensorflow.wanted)) in minors
-    rows = {TENSORFLOW.key(row): row for row in shipped.rows(TENSORFLOW)}
+    table = RELEASES["tensorflow"]
+    rows = {table.key(row): row for row in shipped.rows(table)}
     with ThreadPoolExecutor(8) as pool:
         told = pool.map(lambda release: refresh_tensorflow.read(Wheel(release, index, tmp_path)), releases)
     for release, row in zip(releases, told, strict=True):

@@ -10,7 +10,7 @@ import pytest
 
 from gpudoctor import versions as parsing
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import TORCH
+from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh import torch as refresh_torch
@@ -172,7 +172,8 @@ def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path
     index, minors = Index(), newest_minors(shipped, 6)
     releases = group_releases(index.files("torch"), lambda _, release: release in minors)
     assert {release.release for release in releases} == set(minors)
-    rows = {TORCH.key(row): row for row in shipped.rows(TORCH)}
+    table = RELEASES["torch"]
+    rows = {table.key(row): row for row in shipped.rows(table)}
     with ThreadPoolExecutor(8) as pool:
         told = pool.map(lambda release: refresh_torch.read(Wheel(release, index, tmp_path)), releases)
     for release, facts in zip(releases, told, strict=True):

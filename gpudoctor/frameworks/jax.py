@@ -1,0 +1,29 @@
+"""JAX, which is Python alone; its compiled code is in jaxlib and, for CUDA, in a plugin."""
+
+from __future__ import annotations
+
+from gpudoctor.frameworks.spec import CudaPlugin, FrameworkSpec, HidingVariable, Names, OnWindows
+
+_VERSION = ("_release_version", "_version", "__version__")
+_GPU = ("cuda", "gpu")
+
+JAX = FrameworkSpec(
+    name="jax",
+    title="JAX",
+    distributions=("jax",),
+    parts=Names("jaxlib*", "jax-cuda*"),
+    compiled=Names("jaxlib*", "jax-cuda*"),
+    related=Names("jax*"),
+    tabled=("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt"),
+    modules=("jax", "jaxlib"),
+    version_files={"jax": ("jax/version.py", _VERSION), "jaxlib": ("jaxlib/version.py", _VERSION)},
+    plugin=CudaPlugin(beginning="jax-cuda", plugin="-plugin", client="-pjrt", extra="cuda", majors=("13", "12"), formerly="jaxlib"),
+    conda=("jax", "jaxlib=*=*cuda*"),
+    conda_names={"jax": "jax", "jaxlib": "jaxlib"},
+    hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),
+    on_windows=OnWindows("JAX publishes its CUDA plugin for Linux only", "https://docs.jax.dev/en/latest/installation.html"),
+    xrayed=True,
+    trains=True,
+    xla=True,
+    xla_folders=("jaxlib/cuda", "nvidia/cu13", "nvidia/cuda_nvcc"),
+)

@@ -1,0 +1,173 @@
+"""What gpudoctor knows of one framework: data that the probes, the matrix, the plans and the rules read in place of its name.
+
+Plain tuples of the standard library: the X-ray reads them in a process without site-packages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+
+class Names:
+    """Names of distributions, normalised as in PEP 503; "jaxlib*" stands for all that begin so."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._whole = frozenset(name for name in names if not name.endswith("*"))
+        self._beginnings = tuple(name[:-1] for name in names if name.endswith("*"))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._whole or name.startswith(self._beginnings)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+
+NONE = Names()
+
+
+class BuildFile(NamedTuple):
+    """The Python file in which a package states, as constants, what it was built with."""
+
+    files: tuple[str, ...]
+    """Below the folder that holds the package, for its releases; the first that exists is read."""
+    dictionary: str = ""
+    """The dictionary in the file that holds the constants, in the releases that have one."""
+    cuda: tuple[str, ...] = ()
+    """The constants that hold the version of CUDA, newest spelling first; likewise below."""
+    cudnn: tuple[str, ...] = ()
+    is_cuda: str = ""
+    """The flag of a CUDA build; empty where a build is for CUDA if it states a version of it."""
+    is_rocm: str = ""
+    hip: str = ""
+    """The constant that only a ROCm build sets."""
+    architectures: str = ""
+    """The list of architectures: sm_60 for SASS, compute_90 for SASS and PTX."""
+    nothing: str = ""
+    """The text that stands for None."""
+    rocm_kernels: str = ""
+    """The folder of a ROCm build whose file names end in the targets they are for."""
+
+
+class CudaPlugin(NamedTuple):
+    """The distributions that hold a framework's CUDA half, one pair for each major release of CUDA."""
+
+    beginning: str
+    """How their names begin, before the major release of CUDA."""
+    plugin: str
+    client: str
+    """How the names end; the client holds the GPU code."""
+    extra: str
+    """How the extra of the framework that installs both begins."""
+    majors: tuple[str, ...]
+    """The major releases of CUDA that they are published for, newest first."""
+    formerly: str
+    """The distribution that held CUDA in earlier releases, and named it in its local version: 0.4.25+cuda12.cudnn89."""
+
+    def major(self, distribution: str) -> str:
+        """The major release of CUDA that a plugin is for; empty for any other distribution."""
+        found = distribution.startswith(self.beginning) and distribution.endswith(self.plugin)
+        return distribution.removeprefix(self.beginning).removesuffix(self.plugin) if found else ""
+
+    def plugin_for(self, major: str) -> str:
+        """The plugin's name: jax-cuda12-plugin."""
+        return f"{self.beginning}{major}{self.plugin}"
+
+    def client_for(self, major: str) -> str:
+        """The client's name: jax-cuda12-pjrt."""
+        return f"{self.beginning}{major}{self.client}"
+
+
+class HidingVariable(NamedTuple):
+    """An environment variable that keeps a framework off the GPU."""
+
+    name: str
+    devices: tuple[str, ...] = ()
+    """What its list of devices calls the GPU; one without any of them hides it."""
+    values: Names = NONE
+    """Of a variable that is no list: the values, in small letters, that hide the GPU."""
+
+    def hides(self, value: str) -> bool:
+        """Whether this value keeps the framework from using the GPU unless a program asks for it."""
+        if self.devices:
+            listed = self.listed(value)
+            return bool(listed) and listed[0] not in self.devices
+        return value.lower() in self.values
+
+    def wholly(self, value: str) -> bool:
+        """Whether this value keeps it off the GPU even where a program asks for it."""
+        return bool(self.devices) and not set(self.devices).intersection(self.listed(value))
+
+    def listed(self, value: str) -> list[str]:
+        """The devices in the variable's list."""
+        return [word.strip().lower() for word in value.split(",") if word.strip()]
+
+
+class OnWindows(NamedTuple):
+    """Why native Windows has no CUDA builds of a framework, or no longer has them."""
+
+    reason: str
+    page: str
+    """How to install it in WSL 2 instead."""
+
+
+class FrameworkSpec(NamedTuple):
+    """The traits of a framework. A package without a spec has the defaults, which claim nothing."""
+
+    name: str
+    """As Python imports it, as findings call it, and as its table in compat/ and its scripts are called."""
+    title: str
+    """As its authors write it."""
+    distributions: tuple[str, ...] = ()
+    """The distributions that are the framework itself, the usual one first."""
+    parts: Names = NONE
+    """The other distributions of its stack, which must fit its release."""
+    compiled: Names = NONE
+    """The distributions that hold its compiled code."""
+    related: Names = NONE
+    """Other distributions that require it, whose metadata is read."""
+    tabled: tuple[str, ...] = ()
+    """The distributions in its own table; () where it has none."""
+    companions: tuple[str, ...] = ()
+    """Distributions that are published for one release of it and installed with it."""
+    stand_ins: Names = NONE
+    """Distributions that the usual ones require on some platform, and that hold the package in their place."""
+    modules: tuple[str, ...] = ()
+    """What a program imports with it: a file of such a name beside the script is imported instead."""
+    version_files: Mapping[str, tuple[str, tuple[str, ...]]] = {}
+    """By distribution: the file in which it states its own version, and the constants, the first of which counts."""
+    version_headers: tuple[str, ...] = ()
+    """C headers that define TF_MAJOR_VERSION and its like."""
+    build: BuildFile | None = None
+    """None: its CUDA half is a plugin, or it is not looked for on a machine."""
+    plugin: CudaPlugin | None = None
+    brings_cuda: bool = False
+    """Whether its builds load only the CUDA libraries that they hold or require, never the system's."""
+    gpu_extra: str = ""
+    """The extra that installs its CUDA libraries."""
+    wheel_index: str = ""
+    """Where its builds for each CUDA are published, below it by their local version (cu126)."""
+    conda: tuple[str, ...] = ()
+    """The packages of conda-forge that are the build with CUDA."""
+    conda_names: Mapping[str, str] = {}
+    """Packages of conda by name, and the distribution that each holds."""
+    debian: str = ""
+    """Debian's package."""
+    mistaken: Mapping[str, str] = {}
+    """Names that people write for it and the package index does not have, and what they mean."""
+    hidden_by: tuple[HidingVariable, ...] = ()
+    on_windows: OnWindows | None = None
+    """None where there are CUDA builds for native Windows, or nothing is known."""
+    jetson_page: str = "https://developer.nvidia.com/embedded/jetpack"
+    """Where NVIDIA publishes builds for Jetson."""
+    xrayed: bool = False
+    """Whether the X-ray knows how it loads its libraries (probe/xray/frameworks)."""
+    trains: bool = False
+    """Whether the smoke training has an engine for it."""
+    xla: bool = False
+    """Whether it compiles with XLA."""
+    xla_folders: tuple[str, ...] = ()
+    """Folders of site-packages that it names to XLA before XLA's own places."""
+    triton: bool = False
+    """Whether it compiles with Triton."""

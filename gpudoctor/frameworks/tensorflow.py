@@ -1,0 +1,41 @@
+"""TensorFlow."""
+
+from __future__ import annotations
+
+from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec, Names, OnWindows
+
+_BUILD_INFO = "python/platform/build_info.py"
+
+TENSORFLOW = FrameworkSpec(
+    name="tensorflow",
+    title="TensorFlow",
+    distributions=(
+        "tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-rocm", "tensorflow-macos",
+        "tensorflow-intel", "tensorflow-directml", "tensorflow-base", "intel-tensorflow", "intel-tensorflow-avx512", "nvidia-tensorflow",
+        "tf-nightly", "tf-nightly-gpu", "tf-nightly-cpu", "tf-nightly-rocm", "tf-nightly-cpu-aws",
+    ),
+    parts=Names("tensorflow-*", "tf-keras*", "keras"),
+    compiled=Names("tensorflow*"),
+    related=Names("tensorflow*", "tf-nightly*", "tf-keras*", "keras*", "intel-tensorflow*"),
+    tabled=("tensorflow", "tensorflow-cpu", "tensorflow-gpu"),
+    stand_ins=Names("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-base"),
+    modules=("tensorflow", "keras"),
+    version_headers=("tensorflow/include/tensorflow/core/public/release_version.h", "tensorflow/include/tensorflow/core/public/version.h"),
+    build=BuildFile(
+        files=(f"tensorflow/{_BUILD_INFO}", f"tensorflow_core/{_BUILD_INFO}"),  # 1.15 to 2.1 lie in tensorflow_core
+        dictionary="build_info",  # since 2.3; before it plain names, without a version of CUDA up to 1.13
+        cuda=("cuda_version", "cuda_version_number"),
+        cudnn=("cudnn_version", "cudnn_version_number"),
+        is_cuda="is_cuda_build",
+        is_rocm="is_rocm_build",
+        architectures="cuda_compute_capabilities",
+    ),
+    gpu_extra="and-cuda",
+    conda=("tensorflow-gpu",),
+    conda_names={"tensorflow": "tensorflow", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"},
+    mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},
+    on_windows=OnWindows("2.10 was the last release with CUDA there", "https://www.tensorflow.org/install/pip#windows-wsl2"),
+    xrayed=True,
+    trains=True,
+    xla=True,
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""What holds for every framework of the catalogue, so that a new one is whole: its tables, its scripts, its variables, its commands."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import gpudoctor
+from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, framework_of, spec_of, stack_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import RELEASES
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.probe.packages import relevant
+from gpudoctor.probe.script_folder import NAMES
+from gpudoctor.probe.variables import WHOLE
+from gpudoctor.requirements import parse
+from gpudoctor.snapshot.distributions import normalise
+
+PACKAGE = Path(gpudoctor.__file__).parent
+every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Matrix:
+    return open_matrix()
+
+
+def test_each_module_holds_one_framework_of_the_catalogue() -> None:
+    modules = {path.stem for path in (PACKAGE / "frameworks").glob("*.py")} - {"__init__", "spec"}
+    assert modules == {spec.name for spec in CATALOGUE}
+    assert len(modules) == len(CATALOGUE)
+
+
+def test_no_two_frameworks_claim_one_name() -> None:
+    for claimed in (
+        [spec.title for spec in CATALOGUE],
+        [name for spec in CATALOGUE for name in spec.distributions],
+        [name for spec in CATALOGUE for name in spec.parts],
+        [name for spec in CATALOGUE for name in spec.tabled],
+        [name for spec in CATALOGUE for name in spec.mistaken],
+        [name for spec in CATALOGUE for name in spec.conda_names],
+    ):
+        assert len(claimed) == len(set(claimed))
+    assert [stack_of(name) for spec in CATALOGUE for name in spec.distributions] == [s.name for s in CATALOGUE for _ in s.distributions]
+
+
+@every
+def test_names_are_as_they_compare(spec: FrameworkSpec) -> None:
+    names = (
+        *spec.distributions,
+        *spec.parts,
+        *spec.compiled,
+        *spec.related,
+        *spec.tabled,
+        *spec.companions,
+        *spec.stand_ins,
+        *spec.mistaken,
+    )
+    assert spec.name.isidentifier()
+    assert spec.distributions
+    for name in names:
+        assert normalise(name.rstrip("*")) == name.rstrip("*").rstrip("-")
+
+
+@every
+def test_its_distributions_are_looked_for_and_known_by_name(spec: FrameworkSpec) -> None:
+    assert spec_of(spec.name) is spec
+    assert parse(f"{spec.name}>=1.0").subject == spec.name
+    assert spec.name in spec.modules
+    assert set(spec.modules) <= set(NAMES)
+    for name in spec.distributions:
+        assert framework_of(name) == stack_of(name) == spec.name
+        assert relevant(name)
+    for name in (*spec.parts, *spec.companions):
+        assert stack_of(name.rstrip("*") + "x" * name.endswith("*")) == spec.name
+    assert any(name in spec.compiled for name in (*spec.distributions, *(part.rstrip("*") for part in spec.parts)))
+
+
+@every
+def test_what_is_said_of_its_releases_has_a_table(spec: FrameworkSpec, shipped: Matrix) -> None:
+    assert (spec.name in RELEASES) == bool(spec.tabled)
+    for name in spec.tabled:
+        assert stack_of(name) == spec.name
+        assert shipped.releases(name)
+    assert any(shipped.releases(name) for name in spec.distributions)
+    required = " ".join(text for name in spec.distributions for row in shipped.releases(name) for text in row.requires)
+    if spec.gpu_extra:
+        assert f'extra=="{spec.gpu_extra}"' in required
+    if spec.plugin is not None:
+        for major in spec.plugin.majors:
+            assert f'extra=="{spec.plugin.extra}{major}"' in required
+            assert shipped.releases(spec.plugin.plugin_for(major))
+            assert shipped.releases(spec.plugin.client_for(major))
+            assert spec.plugin.major(spec.plugin.plugin_for(major)) == major
+
+
+@every
+def test_its_build_facts_lie_in_its_package(spec: FrameworkSpec) -> None:
+    assert (spec.build is None) != (spec.plugin is None)
+    files = [*(spec.build.files if spec.build else ()), *(file for file, _ in spec.version_files.values()), *spec.version_headers]
+    assert all(file.partition("/")[0].startswith(spec.modules) for file in files)
+
+
+@every
+def test_it_has_the_scripts_that_its_traits_promise(spec: FrameworkSpec) -> None:
+    engine = PACKAGE / "smoke" / "child" / f"{spec.name}_engine.py"
+    assert engine.is_file() == spec.trains == (spec.name in TRAINED)
+    if spec.trains:
+        assert "Engine" in {node.name for node in ast.parse(engine.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)}
+
+
+@every
+def test_variables_that_hide_the_gpu_from_it_are_read(spec: FrameworkSpec) -> None:
+    for variable in spec.hidden_by:
+        assert variable.name in WHOLE
+        assert bool(variable.devices) != bool(list(variable.values))
+        assert not variable.hides("")
+
+
+def test_a_list_of_devices_hides_the_gpu_where_it_is_not_first() -> None:
+    jax = next(variable for variable in spec_of("jax").hidden_by if variable.name == "JAX_PLATFORMS")
+    told = {value: (jax.hides(value), jax.wholly(value)) for value in ("cpu", "cpu,cuda", "CUDA, cpu", "gpu", "")}
+    assert told == {"cpu": (True, True), "cpu,cuda": (True, False), "CUDA, cpu": (False, False), "gpu": (False, False), "": (False, True)}
+
+
+def test_what_is_not_in_the_catalogue_has_no_traits() -> None:
+    assert spec_of("theano") == FrameworkSpec(name="theano", title="theano")
+    assert framework_of("theano") is stack_of("theano") is None
+
+
+def test_a_name_with_a_star_stands_for_all_that_begin_so() -> None:
+    names = Names("jaxlib*", "keras")
+    assert [name in names for name in ("jaxlib", "jaxlib-nightly", "jax", "keras", "keras-tuner", "")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+    assert "numpy" not in Names()
