@@ -1,11 +1,11 @@
-"""Folds consequences beneath their causes, by the table of causes."""
+"""Folds consequences beneath their causes, by what each rule says that it explains."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.diagnose.causes import CAUSALITY, Join
 from gpudoctor.diagnose.engine import Run
+from gpudoctor.diagnose.rule import Join
 from gpudoctor.findings import Confidence, Finding, Outcome, OutcomeKind, Rung, Severity, Subject, SubjectKind
 
 
@@ -16,16 +16,17 @@ def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
     return cause.kind is effect.kind is kind and cause.key == effect.key
 
 
-def _causes(effect: Finding, findings: tuple[Finding, ...]) -> tuple[str, ...]:
-    """The findings beneath which `effect` folds: as severe at least, and not merely possible."""
-    joins = {row.cause: row.join for row in CAUSALITY if row.effect == effect.name}
+def _causes(effect: Finding, runs: list[Run]) -> tuple[str, ...]:
+    """The findings beneath which `effect` folds: at least as severe, and not merely possible."""
+    joins = {run.rule.name: row.join for run in runs for row in run.rule.explains if effect.name in row.effects}
     return tuple(
         cause.id
-        for cause in findings
-        if cause.name in joins
-        and cause.severity >= effect.severity
+        for run in runs
+        if run.rule.name in joins
+        for cause in run.findings
+        if cause.severity >= effect.severity
         and cause.confidence > Confidence.POSSIBLE
-        and _joined(cause.subject, effect.subject, joins[cause.name])
+        and _joined(cause.subject, effect.subject, joins[run.rule.name])
     )
 
 
@@ -36,7 +37,8 @@ def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
 def fold(runs: list[Run]) -> tuple[Finding, ...]:
     """All findings, each with what explains it: root causes first, by severity, confidence, lowest rung and code."""
     found = tuple(finding for run in runs for finding in run.findings)
-    explained = (msgspec.structs.replace(finding, because_of=_causes(finding, found)) for finding in found)
+    guilty = [run for run in runs if run.findings]
+    explained = (msgspec.structs.replace(finding, because_of=_causes(finding, guilty)) for finding in found)
     return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), *_worst_first(finding))))
 
 

@@ -7,13 +7,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Rung, Severity, Skipped
 from gpudoctor.requirements import parse
 
-JUDGES = ("framework-missing", "requirement-not-met", "required-gpus-missing")
-"""The rules that say of something required that it is not so."""
-JUDGE_OF = {"bf16": "gpu-lacks-bf16"}
-"""What one of its own says of."""
-
-OF_TRAINING = ("GD9", "GD111", "GD507", "GD807")
-"""Codes, and families, of the rules that explain the numbers of a training."""
+ANY = "any"
 
 
 def of_training(rules: tuple[Rule, ...]) -> tuple[str, ...]:
@@ -21,9 +15,7 @@ def of_training(rules: tuple[Rule, ...]) -> tuple[str, ...]:
     return tuple(
         rule.code
         for rule in rules
-        if rule.severity is Severity.ERROR
-        or (rule.severity is Severity.WARNING and rule.breaks < Rung.TRAINED)
-        or rule.code.startswith(OF_TRAINING)
+        if rule.severity is Severity.ERROR or (rule.severity is Severity.WARNING and rule.breaks < Rung.TRAINED) or rule.of_training
     )
 
 
@@ -43,8 +35,8 @@ def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
 
 
 def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tuple[str, ...]) -> None:
-    judges = {*JUDGES, *(JUDGE_OF.get(parse(text).subject, "") for text in require)}
-    gone = [rule for rule in rules if rule.name in judges and rule not in chosen]
+    subjects = {ANY, *(parse(text).subject for text in require)}
+    gone = [rule for rule in rules if rule.checks_required in subjects and rule not in chosen]
     if gone:
         names = ", ".join(f"{rule.code} {rule.name}" for rule in gone)
         raise UsageError(f"--only or --skip leaves out {names}, which --require needs; give both or neither.")

@@ -7,18 +7,19 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.fixes import VENV
 from gpudoctor.diagnose.provide import About, argument
-from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, parameters
+from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, View, parameters
 from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
-from gpudoctor.snapshot import Cause, Pci
+from gpudoctor.snapshot import Cause, Framework, Pci
 
 
 class Run(msgspec.Struct, frozen=True):
     """What one rule said of one subject, and the rung whose failure explains where it could not tell."""
 
+    rule: Rule
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     lacking: Rung | None = None
@@ -69,8 +70,7 @@ def _run(rule: Rule, about: About, machine: MachineView) -> Run:
     problems: list[Problem] = []
     kind, reason, lacking = OutcomeKind.PASSED, "", None
     try:
-        arguments = {parameter.name: argument(parameter, machine, about) for parameter in parameters(rule.body)}
-        for problem in rule.body(**arguments):
+        for problem in _problems(rule, about, machine):
             problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
         kind = _ignorance(ignorance, machine)
@@ -83,7 +83,22 @@ def _run(rule: Rule, about: About, machine: MachineView) -> Run:
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     outcome = Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason)
-    return Run(outcome, findings, lacking, tuple(problem.only_for for problem in problems))
+    return Run(rule, outcome, findings, lacking, tuple(problem.only_for for problem in problems))
+
+
+def _problems(rule: Rule, about: About, machine: MachineView) -> Iterator[Problem]:
+    if not rule.by_view:
+        arguments = {parameter.name: argument(parameter, machine, about) for parameter in parameters(rule.body)}
+        return rule.body(**arguments)
+    return rule.body(_view(rule, about, machine))
+
+
+def _view(rule: Rule, about: About, machine: MachineView) -> View:
+    if isinstance(about, Gpu):
+        return next(gpu for gpu in machine.gpus if gpu.observed is about)
+    if isinstance(about, Framework):
+        return next(framework for framework in machine.frameworks if framework.observed is about)
+    return machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine
 
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:

@@ -2,46 +2,52 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import NoReturn, TypeVar
 
 import msgspec
 
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
+from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
+from gpudoctor.derive.unknown import CouldNotTell, NotApplicable, known, not_applicable
+from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Missing
 
-T = TypeVar("T")
+__all__ = ["CouldNotTell", "NotApplicable", "need", "not_applicable"]
 Body = Callable[..., Iterator[Problem]]
+View = MachineView | GpuView | EnvironmentView | FrameworkView
+_SUBJECT_OF = {
+    "MachineView": SubjectKind.MACHINE,
+    "GpuView": SubjectKind.GPU,
+    "EnvironmentView": SubjectKind.ENVIRONMENT,
+    "FrameworkView": SubjectKind.FRAMEWORK,
+}
 
 
-class CouldNotTell(Exception):  # noqa: N818 -- an outcome, not an error
-    """Ends a rule for a subject: something that it needs is not known."""
-
-    def __init__(self, missing: Missing, rung: Rung | None) -> None:
-        super().__init__(missing.reason)
-        self.missing = missing
-        self.rung = rung
+def view_kind(body: Body) -> SubjectKind | None:
+    """The subject of a rule, by the one view that it takes."""
+    view, *more = (hint for name, hint in body.__annotations__.items() if name != "return")
+    return None if more else _SUBJECT_OF.get(view)
 
 
-class NotApplicable(Exception):  # noqa: N818 -- an outcome, not an error
-    """Ends a rule for a subject: it has nothing to say there."""
+need = known
 
 
-def need(value: T | Missing, rung: Rung | None = None) -> T:
-    """`value`, or the end of the rule where it is missing.
+class Join(str, enum.Enum):
+    """What cause and consequence must share."""
 
-    `rung` is the layer that would have told: a finding that breaks it, or one below, explains the ignorance.
-    """
-    if isinstance(value, Missing):
-        raise CouldNotTell(value, rung)
-    return value
+    GPU = "same GPU"
+    FRAMEWORK = "same framework"
+    MACHINE = "machine"
 
 
-def not_applicable(reason: str) -> NoReturn:
-    """End the rule for this subject: it has nothing to say here."""
-    raise NotApplicable(reason)
+class Explains(msgspec.Struct, frozen=True):
+    """What follows from a rule's finding: the rules named in `effects`, and why they do."""
+
+    effects: tuple[str, ...]
+    because: str
+    join: Join = Join.MACHINE
 
 
 class Parameter(msgspec.Struct, frozen=True):
@@ -64,10 +70,21 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     since: str
     about: SubjectKind
     body: Body
+    by_view: bool
     predicts: bool
     """It infers that `breaks` will fail; where that was proven to work, the finding is only worth knowing."""
     on_cpu_too: bool = False
     """What it predicts would fail on the CPU as well, so training on the CPU disproves it."""
+    explains: tuple[Explains, ...] = ()
+    """What follows from it."""
+    seen_at: Level = Level.LOOK
+    """The first level at which the fault shows: the one that its verify command asks for."""
+    of_training: bool = False
+    """It says why a training run fails, or why its numbers are what they are."""
+    sees_more_at: Level = Level.LOOK
+    """The level at which more evidence of it shows, where a check went that far."""
+    checks_required: str = ""
+    """Which subject of `--require` it checks: "any", one by name, or none."""
 
     @property
     def doc(self) -> str:
@@ -86,9 +103,14 @@ def rule(
     severity: Severity,
     breaks: Rung,
     since: str,
-    about: SubjectKind = SubjectKind.MACHINE,
+    about: SubjectKind | None = None,
     predicts: bool = True,
     on_cpu_too: bool = False,
+    explains: tuple[Explains, ...] = (),
+    seen_at: Level = Level.LOOK,
+    of_training: bool = False,
+    sees_more_at: Level = Level.LOOK,
+    checks_required: str = "",
 ) -> Callable[[Body], Rule]:
     """Make a rule of a generator function; its name in kebab case is the rule's name, its docstring the rule's page."""
 
@@ -100,10 +122,16 @@ def rule(
             severity=severity,
             breaks=breaks,
             since=since,
-            about=about,
+            about=about or view_kind(body) or SubjectKind.MACHINE,
+            by_view=about is None and view_kind(body) is not None,
             body=body,
             predicts=predicts,
             on_cpu_too=on_cpu_too,
+            explains=explains,
+            seen_at=seen_at,
+            of_training=of_training,
+            sees_more_at=sees_more_at,
+            checks_required=checks_required,
         )
 
     return made

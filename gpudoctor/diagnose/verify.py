@@ -5,20 +5,14 @@ from __future__ import annotations
 import shlex
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.choose import JUDGE_OF, JUDGES
+from gpudoctor.diagnose.choose import ANY
 from gpudoctor.diagnose.fixes import interpreter
-from gpudoctor.diagnose.rule import Rule, parameters
+from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import CudaContext, Missing, Python, Smoke
+from gpudoctor.snapshot import Missing, Python
 
 NAMED = "named with --python"
 """Why an interpreter was examined that no default would choose."""
-_AT_FULL = ("GD804", "GD807", "GD909")
-"""Rules on what only level full measures."""
-_WATCHED = ("GD111", "GD906", "GD907", "GD908", "GD910")
-"""Rules on what is seen while a GPU is trained on, where it was."""
-_TOUCHED = ("GD206", "GD221")
-"""Rules that see more where a kernel of ours ran."""
 
 
 def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str = "") -> str:
@@ -43,25 +37,23 @@ def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str
 def _chosen(rule: Rule, machine: MachineView) -> list[str]:
     """What is asked: the rule alone; a requirement is asked for as it was, with every rule, which `--require` needs."""
     asked_for = machine.policy.require or machine.policy.frameworks
-    if asked_for and (rule.name in JUDGES or rule.name in JUDGE_OF.values()):
+    if asked_for and rule.checks_required:
         asked = [word for text in machine.policy.require for word in ("--require", shlex.quote(text))]
         return [*asked, *(word for name in machine.policy.frameworks for word in ("--framework", name))]
     return ["--only", rule.code]
 
 
 def _level(rule: Rule, machine: MachineView) -> list[str]:
-    kinds = {parameter.type for parameter in parameters(rule.body)}
-    if rule.code in _AT_FULL:
-        return ["--level", "full"]
-    if rule.name in JUDGES:
+    if rule.checks_required == ANY:
         return ["--level", machine.policy.level.value] if machine.policy.level not in {None, Level.TRAIN} else []
-    if Smoke in kinds or (rule.code in _WATCHED and not isinstance(machine.observed.loads, Missing)):
-        return []
-    return ["--level", "touch"] if CudaContext in kinds or (rule.code in _TOUCHED and _ran(machine)) else ["--no-smoke"]
+    level = rule.sees_more_at if rule.sees_more_at > rule.seen_at and _went_to(rule.sees_more_at, machine) else rule.seen_at
+    return {Level.LOOK: ["--no-smoke"], Level.TRAIN: []}.get(level, ["--level", level.value])
 
 
-def _ran(machine: MachineView) -> bool:
-    return not isinstance(machine.observed.contexts, Missing)
+def _went_to(level: Level, machine: MachineView) -> bool:
+    """Whether the check went as far as a level."""
+    section = machine.observed.contexts if level is Level.TOUCH else machine.observed.loads
+    return not isinstance(section, Missing)
 
 
 def _environment(machine: MachineView) -> list[str]:

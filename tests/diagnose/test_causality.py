@@ -3,7 +3,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 
 from gpudoctor.diagnose import RULES, diagnose
-from gpudoctor.diagnose.causes import CAUSALITY, Join
+from gpudoctor.diagnose.rule import Join
 from gpudoctor.findings import OutcomeKind, Policy, Severity, Subject, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Pci, Status
@@ -17,30 +17,29 @@ MISMATCH = Nvml(
 MISMATCHED_CUDA = libcuda(0, 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
 
 
-def test_the_table_has_no_cycle() -> None:
+EXPLAINED = [(rule, row, effect) for rule in RULES for row in rule.explains for effect in row.effects]
+
+
+def test_no_rule_explains_itself_by_way_of_others() -> None:
     graph: dict[str, set[str]] = {}
-    for row in CAUSALITY:
-        graph.setdefault(row.effect, set()).add(row.cause)
+    for rule, _, effect in EXPLAINED:
+        graph.setdefault(effect, set()).add(rule.name)
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_the_table_names_only_rules_that_exist() -> None:
-    names = {rule.name for rule in RULES}
-    assert {name for row in CAUSALITY for name in (row.cause, row.effect)} <= names
-
-
-def test_the_table_says_nothing_twice() -> None:
-    assert len({(row.cause, row.effect) for row in CAUSALITY}) == len(CAUSALITY)
+def test_rules_explain_only_rules_that_exist_and_each_once() -> None:
+    assert {effect for _, _, effect in EXPLAINED} <= {rule.name for rule in RULES}
+    assert len({(rule.name, effect) for rule, _, effect in EXPLAINED}) == len(EXPLAINED)
 
 
 def test_a_join_by_gpu_or_framework_is_between_rules_about_them() -> None:
     about = {rule.name: rule.about for rule in RULES}
-    for row in CAUSALITY:
+    for rule, row, effect in EXPLAINED:
         if row.join is not Join.MACHINE:
             kind = SubjectKind.GPU if row.join is Join.GPU else SubjectKind.FRAMEWORK
-            of_machine = about[row.cause] is SubjectKind.MACHINE and row.join is Join.GPU  # a rule about the machine may find it of one GPU
-            assert about[row.effect] is kind
-            assert about[row.cause] is kind or of_machine
+            of_machine = rule.about is SubjectKind.MACHINE and row.join is Join.GPU  # a rule about the machine may find it of one GPU
+            assert about[effect] is kind
+            assert rule.about is kind or of_machine
 
 
 def test_consequences_fold_beneath_their_cause(matrix: Matrix) -> None:

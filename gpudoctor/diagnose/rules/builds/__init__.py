@@ -1,0 +1,1 @@
+"""GD5: framework builds."""

@@ -1,0 +1,1 @@
+"""GD2: kernel driver, device nodes, NVML and libcuda."""

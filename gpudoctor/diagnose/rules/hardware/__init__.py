@@ -1,0 +1,1 @@
+"""GD1: the GPU and its slot."""

@@ -1,0 +1,1 @@
+"""GD4: CUDA libraries, toolkit and cuDNN."""

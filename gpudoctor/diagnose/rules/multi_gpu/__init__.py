@@ -1,0 +1,1 @@
+"""GD8: several GPUs."""

@@ -1,0 +1,1 @@
+"""GD3: container, WSL, scheduler and cloud."""

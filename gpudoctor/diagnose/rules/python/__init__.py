@@ -1,0 +1,1 @@
+"""GD6: Python and its packages."""

@@ -1,0 +1,1 @@
+"""GD7: settings and the GPU's state."""

@@ -1,0 +1,1 @@
+"""GD9: it trains, but slowly or wrongly."""
