@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,16 +14,15 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Refusals, Snapshot, Status, decode
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Refusals, Snapshot, Status
 from tests.machines import trained
-from tests.machines.trained import recorded
+from tests.machines.store import NAMES, policy, recorded
 from tests.probe.places import Options, look
 from tests.seams import Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
 ALARMING = (8, 11, 14, 15, 16)
-MACHINES = sorted(Path(__file__).parent.glob("machines/*.json"))
 CHILD = Path(__file__).parent.parent / "gpudoctor" / "probe" / "child"
 EARLY = {"nvmlDeviceGetCount"}  # about no GPU
 
@@ -89,16 +87,13 @@ def with_first(snapshot: Snapshot, **changes: Any) -> tuple[Snapshot, str]:
     return replace(snapshot, nvml=replace(snapshot.nvml, gpus=tuple(gpus))), str(snapshot.nvml.gpus[number].address)
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=lambda file: file.stem)
-def test_no_recorded_machine_with_an_alarm_is_ready(file: Path, matrix: Matrix) -> None:
-    machine = json.loads(file.read_bytes())
-    snapshot = decode(json.dumps(machine["snapshot"]).encode())
-    policy = msgspec.convert(machine["policy"], Policy)
+@pytest.mark.parametrize("name", NAMES)
+def test_no_recorded_machine_with_an_alarm_is_ready(name: str, matrix: Matrix) -> None:
     for code in ALARMING:
-        alarmed, key = with_first(snapshot, alarms=(Status(code, "NVML_ERROR", "nvmlDeviceGetName: alarm"),))
+        alarmed, key = with_first(recorded(name), alarms=(Status(code, "NVML_ERROR", "nvmlDeviceGetName: alarm"),))
         if not key:
             return
-        diagnosis = diagnose(alarmed, matrix, policy)
+        diagnosis = diagnose(alarmed, matrix, policy(name))
         hidden = not any(row.subject.key == key for row in diagnosis.ladder)
         assert hidden or (diagnosis.verdict is not Verdict.READY and unready(diagnosis, key)), code
 

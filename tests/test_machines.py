@@ -2,38 +2,42 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gpudoctor.diagnose import RULES
+from gpudoctor.findings import Evidence, Finding, Fix
 from gpudoctor.snapshot import decode, encode
-from tests.machines.build import again, diagnosed, examine, expected
+from tests.machines import golden
+from tests.machines.build import diagnosed, examine, expected
+from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.edited import EDITED, Edited
 from tests.machines.recipes import RECIPES, Recipe
+from tests.machines.store import NAMES, load, recorded
 
-RECORDED = sorted(Path(__file__).parent.glob("machines/*.json"))
-
-
-def recorded(file: Path) -> dict[str, Any]:
-    data: dict[str, Any] = json.loads(file.read_bytes())
-    return data
+every_machine = pytest.mark.parametrize("name", NAMES)
 
 
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
-def test_a_recorded_machine_gives_its_diagnosis(file: Path) -> None:
-    machine = recorded(file)
-    diagnosis = again(machine)
-    assert diagnosed(diagnosis) == machine["expect"]
-    assert diagnosis["findings"] == machine["findings"], "if the new words are the better ones: scripts/record_machines --again"
+@every_machine
+def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
+    assert diagnosed(as_json(diagnosis(name))) == load(name)["expect"]
+    said = golden.text(diagnosis(name).findings)
+    assert said == golden.kept()[name], "if the new words are the better ones: scripts/record_machines --again"
 
 
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
-def test_a_recorded_snapshot_survives_being_read(file: Path) -> None:
-    snapshot = decode(json.dumps(recorded(file)["snapshot"]).encode())
-    assert decode(encode(snapshot)) == snapshot
+def test_the_text_holds_all_that_findings_say_of_all_machines() -> None:
+    assert list(golden.kept()) == list(NAMES)
+    assert Finding.__struct_fields__ == (
+        "id", "code", "name", "subject", "severity", "confidence", "title", "message", "breaks", "evidence", "fixes", "because_of",
+    )  # fmt: skip
+    assert Evidence.__struct_fields__ == ("what", "value", "where")
+    assert Fix.__struct_fields__ == ("title", "command", "needs", "verify", "kind")
+
+
+@every_machine
+def test_a_recorded_snapshot_survives_being_read(name: str) -> None:
+    assert decode(encode(recorded(name))) == recorded(name)
 
 
 @pytest.mark.parametrize("name", RECIPES)
@@ -43,14 +47,15 @@ def test_a_machine_built_again_gives_its_diagnosis(name: str, tmp_path: Path) ->
 
 
 def test_every_recipe_was_recorded_with_what_it_expects() -> None:
-    files = {file.stem: recorded(file) for file in RECORDED}
-    assert {*RECIPES, *EDITED} <= set(files)
+    assert {*RECIPES, *EDITED} <= set(NAMES)
     machines: dict[str, Recipe | Edited] = {**RECIPES, **EDITED}
     for name, recipe in machines.items():
-        assert files[name]["expect"] == expected(recipe), f"run scripts/record_machines {name}"
+        assert load(name)["expect"] == expected(recipe), f"run scripts/record_machines {name}"
 
 
 def test_every_rule_fires_on_some_machine_and_passes_on_another() -> None:
-    diagnoses = [again(recorded(file)) for file in RECORDED]
-    kinds = {rule.name: {one["kind"] for each in diagnoses for one in each["outcomes"] if one["name"] == rule.name} for rule in RULES}
+    kinds: dict[str, set[str]] = {rule.name: set() for rule in RULES}
+    for name in NAMES:
+        for one in diagnosis(name).outcomes:
+            kinds[one.name].add(one.kind.value)
     assert {name for name, seen in kinds.items() if not {"found", "passed"} <= seen} == set()

@@ -178,6 +178,5 @@ def recorded(report: Mapping[str, Any], about: str) -> str:
         names.setdefault(found[0], f"{found[1]}-{len(names) + 1:08x}-0000-0000-0000-{len(names) + 1:012x}")
     text = UUID.sub(lambda found: names[found[0]], text)
     machine = json.loads(text.replace(str(ROOT), "/recorded/clone"))
-    diagnosis = again(machine)
-    kept = {"about": about, "policy": machine["policy"], "expect": diagnosed(diagnosis), "findings": diagnosis["findings"]}
+    kept = {"about": about, "made": "recorded", "policy": machine["policy"], "expect": diagnosed(again(machine))}
     return json.dumps({**kept, "snapshot": machine["snapshot"]}, indent=1) + "\n"

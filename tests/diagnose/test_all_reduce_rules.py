@@ -13,8 +13,8 @@ from gpudoctor.findings import Confidence, Diagnosis, OutcomeKind, Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import AllReduce, Cause, Missing, NvLink, Nvml, Snapshot, Stage, StageState, Sum, Variables
 from tests.builders import machine, smoke, tensorflow
+from tests.machines.store import recorded
 from tests.machines.summed import BEFORE, HUNG, LARGE, RIGHT, RIGHT_WITHOUT, STOPPED, WRONG
-from tests.machines.trained import recorded
 
 HUNG_WITHOUT = msgspec.structs.replace(HUNG, p2p=False)
 BROKEN_IMPORT = AllReduce(("GPU:0", "GPU:1"), p2p=True, stages=(Stage("import", StageState.FAILED, error="no such module"),))

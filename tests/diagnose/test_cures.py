@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 import shlex
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -17,13 +14,13 @@ import pytest
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
-from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Wish, examine
-from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot, decode
+from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot
+from tests.machines import store
+from tests.machines.diagnoses import diagnosis
 
-MACHINES = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
 LOOKING = ("See", "Look", "Read", "Check", "List", "Find", "Watch", "Examine", "Save", "Compare", "Ask the kernel")
 """How sentences begin that gather information; where no command can do it, a cure is a sentence that begins otherwise."""
 OF_INDEXES = re.compile(r"https://download\.pytorch\.org/whl/((?:cu|rocm)[\d.]+)$")
@@ -82,13 +79,11 @@ class Machine(msgspec.Struct, frozen=True):
 
 
 @functools.cache
-def machine(file: Path) -> Machine:
-    data: dict[str, Any] = json.loads(file.read_bytes())
-    snapshot, policy = decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
-    return Machine(file.stem, snapshot, policy, diagnose(snapshot, open_matrix(), policy).findings)
+def machine(name: str) -> Machine:
+    return Machine(name, store.recorded(name), store.policy(name), diagnosis(name).findings)
 
 
-every_machine = pytest.mark.parametrize("file", MACHINES, ids=lambda file: file.stem)
+every_machine = pytest.mark.parametrize("name", store.NAMES)
 
 
 def cures(fix: Fix) -> bool:
@@ -99,8 +94,8 @@ def cures(fix: Fix) -> bool:
 
 
 @every_machine
-def test_where_the_cause_is_certain_the_first_fix_that_is_no_check_changes_something(file: Path) -> None:
-    for finding in machine(file).findings:
+def test_where_the_cause_is_certain_the_first_fix_that_is_no_check_changes_something(name: str) -> None:
+    for finding in machine(name).findings:
         grave = finding.severity is not Severity.NOTE
         if finding.because_of or not grave or finding.confidence is not Confidence.CERTAIN:
             continue
@@ -111,16 +106,16 @@ def test_where_the_cause_is_certain_the_first_fix_that_is_no_check_changes_somet
 
 
 @every_machine
-def test_a_fix_is_a_check_just_where_it_changes_nothing(file: Path) -> None:
-    for finding in machine(file).findings:
+def test_a_fix_is_a_check_just_where_it_changes_nothing(name: str) -> None:
+    for finding in machine(name).findings:
         for fix in finding.fixes:
             if fix.command and fix.command != "gpudoctor check --allow-cpu":  # accepts the machine as it is
                 assert changes_something(fix.command) is (fix.kind is not FixKind.CHECK), f"{finding.code}: {fix.command}"
 
 
 @every_machine
-def test_every_command_is_one_that_a_shell_reads(file: Path) -> None:
-    commands = [command for _, fix in machine(file).commands for command in (fix.command, fix.verify) if command]
+def test_every_command_is_one_that_a_shell_reads(name: str) -> None:
+    commands = [command for _, fix in machine(name).commands for command in (fix.command, fix.verify) if command]
     for command in commands:
         done = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}: {done.stderr}"
@@ -129,8 +124,8 @@ def test_every_command_is_one_that_a_shell_reads(file: Path) -> None:
 
 
 @every_machine
-def test_a_command_that_acts_has_nothing_left_to_fill_in(file: Path) -> None:
-    one = machine(file)
+def test_a_command_that_acts_has_nothing_left_to_fill_in(name: str) -> None:
+    one = machine(name)
     unknown = not isinstance(one.snapshot.container, Container) or not isinstance(one.snapshot.container.image, Fact)
     for finding, fix in one.commands:
         blanks = set(
@@ -142,8 +137,8 @@ def test_a_command_that_acts_has_nothing_left_to_fill_in(file: Path) -> None:
 
 
 @every_machine
-def test_a_fix_that_acts_is_verified_by_the_same_rule_in_the_same_environment(file: Path) -> None:
-    one = machine(file)
+def test_a_fix_that_acts_is_verified_by_the_same_rule_in_the_same_environment(name: str) -> None:
+    one = machine(name)
     if one.snapshot.origin == "supposed":
         assert not any(fix.verify for finding in one.findings for fix in finding.fixes)
         return
@@ -223,8 +218,8 @@ def _met(need: Requirement, stack: Stack) -> bool:
 
 
 @every_machine
-def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(file: Path) -> None:
-    one = machine(file)
+def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(name: str) -> None:
+    one = machine(name)
     python = one.snapshot.python.version if isinstance(one.snapshot.python, Python) and isinstance(one.snapshot.python.version, str) else ""
     has_gpu = bool(MachineView(one.snapshot, open_matrix(), one.policy).hardware)
     of_no_gpu = () if has_gpu else ("cpu-only-build",)  # compat supposes a GPU where none is named

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from gpudoctor.derive import MachineView
@@ -13,16 +10,14 @@ from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Wish, examine
 from gpudoctor.plan.suppose import suppose
-from gpudoctor.snapshot import decode
-from tests.machines.build import again
+from tests.machines.diagnoses import as_json, diagnosis
+from tests.machines.store import NAMES, recorded
 
-MACHINES = Path(__file__).parents[1] / "machines"
 MATRIX = open_matrix()
 
 
 def fixes(name: str, finding: str) -> list[dict[str, str]]:
-    diagnosis = again(json.loads((MACHINES / f"{name}.json").read_bytes()))
-    return next(one["fixes"] for one in diagnosis["findings"] if one["name"] == finding)
+    return next(one["fixes"] for one in as_json(diagnosis(name))["findings"] if one["name"] == finding)
 
 
 @pytest.mark.parametrize("python", ["3.9", "3.12"])
@@ -108,10 +103,9 @@ def test_the_driver_comes_from_a_source_that_has_one_which_will_do(machine: str,
 
 
 def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
-    for file in MACHINES.glob("*.json"):
-        snapshot = decode(json.dumps(json.loads(file.read_bytes())["snapshot"]).encode())
-        site = MachineView(snapshot, MATRIX, Policy()).site
+    for name in NAMES:
+        site = MachineView(recorded(name), MATRIX, Policy()).site
         rows = {row.package: row for row in MATRIX.driver_packages(f"{site.distribution[0]}-{site.release}")} if site.distribution else {}
-        for command in (fix["command"] for one in again(json.loads(file.read_bytes()))["findings"] for fix in one["fixes"]):
+        for command in (fix.command for one in diagnosis(name).findings for fix in one.fixes):
             named = [word for word in command.split() if word.startswith("nvidia-driver") and "pinning" not in word and ":" not in word]
-            assert all(word in rows for word in named), (file.stem, command)
+            assert all(word in rows for word in named), (name, command)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -32,9 +30,9 @@ from gpudoctor.snapshot import (
     Snapshot,
     Toolkit,
     Variables,
-    decode,
 )
 from tests.builders import ABSENT, bare, machine, smoke, tensorflow, torch
+from tests.machines.store import NAMES, recorded
 
 SITE = "/env/lib/python3.12/site-packages"
 NOWHERE = Missing(Cause.ABSENT, "it is in none of the places looked at")
@@ -456,19 +454,16 @@ class TestAddOns:
         assert outcome(self.of(), matrix, "extension-missing-arch") is OutcomeKind.NOT_APPLICABLE
 
 
-RECORDED = sorted((Path(__file__).parent.parent / "machines").glob("*.json"))
-
-
 def test_the_simulated_loader_and_the_real_one_take_the_same_libcuda() -> None:
     compared = 0
-    for path in RECORDED:
-        snapshot = decode(json.dumps(json.loads(path.read_bytes())["snapshot"]).encode())
+    for name in NAMES:
+        snapshot = recorded(name)
         if isinstance(snapshot.libraries, Missing) or not isinstance(snapshot.libcuda, Libcuda):
             continue
         for framework in snapshot.libraries.frameworks:
             for one in framework.uses if isinstance(framework.uses, tuple) else ():
                 if one.component == "cuda" and isinstance(one.file, LibraryFile) and isinstance(snapshot.libcuda.library, str):
                     real = one.file.real if isinstance(one.file.real, str) else one.file.path
-                    assert real == snapshot.libcuda.library, path.stem
+                    assert real == snapshot.libcuda.library, name
                     compared += 1
     assert compared >= 20

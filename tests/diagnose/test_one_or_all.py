@@ -23,7 +23,7 @@ from gpudoctor.snapshot import (
     Snapshot,
     Status,
 )
-from tests.machines.trained import recorded
+from tests.machines.store import recorded
 
 replace = msgspec.structs.replace
 GIB = 1 << 30

@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from tests.machines.trained import recorded
+from tests.machines.store import recorded
 from tests.machines.xrayed import file, opened, with_libraries
 
 WHEELS = "/recorded/environment/lib/python3.11/site-packages/nvidia"

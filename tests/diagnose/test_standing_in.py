@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import msgspec
 import pytest
 
@@ -15,16 +11,10 @@ from gpudoctor.diagnose.engine import Run, run_all
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Distribution, Packages, Snapshot, decode
+from gpudoctor.snapshot import Distribution, Packages, Snapshot
 from tests.builders import machine, tensorflow
-from tests.machines.trained import recorded
-
-RECORDED = sorted((Path(__file__).parent.parent / "machines").glob("*.json"))
-
-
-def _opened(file: Path) -> tuple[Snapshot, Policy]:
-    data: dict[str, Any] = json.loads(file.read_bytes())
-    return decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
+from tests.machines.diagnoses import diagnosis
+from tests.machines.store import NAMES, policy, recorded
 
 
 class _Alone(MachineView):
@@ -38,20 +28,19 @@ def _failing(runs: list[Run]) -> set[str]:
     return {name for run in runs for name in run.failing if name}
 
 
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
-def test_an_environment_of_which_every_framework_fails_is_broken(file: Path, matrix: Matrix) -> None:
-    snapshot, policy = _opened(file)
-    facts = _Alone(snapshot, matrix, policy)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_environment_of_which_every_framework_fails_is_broken(name: str, matrix: Matrix) -> None:
+    facts = _Alone(recorded(name), matrix, policy(name))
     installed = {framework.name for framework in facts.observed_frameworks}
     if installed and installed <= _failing(run_all(RULES, facts)):
-        assert diagnose(snapshot, matrix, policy).verdict is Verdict.BROKEN
+        assert diagnosis(name).verdict is Verdict.BROKEN
 
 
 def test_the_property_above_has_machines_to_speak_of(matrix: Matrix) -> None:
     several = [
-        file.stem
-        for file in RECORDED
-        if len((facts := _Alone(*_opened(file)[:1], matrix, _opened(file)[1])).frameworks) > 1
+        name
+        for name in NAMES
+        if len((facts := _Alone(recorded(name), matrix, policy(name))).frameworks) > 1
         and {one.name for one in facts.observed_frameworks} <= _failing(run_all(RULES, facts))
     ]
     assert "two-frameworks-both-without-cublas" in several

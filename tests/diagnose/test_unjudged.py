@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import msgspec
 import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages, Snapshot, decode
+from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages
 from tests.builders import machine, smoke, tensorflow, torch
+from tests.machines.diagnoses import diagnosis
+from tests.machines.store import NAMES, policy, recorded
 
-RECORDED = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
 GOOD = {Verdict.READY, Verdict.DEGRADED}
-everywhere = pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
-
-
-def recorded(file: Path) -> tuple[Snapshot, Policy]:
-    data: dict[str, Any] = json.loads(file.read_bytes())
-    return decode(json.dumps(data["snapshot"]).encode()), msgspec.convert(data["policy"], Policy)
+everywhere = pytest.mark.parametrize("name", NAMES)
 
 
 def what(diagnosis: Diagnosis) -> list[str]:
@@ -30,44 +22,43 @@ def what(diagnosis: Diagnosis) -> list[str]:
 
 
 @everywhere
-def test_a_machine_with_something_unjudged_is_never_ready(file: Path, matrix: Matrix) -> None:
-    snapshot, policy = recorded(file)
-    found = diagnose(snapshot, matrix, policy)
+def test_a_machine_with_something_unjudged_is_never_ready(name: str) -> None:
+    found = diagnosis(name)
     assert found.verdict not in GOOD or not found.not_judged
 
 
 @everywhere
-def test_an_unknown_build_in_place_of_a_framework_is_never_ready(file: Path, matrix: Matrix) -> None:
-    snapshot, policy = recorded(file)
-    if snapshot.origin != "live" or not isinstance(snapshot.frameworks, tuple) or policy.allow_cpu:
+def test_an_unknown_build_in_place_of_a_framework_is_never_ready(name: str, matrix: Matrix) -> None:
+    snapshot = recorded(name)
+    if snapshot.origin != "live" or not isinstance(snapshot.frameworks, tuple) or policy(name).allow_cpu:
         return
     vendors = tuple(_of_a_vendor(one) for one in snapshot.frameworks)
     changed = msgspec.structs.replace(snapshot, frameworks=vendors, smoke=NOT_ASKED, contexts=NOT_ASKED, libraries=NOT_ASKED)
-    found = diagnose(changed, matrix, msgspec.structs.replace(policy, level=Level.LOOK))
+    found = diagnose(changed, matrix, msgspec.structs.replace(policy(name), level=Level.LOOK))
     assert found.verdict not in GOOD
 
 
 @everywhere
-def test_a_package_that_nothing_looks_into_is_never_ready(file: Path, matrix: Matrix) -> None:
-    snapshot, policy = recorded(file)
+def test_a_package_that_nothing_looks_into_is_never_ready(name: str, matrix: Matrix) -> None:
+    snapshot = recorded(name)
     if snapshot.origin != "live" or not isinstance(snapshot.packages, Packages):
         return
     more = (*snapshot.packages.distributions, Distribution("onnxruntime-gpu", "1.20.0", "/site"))
     changed = msgspec.structs.replace(snapshot, packages=msgspec.structs.replace(snapshot.packages, distributions=more))
-    found = diagnose(changed, matrix, policy)
+    found = diagnose(changed, matrix, policy(name))
     on_a_gpu = "onnxruntime-gpu 1.20.0" in what(found)
     assert on_a_gpu == bool(found.ladder)
     assert not on_a_gpu or found.verdict not in GOOD
 
 
 @everywhere
-def test_a_machine_without_a_framework_is_never_ready_unless_it_is_asked_about_alone(file: Path, matrix: Matrix) -> None:
-    snapshot, policy = recorded(file)
-    if snapshot.origin == "text" or policy.node:
+def test_a_machine_without_a_framework_is_never_ready_unless_it_is_asked_about_alone(name: str, matrix: Matrix) -> None:
+    snapshot = recorded(name)
+    if snapshot.origin == "text" or policy(name).node:
         return
     empty = msgspec.structs.replace(snapshot, frameworks=(), smoke=NOT_ASKED)
     for level in (None, Level.LOOK, Level.TOUCH, Level.TRAIN):
-        found = diagnose(empty, matrix, msgspec.structs.replace(policy, level=level, allow_cpu=False))
+        found = diagnose(empty, matrix, msgspec.structs.replace(policy(name), level=level, allow_cpu=False))
         assert found.verdict not in GOOD
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import msgspec
 import pytest
 
@@ -12,14 +10,13 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Level, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Missing
-from tests.machines.trained import HERE, load, recorded
+from tests.machines.diagnoses import diagnosis
+from tests.machines.store import NAMES, recorded
 
 GONE = Missing(Cause.ABSENT, "there is none")
 OF_GPUS = ("pci", "kernel_driver", "nvml", "libcuda", "libcuda_unmasked", "contexts", "smoke", "loads")
 """The sections in which GPUs are seen."""
-WITH_LIBRARIES = sorted(
-    path.stem for path in Path(HERE).glob("*.json") if any(one["code"].startswith("GD4") for one in load(path.stem).get("findings", ()))
-)
+WITH_LIBRARIES = [name for name in NAMES if any(one.code.startswith("GD4") for one in diagnosis(name).findings)]
 
 
 def test_there_are_such_machines() -> None:

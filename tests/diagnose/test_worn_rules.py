@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,15 +29,14 @@ from gpudoctor.snapshot import (
     StageState,
     Sum,
     XidEvent,
-    decode,
 )
 from tests.builders import SUCCESS, address, card, machine, smoke
+from tests.machines.store import NAMES, recorded
 
 GIB = 1 << 30
 SECOND = 1_000_000_000
 UNSUPPORTED = Missing(Cause.UNSUPPORTED, "answered 3 (Not Supported)")
 SWITCH = "0000:90:00.0"
-MACHINES = Path(__file__).parent.parent / "machines"
 
 
 def nvml(*cards: dict[str, Any]) -> Nvml:
@@ -84,9 +81,9 @@ def alarming(gpu: NvmlGpu) -> set[str]:
     return {name for name, wanted in told.items() if wanted}
 
 
-@pytest.mark.parametrize("file", sorted(MACHINES.glob("*.json")), ids=lambda file: file.stem)
-def test_what_nvml_says_of_a_gpu_is_never_left_unsaid(file: Path, matrix: Matrix) -> None:
-    snapshot = decode(json.dumps(json.loads(file.read_bytes())["snapshot"]).encode())
+@pytest.mark.parametrize("name", NAMES)
+def test_what_nvml_says_of_a_gpu_is_never_left_unsaid(name: str, matrix: Matrix) -> None:
+    snapshot = recorded(name)
     gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple) else ()
     wanted = {(name, gpu.address) for gpu in gpus if isinstance(gpu.address, str) for name in alarming(gpu)}
     said = {(finding.name, finding.subject.key) for finding in diagnose(snapshot, matrix, Policy(level=None)).findings} if wanted else set()

@@ -10,13 +10,13 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from tests.machines.diagnoses import again, diagnosed
+from tests.machines.diagnoses import diagnosed
 from tests.machines.edited import Edited
 from tests.machines.packages import environment
 from tests.machines.recipes import Recipe
 from tests.seams import environ_with
 
-__all__ = ["again", "diagnosed", "examine", "expected"]
+__all__ = ["diagnosed", "examine", "expected"]
 
 UNSET = (
     "CUDA_VISIBLE_DEVICES",

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import msgspec
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import Policy
+from gpudoctor.findings import Diagnosis, Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode
+from tests.machines import store
+
+
+@cache
+def diagnosis(name: str) -> Diagnosis:
+    """Return the diagnosis of a recorded machine by today's rules, made once in a process."""
+    return diagnose(store.recorded(name), _matrix(), store.policy(name))
 
 
 def again(machine: dict[str, Any]) -> dict[str, Any]:
-    """The diagnosis of a recorded machine by today's rules."""
+    """The diagnosis of a machine that is not in the store by today's rules."""
     snapshot = decode(json.dumps(machine["snapshot"]).encode())
-    policy = msgspec.convert(machine["policy"], Policy)
-    diagnosis: dict[str, Any] = json.loads(msgspec.json.encode(diagnose(snapshot, open_matrix(), policy)))
-    return diagnosis
+    return as_json(diagnose(snapshot, _matrix(), msgspec.convert(machine["policy"], Policy)))
+
+
+def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis as a report holds it."""
+    report: dict[str, Any] = json.loads(msgspec.json.encode(diagnosis))
+    return report
 
 
 def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
@@ -31,3 +43,6 @@ def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
         "folded": [finding["name"] for finding in graver if finding["because_of"]],
         "notes": [finding["name"] for finding in findings if finding["severity"] == "note"],
     }
+
+
+_matrix = cache(open_matrix)

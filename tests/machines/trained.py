@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from gpudoctor.snapshot import Libraries, LibraryFile, MemoryKills, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, decode
-
-HERE = Path(__file__).parent
-
-
-def load(name: str) -> dict[str, Any]:
-    machine: dict[str, Any] = json.loads((HERE / f"{name}.json").read_bytes())
-    return machine
-
-
-def recorded(name: str) -> Snapshot:
-    return decode(json.dumps(load(name)["snapshot"]).encode())
+from gpudoctor.snapshot import Libraries, LibraryFile, MemoryKills, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState
+from tests.machines.store import recorded
 
 
 def _trained(snapshot: Snapshot) -> Smoke:

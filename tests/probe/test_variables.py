@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 
 import pytest
 
 from gpudoctor.probe.variables import ONLY_SET, SET, WHOLE, variables
-
-MACHINES = Path(__file__).parents[1] / "machines"
+from tests.machines.store import NAMES, load
 
 
 def test_variables_are_taken_by_name() -> None:
@@ -48,7 +45,7 @@ def test_each_name_is_on_one_list_and_is_a_name() -> None:
 
 
 def test_every_variable_of_a_recorded_machine_is_on_a_list() -> None:
-    seen = {name for file in MACHINES.glob("*.json") for name in json.loads(file.read_bytes())["snapshot"]["variables"].get("values", {})}
+    seen = {name for machine in NAMES for name in load(machine)["snapshot"]["variables"].get("values", {})}
     assert seen <= WHOLE | ONLY_SET
 
 

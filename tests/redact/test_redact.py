@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.redact import LONGEST, REMOVED, Owner, Redactor
-from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot, decode
+from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot
+from tests.machines.diagnoses import diagnosis
+from tests.machines.store import NAMES, recorded
 
 ALICE = Redactor(Owner(homes=("/home/alice",), user="alice", users=("alice",), hosts=("node17.example.org", "node17")))
 TOKEN = "A1b2C3d4E5f6G7h8I9j0"
-MACHINES = sorted((Path(__file__).parents[1] / "machines").glob("*.json"))
 
 GONE = {
     "/home/alice/venv/bin/python": "~/venv/bin/python",
@@ -153,10 +148,7 @@ def test_any_text_is_redacted_once_and_for_all(text: str) -> None:
     assert Redactor(ALICE.owner).text(once) == once
 
 
-@pytest.mark.parametrize("file", MACHINES, ids=lambda file: file.stem)
-def test_nothing_of_a_recorded_machine_is_taken_for_a_name(file: Path) -> None:
-    machine = json.loads(file.read_bytes())
-    snapshot = decode(json.dumps(machine["snapshot"]).encode())
-    diagnosis = diagnose(snapshot, open_matrix(), msgspec.convert(machine["policy"], Policy))
-    assert ALICE.struct(snapshot) == snapshot
-    assert ALICE.struct(diagnosis) == diagnosis
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_a_recorded_machine_is_taken_for_a_name(name: str) -> None:
+    assert ALICE.struct(recorded(name)) == recorded(name)
+    assert ALICE.struct(diagnosis(name)) == diagnosis(name)

@@ -15,7 +15,7 @@ import pytest
 
 from scripts.acceptance import breakages, speed
 from scripts.acceptance.results import Acceptance
-from tests.machines.diagnoses import again
+from tests.machines.diagnoses import again, diagnosed
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,8 +123,8 @@ def test_the_acceptance_fails_where_nvidia_smi_says_otherwise(accept: Accept) ->
 def test_the_acceptance_records_the_machine_without_its_identity(accept: Accept) -> None:
     folder = accept()[2]
     machine = json.loads((folder / "recorded-machine.json").read_text())
-    assert again(machine)["findings"] == machine["findings"]
-    assert set(machine) == {"about", "policy", "expect", "findings", "snapshot"}
+    assert diagnosed(again(machine)) == machine["expect"]
+    assert set(machine) == {"about", "made", "policy", "expect", "snapshot"}
     assert [gpu["uuid"] for gpu in machine["snapshot"]["nvml"]["gpus"]] == [
         "GPU-00000001-0000-0000-0000-000000000001",
         "GPU-00000002-0000-0000-0000-000000000002",
