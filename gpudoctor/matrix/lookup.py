@@ -25,6 +25,7 @@ from gpudoctor.matrix.rows import (
 )
 from gpudoctor.matrix.table import Row, Table
 from gpudoctor.matrix.tables import (
+    BOUNDS,
     CHIPS,
     CPU,
     CUDA,
@@ -199,6 +200,10 @@ class Matrix:
         """What this release of a distribution asks of an x86_64 processor; None where no row says it."""
         rows = [row for row in self.rows(CPU, distribution) if row.release <= version]
         return rows[-1] if rows else None
+
+    def bound(self, package: str, bound: str) -> Version | None:
+        """The version from which on a package does what `bound` names ("compares-plugins"); None where no row says it."""
+        return next((row.version for row in self.rows(BOUNDS, package) if row.bound == bound), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to three names of GPUs that resemble an unknown one, nearest first."""

@@ -246,6 +246,16 @@ class CpuNeed(msgspec.Struct, frozen=True):
     note: str
 
 
+class Bound(msgspec.Struct, frozen=True):
+    """From which version on something holds of a package. What the version is of, compat/README.md says for each `bound`."""
+
+    package: str
+    bound: str
+    version: Version
+    source: tuple[str, ...]
+    note: str
+
+
 class DriverFloor(msgspec.Struct, frozen=True):
     """The oldest drivers for programs built with `cuda` on `os` ("linux" or "windows").
 

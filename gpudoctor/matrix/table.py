@@ -196,6 +196,18 @@ ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")
 PLATFORM = _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any")
 ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "stub")
 FAULT = _one_of("ptx-refused")
+BOUND = _one_of(
+    "adapts-ptx",
+    "carries-assembler",
+    "compares-plugins",
+    "compiles-kernels",
+    "compiles-unasked",
+    "may-carry-assembler",
+    "no-cuda-on-windows",
+    "oldest-assembler",
+    "oldest-capability",
+    "second-assembler",
+)
 BRANCH_KIND = _one_of("production", "long-term", "new-feature")
 ORIGIN = _one_of("distribution", "nvidia")
 MODULES = _one_of("proprietary", "open")

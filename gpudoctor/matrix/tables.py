@@ -6,6 +6,7 @@ from typing import Any
 
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix.rows import (
+    Bound,
     Chip,
     CpuNeed,
     CudaRelease,
@@ -24,6 +25,7 @@ from gpudoctor.matrix.rows import (
 from gpudoctor.matrix.table import (
     ACCELERATOR,
     ARCHITECTURES,
+    BOUND,
     BRANCH_KIND,
     DATE,
     DECIMAL,
@@ -247,6 +249,13 @@ CPU: Table[CpuNeed] = Table(
     key=lambda row: (row.distribution, row.release),
 )
 
+BOUNDS: Table[Bound] = Table(
+    name="bounds",
+    row=Bound,
+    columns={"package": REQUIRED, "bound": BOUND, "version": VERSION, "source": SOURCES, "note": TEXT},
+    key=lambda row: (row.package, row.bound),
+)
+
 TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table that holds a distribution, by its normalised name; those that are not here may be in OTHERS."""
 
@@ -265,4 +274,5 @@ ALL: tuple[Table[Any], ...] = (
     SXIDS,
     ENGINES,
     CPU,
+    BOUNDS,
 )

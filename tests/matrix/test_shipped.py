@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from gpudoctor import versions
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Matrix, check
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import (
     ALL,
+    BOUNDS,
     CHIPS,
     CUDA,
     CUDNN,
@@ -316,3 +318,12 @@ def test_an_sxid_of_a_switch_has_its_severity(shipped: Matrix, code: int, severi
 def test_every_sxid_has_a_severity_that_the_rules_know(shipped: Matrix) -> None:
     assert {row.severity for row in shipped.rows(SXIDS)} == {"non-fatal", "fatal", "always-fatal", "notable"}
     assert shipped.sxid(1) is None
+
+
+def test_every_bound_is_explained_and_is_of_a_package_that_something_reads(shipped: Matrix) -> None:
+    text = (COMPAT / "README.md").read_text(encoding="utf-8").partition("## bounds.csv")[2].partition("\n## ")[0]
+    for row in shipped.rows(BOUNDS):
+        assert f"| {row.bound} |" in text
+        assert row.version == shipped.bound(row.package, row.bound)
+        assert stack_of(row.package) or row.package in {"triton", "xla"}
+    assert shipped.bound("jaxlib", "adapts-ptx") is shipped.bound("numpy", "adapts-ptx") is None
