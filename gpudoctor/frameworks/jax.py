@@ -25,5 +25,6 @@ JAX = FrameworkSpec(
     xrayed=True,
     trains=True,
     xla=True,
+    # by _cuda_path in jax/_src/lib/__init__.py
     xla_folders=("jaxlib/cuda", "nvidia/cu13", "nvidia/cuda_nvcc"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from gpudoctor.frameworks import spec_of
 from gpudoctor.probe.answers import gap
 from gpudoctor.probe.inside import Inside, home
 from gpudoctor.process import Outcome
@@ -17,8 +18,9 @@ NOTHING = Missing(Cause.ABSENT, "no framework that was built with CUDA is instal
 
 
 def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
-    """The frameworks that ask for CUDA's libraries, as far as they say; one that does not say is looked at."""
-    return tuple(one for one in frameworks if isinstance(one.location, str) and one.cuda_build is not False and one.rocm_build is not True)
+    """The frameworks whose loading the X-ray knows and that ask for CUDA's libraries, as far as they say; one that does not say is looked at."""
+    known = (one for one in frameworks if spec_of(one.name).xrayed and isinstance(one.location, str))
+    return tuple(one for one in known if one.cuda_build is not False and one.rocm_build is not True)
 
 
 def arguments(  # noqa: PLR0917 -- what the child's command line says

@@ -15,6 +15,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.packages import relevant
 from gpudoctor.probe.script_folder import NAMES
 from gpudoctor.probe.variables import WHOLE
+from gpudoctor.probe.xray.wanted import loading
 from gpudoctor.requirements import parse
 from gpudoctor.snapshot.distributions import normalise
 
@@ -107,6 +108,9 @@ def test_its_build_facts_lie_in_its_package(spec: FrameworkSpec) -> None:
 def test_it_has_the_scripts_that_its_traits_promise(spec: FrameworkSpec) -> None:
     engine = PACKAGE / "smoke" / "child" / f"{spec.name}_engine.py"
     assert engine.is_file() == spec.trains == (spec.name in TRAINED)
+    assert (PACKAGE / "probe" / "xray" / "wanted" / f"{spec.name}.py").is_file() == spec.xrayed
+    if spec.xrayed:
+        assert callable(loading(spec.name))
     if spec.trains:
         assert "Engine" in {node.name for node in ast.parse(engine.read_text(encoding="utf-8")).body if isinstance(node, ast.ClassDef)}
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import Refused, System
+from gpudoctor.frameworks import spec_of
 from gpudoctor.probe.xray import triton, xla
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.disk import Disk
 from gpudoctor.probe.xray.extensions import extensions
 from gpudoctor.probe.xray.patient import Around, Patient, missing, places
-from gpudoctor.probe.xray.wanted import FRAMEWORKS, Wish
+from gpudoctor.probe.xray.wanted import Wish, loading
 
 Say = Callable[[dict[str, Any]], None]
 Mark = Callable[[str], None]
@@ -91,17 +92,17 @@ def crashed(error: Exception) -> dict[str, str]:
 def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {"type": "framework-libraries", "framework": wish.name}
     try:
-        patient, own = FRAMEWORKS[wish.name](wish, shared)
+        patient, own = loading(wish.name)(wish, shared)
     except Refused as refused:
         return {**said, "uses": missing("failed", refused.reason)}
     objects = [found for path in own if (found := _object(shared, path)) is not None]
     uses: Any = list(patient.uses.values())
     holding = [one for one in objects if one["code"]["type"] == "gpu-code"]
     most = max(holding, key=lambda one: _code_size(shared, one["path"]), default=None)
-    if wish.name in {"tensorflow", "jax"} and most is not None:
-        first = xla.jax_first(shared.disk) if wish.name == "jax" else ()
-        uses += xla.uses(shared, most["path"], environ, first)
-    if wish.name == "torch":
+    spec = spec_of(wish.name)
+    if spec.xla and most is not None:
+        uses += xla.uses(shared, most["path"], environ, xla.preferred(shared.disk, spec.xla_folders))
+    if spec.triton:
         uses += triton.uses(shared, environ)
     if most is not None:
         few = most["code"]["few"]

@@ -31,9 +31,9 @@ def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[
     ]
 
 
-def jax_first(disk: Disk) -> tuple[str, ...]:
-    """The folder of NVIDIA's compiler wheel, which jax itself names (jax/_src/lib/__init__.py, _cuda_path)."""
-    candidates = [f"{site}/{part}" for site in disk.path for part in ("jaxlib/cuda", "nvidia/cu13", "nvidia/cuda_nvcc")]
+def preferred(disk: Disk, folders: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of the folders of site-packages that holds NVIDIA's compiler; the framework names it to XLA."""
+    candidates = [f"{site}/{folder}" for site in disk.path for folder in folders]
     return tuple(root for root in candidates if disk.exists(f"{root}/nvvm") or disk.exists(f"{root}/bin/ptxas"))[:1]
 
 

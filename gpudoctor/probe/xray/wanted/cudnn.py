@@ -1,0 +1,19 @@
+"""CuDNN, which opens its parts itself."""
+
+from __future__ import annotations
+
+from gpudoctor.elf.loader import Object
+from gpudoctor.probe.xray.components import cudnn_parts
+from gpudoctor.probe.xray.patient import Patient
+
+
+def open_cudnn(patient: Patient, caller: Object, major: str) -> None:
+    """The library and its parts, which it opens itself."""
+    opening = patient.open(f"libcudnn.so.{major}", caller, vital=True)
+    open_parts(patient, None if opening.missing else opening.resolutions[0].found, major)
+
+
+def open_parts(patient: Patient, library: Object | None, major: str) -> None:
+    """The parts of a cuDNN that was found."""
+    for part in cudnn_parts(major) if library is not None else ():
+        patient.open(part, library, vital=part.startswith(("libcudnn_ops", "libcudnn_cnn", "libcudnn_graph")))  # type: ignore[arg-type]

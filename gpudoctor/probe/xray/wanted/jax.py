@@ -1,0 +1,80 @@
+"""JAX, by the __init__.py of its plugin that is installed, which is followed."""
+
+from __future__ import annotations
+
+from gpudoctor.elf.loader import Object
+from gpudoctor.probe.xray.components import soname
+from gpudoctor.probe.xray.patient import Around, Patient
+from gpudoctor.probe.xray.script import Failure, Program, Unknown
+from gpudoctor.probe.xray.wanted import Wish
+from gpudoctor.probe.xray.wanted.cudnn import open_cudnn
+
+_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
+
+
+def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
+    """What the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH counts for what it opens by name."""
+    disk = around.disk
+    patient = Patient(around, wish.home)
+    own: list[str] = []
+    for site in disk.path:
+        for name in sorted(disk.names(f"{site}/jax_plugins")):
+            plugin = f"{site}/jax_plugins/{name}/xla_cuda_plugin.so"
+            if name.startswith("xla_cuda") and disk.exists(plugin):
+                _load_plugin(patient, f"{site}/jax_plugins/{name}", plugin, wish)
+                return patient, [plugin]
+    return patient, own
+
+
+def _load_plugin(patient: Patient, folder: str, plugin: str, wish: Wish) -> None:
+    name = f"{folder.rpartition('/')[2]}/__init__.py"
+    try:
+        for path in _preloads(patient.around, f"{folder}/__init__.py"):
+            patient.load(path, why=f"preloaded by {name}", note=False)
+    except Unknown as unknown:
+        patient.unknown = f"how {name} loads its libraries is not known: {unknown}"
+    patient.load(plugin)
+    caller = patient.loader.loaded(plugin)
+    if caller is None:
+        return
+    patient.open("libcuda.so.1", caller, vital=True)
+    release = folder.rpartition("xla_cuda")[2]
+    for part in _NEEDS:
+        _open_named(patient, soname(part, release), caller, vital=True)
+    disk = patient.around.disk
+    solver = next((path for site in disk.path if disk.exists(path := f"{site}/jax_cuda{release}_plugin/_solver.so")), "")
+    if solver:
+        patient.load(solver)
+        _open_named(patient, soname("cusolver", release), patient.loader.loaded(solver), vital=True)
+    open_cudnn(patient, caller, "9" if not wish.cudnn else wish.cudnn.partition(".")[0])
+    for wanted in (soname("cupti", release), "libnccl.so.2"):
+        _open_named(patient, wanted, caller, vital=False)
+
+
+def _open_named(patient: Patient, wanted: str | None, caller: Object | None, *, vital: bool) -> None:
+    if wanted is not None and caller is not None:
+        patient.open(wanted, caller, vital=vital)
+
+
+def _preloads(around: Around, source: str) -> list[str]:
+    """The files that _load_nvidia_libraries finds in the first folder nvidia/NAME of sys.path; up to 0.6 it does not exist.
+
+    Raises Unknown where its text cannot be followed.
+    """
+    disk = around.disk
+    text = disk.text(source)
+    if "_load_nvidia_libraries" not in text:
+        if "ctypes" in text:
+            raise Unknown("it loads libraries in another way")
+        return []
+    found: list[str] = []
+
+    def load(module: str, names: list[str]) -> None:
+        home = next((place for site in disk.path if disk.exists(place := f"{site}/nvidia/{module}")), "")
+        found.extend(f"{home}/lib/{name}" for name in names if name in disk.names(f"{home}/lib"))
+
+    try:
+        Program(text, {"_load": load}, {}).call("_load_nvidia_libraries")
+    except (Failure, TypeError) as error:
+        raise Unknown(str(error)) from None
+    return found

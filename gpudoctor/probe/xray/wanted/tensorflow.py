@@ -1,0 +1,57 @@
+"""TensorFlow, by 2.21's tsl/platform/default/dso_loader.cc and dlopen_checker.cc."""
+
+from __future__ import annotations
+
+from gpudoctor.elf.loader import Object
+from gpudoctor.elf.symbols import mentions
+from gpudoctor.probe.xray.components import soname
+from gpudoctor.probe.xray.patient import Around, Patient
+from gpudoctor.probe.xray.wanted import Wish
+from gpudoctor.probe.xray.wanted.cudnn import open_cudnn
+
+_NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
+"""In the order of TryDlopenCUDALibraries; cuDNN is the last. Without one of them no GPU is registered."""
+
+
+def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
+    """What happened, and the framework's own files that matter. The names are opened by libtensorflow_framework, whose RUNPATH counts.
+
+    Up to 1.13 they are linked. 1.15 to 2.1 lie in tensorflow_core, and 1.14 to 2.0 say 10 where they mean 10.0.
+    """
+    disk = around.disk
+    home = next((place for place in (f"{wish.home}_core", wish.home) if "python" in disk.names(place)), wish.home)
+    release = "10.0" if wish.cuda == "10" else wish.cuda
+    patient = Patient(around, home)
+    entry = f"{home}/python/_pywrap_tensorflow_internal.so"
+    patient.load(entry)
+    framework = next((one for one in patient.loader.objects if one.name.startswith("libtensorflow_framework.so")), None)
+    own = [entry, *(f"{home}/{name}" for name in sorted(disk.names(home)) if name.startswith("libtensorflow_") and ".so" in name)]
+    caller = framework or patient.loader.loaded(entry)
+    if caller is None or any(one["asking"] == "linked" and one["asked_by"] == entry for one in patient.uses.values()):
+        return patient, own
+    patient.open("libcuda.so.1", caller, vital=True)
+    for part in _NEEDS:
+        wanted = soname(part, release)
+        if (
+            wanted is not None
+            and (part != "curand" or (_major(release) < 12 and _asks_for_curand(around, caller)))
+            and (part != "cublaslt" or _major(release) > 10)
+        ):
+            patient.open(wanted, caller, vital=True)
+    if wish.cudnn:
+        open_cudnn(patient, caller, wish.cudnn.partition(".")[0])
+    if _major(release) > 11:
+        for wanted in (soname("cupti", release), "libnccl.so.2" if "nvidia/nccl" in (caller.elf.runpath or "") else None):
+            if wanted is not None:
+                patient.open(wanted, caller, vital=False)
+    return patient, own
+
+
+def _major(release: str) -> int:
+    digits = release.partition(".")[0]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _asks_for_curand(around: Around, caller: Object) -> bool:
+    """Whether the library still has the function that opens it: gone since 2.15, the first release with CUDA 12."""
+    return mentions(around.system.place(caller.path), caller.elf, b"GetCurandDsoHandle")
