@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe.target import Target, no_interpreter
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Cause, Missing, Python
@@ -14,6 +15,7 @@ START = 30.0
 BARE = 5.0
 """Seconds for the same without site, whose files START has just read."""
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "python_probe.py")
+FRAMEWORKS = ",".join(spec.name for spec in CATALOGUE)
 WITHOUT_SITE = ("-E", "-s", "-S", "-B")
 """Options by which every Python from 2.7 on starts without site, sitecustomize and PYTHON* variables."""
 
@@ -22,7 +24,7 @@ def asking(executable: str, environ: Mapping[str, str], *options: str, limit: fl
     """The child that asks an interpreter what it is; it stalls after `limit` seconds."""
     return Spec(
         name="bare python" if options else "python",
-        argv=(executable, *options, SCRIPT, "--answer-fd", ANSWER),
+        argv=(executable, *options, SCRIPT, "--answer-fd", ANSWER, "--find", FRAMEWORKS),
         environment={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
         stall=limit,
         deadline=2 * limit,

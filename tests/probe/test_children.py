@@ -40,7 +40,7 @@ def answer(argv: list[str], script: str, environ: Mapping[str, str] | None = Non
 
 def itself(python: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What an interpreter says of itself; its second line describes its process."""
-    said, inside = answer([python], "python_probe.py", environ)
+    said, inside = answer([python], "python_probe.py", environ, "--find", "torch")
     assert (said["type"], inside["type"]) == ("python", "inside")
     return said
 

@@ -76,9 +76,9 @@ def in_hex(text):
 
 
 def imports():
-    """Where this interpreter's own finders have the frameworks, editable installs too; nothing is imported."""
+    """Where this interpreter's own finders have the packages that --find names, editable installs too; nothing is imported."""
     found = {}
-    for name in ("tensorflow", "torch", "jax"):
+    for name in sys.argv[sys.argv.index("--find") + 1].split(","):
         for finder in list(sys.meta_path):
             try:
                 spec = finder.find_spec(name, None, None)
