@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.diagnose import verify
-from gpudoctor.diagnose.fixes import VENV
+from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.provide import About, argument
 from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, View, parameters
 from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind

@@ -6,8 +6,10 @@ import shlex
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import DOWNLOAD, VENV, install_package, shell_path
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import VENV, install_package
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.releases import Pick, newest, pick
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import Fact, Framework, Missing, Packages, Platform, Python
@@ -91,7 +93,7 @@ def install_framework(
 def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> Fix:
     floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
     least = (floor.minor_version_floor or floor.exact) if floor is not None else None
-    fix = install_driver(machine, least or versions.Version(1))
+    fix = update_driver(machine, least or versions.Version(1))
     return Fix(f"{fix.title} (no {name} with CUDA works with the driver that is here)", fix.command, fix.needs, kind=kind)
 
 

@@ -8,7 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.components import takes_system_cuda
 from gpudoctor.derive.packages import called, known
-from gpudoctor.diagnose.fixes import DOWNLOAD
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 
 from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.choose import ANY
-from gpudoctor.diagnose.fixes import interpreter
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Level, Severity
 from gpudoctor.snapshot import Missing, Python

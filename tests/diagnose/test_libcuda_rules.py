@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.derive import Site
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.codes import CUDA_CANDIDATES, cures
+from gpudoctor.diagnose.advice.cuda_errors import CUDA_CANDIDATES, cures
 from gpudoctor.findings import Finding, FixKind, Level, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from gpudoctor.diagnose.fixes import shell_list, shell_path
+from gpudoctor.diagnose.advice.shell import shell_list, shell_path
 from gpudoctor.redact import Owner, Redactor
 from gpudoctor.redact.shell import runnable
 

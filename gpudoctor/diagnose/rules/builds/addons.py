@@ -8,8 +8,9 @@ from gpudoctor.addons import MAIN
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.installing import release_of
 from gpudoctor.diagnose.library_facts import all_uses
 from gpudoctor.diagnose.releases import TORCH_INDEX

@@ -8,8 +8,8 @@ import msgspec
 
 from gpudoctor.derive import EffectiveCode, MachineView, Meetings
 from gpudoctor.derive.code import PTX_REFUSED, Fit
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.build_facts import called, code_evidence, listed, remains, tell
-from gpudoctor.diagnose.fixes import DOWNLOAD
 from gpudoctor.diagnose.installing import install, install_framework, release_of
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity

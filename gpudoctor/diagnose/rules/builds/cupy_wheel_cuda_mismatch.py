@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, MachineView, Stack
 from gpudoctor.derive.packages import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.package_facts import (
     shown,
     there,

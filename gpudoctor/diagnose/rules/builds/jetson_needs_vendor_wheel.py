@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import Hardware, MachineView, Site
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.packages import called, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_path
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind

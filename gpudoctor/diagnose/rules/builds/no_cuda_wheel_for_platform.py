@@ -8,7 +8,7 @@ from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import called, known
-from gpudoctor.diagnose.fixes import DOWNLOAD
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _asked

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.releases import newest, pick
 from gpudoctor.findings import Fix

@@ -10,7 +10,7 @@ from gpudoctor import versions
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.packages import called, known, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.installing import in_new_environment, install
 from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule

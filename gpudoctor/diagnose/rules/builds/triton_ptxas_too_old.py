@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import Gpu, Hardware, MachineView, Stack
 from gpudoctor.derive.code import capability
-from gpudoctor.diagnose.fixes import DOWNLOAD, set_variable, shell_path, unset
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.diagnose.library_facts import all_uses
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule

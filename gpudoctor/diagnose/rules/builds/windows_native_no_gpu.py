@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.derive.packages import known
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule

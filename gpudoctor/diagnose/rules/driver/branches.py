@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, Site
-from gpudoctor.diagnose.fixes import read_log
+from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.gpu_facts import supposed_capability
 from gpudoctor.diagnose.kernel_facts import FOR_GUESTS
 from gpudoctor.diagnose.rule import CouldNotTell, not_applicable

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.diagnose.codes import cures
+from gpudoctor.diagnose.advice.cuda_errors import cures
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity

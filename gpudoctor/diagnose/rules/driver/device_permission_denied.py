@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site
 from gpudoctor.derive.nodes import withheld
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.driver.access import is_needed
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site
 from gpudoctor.derive import libcuda as files
-from gpudoctor.diagnose.fixes import ROOT, reboot, shell_path
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.driver.driver import _library, _nvml_said
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

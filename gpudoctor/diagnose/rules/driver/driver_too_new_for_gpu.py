@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, Gpu, MachineView
-from gpudoctor.diagnose.driver_fixes import TURING, install_driver
+from gpudoctor.diagnose.advice.driver import TURING, update_driver
 from gpudoctor.diagnose.gpu_facts import supposed_capability
 from gpudoctor.diagnose.kernel_facts import said
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
@@ -79,6 +79,6 @@ def driver_too_new_for_gpu(
         evidence=(*pair.evidence, *told),
         fixes=(
             *_read(gpu),
-            install_driver(machine, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
+            update_driver(machine, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
         ),
     )

@@ -8,8 +8,8 @@ from gpudoctor import versions
 from gpudoctor.derive import Driver, EffectiveCuda, Hardware, MachineView, Site
 from gpudoctor.derive.code import Fit, compiles
 from gpudoctor.derive.cuda import serves
+from gpudoctor.diagnose.advice.driver import update_driver, wanted
 from gpudoctor.diagnose.build_facts import called, listed
-from gpudoctor.diagnose.driver_fixes import install_driver, wanted
 from gpudoctor.diagnose.gpu_facts import first_branch
 from gpudoctor.diagnose.installing import install
 from gpudoctor.diagnose.releases import pick
@@ -96,7 +96,7 @@ def _ways(framework: Framework, machine: MachineView, effective: EffectiveCuda) 
     found = pick(machine, framework.name)
     if not hopeless:
         on_wsl = f"Update the NVIDIA driver to one that serves CUDA {effective.version.major}" if machine.site.on_wsl else ""
-        yield install_driver(machine, least, what=on_wsl)
+        yield update_driver(machine, least, what=on_wsl)
     if found is not None:
         yield install(machine, framework.name, found, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
     elif hopeless:
@@ -120,7 +120,7 @@ def _older_than_gpu(framework: Framework, machine: MachineView, driver: Driver) 
             Evidence("driver", str(driver.version), driver.where),
             Evidence("needed", floor, cited(served.source) if served else ""),
         ),
-        fixes=(install_driver(machine, versions.Version(branch, text=str(branch))),),
+        fixes=(update_driver(machine, versions.Version(branch, text=str(branch))),),
     )
     return (problem,)
 
@@ -145,7 +145,7 @@ def _older_than_ptx(framework: Framework, machine: MachineView, driver: Driver, 
             Evidence("driver", f"{driver.version}, CUDA {served}", driver.cuda_where or driver.where),
         ),
         fixes=(
-            install_driver(
+            update_driver(
                 machine, named if isinstance(named, versions.Version) else None, what="" if isinstance(named, versions.Version) else on_wsl
             ),
         ),

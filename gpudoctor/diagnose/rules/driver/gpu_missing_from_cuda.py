@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.gpus import divided
-from gpudoctor.diagnose.fixes import read_log, reboot
+from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.gpu_facts import known, reset
 from gpudoctor.diagnose.rule import CouldNotTell, Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, Gpu, MachineView
-from gpudoctor.diagnose.driver_fixes import BLACKWELL, install_driver
+from gpudoctor.diagnose.advice.driver import BLACKWELL, update_driver
 from gpudoctor.diagnose.gpu_facts import supposed_capability
 from gpudoctor.diagnose.kernel_facts import said
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
@@ -82,7 +82,7 @@ def gpu_too_new_for_driver(
         evidence=(*pair.evidence, *told),
         fixes=(
             *_read(gpu),
-            install_driver(
+            update_driver(
                 machine, least, what="" if least else "Install the driver with its open kernel modules", flavour="open" if closed else ""
             ),
         ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, reboot
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.kernel_facts import HEADERS, here, traces, undriven
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -100,8 +101,8 @@ def _builds(modules: KernelModules, machine: MachineView, others: tuple[str, ...
     if sources and not failed:
         yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
     elif failed:
-        yield install_driver(machine, what="Install a driver that compiles for this kernel")
+        yield update_driver(machine, what="Install a driver that compiles for this kernel")
     else:
-        yield install_driver(machine, what="Install the NVIDIA driver again, which builds its module")
+        yield update_driver(machine, what="Install the NVIDIA driver again, which builds its module")
     if others:
         yield Fix(f"Boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD)

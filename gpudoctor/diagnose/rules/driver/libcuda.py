@@ -7,8 +7,10 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import ROOT, shell_list, unset
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.findings import Evidence, Fix, FixKind
 from gpudoctor.snapshot import CudaFile, Fact, KernelDriver, Libcuda, Missing, Snapshot, Status
 
@@ -50,7 +52,7 @@ def _newer(path: str, machine: MachineView) -> Fix:
     release = library.release(path)
     least = versions.parse(release.text) if release else None
     title = "" if least else "Update the NVIDIA driver"
-    return msgspec.structs.replace(install_driver(machine, least, what=title), kind=FixKind.INSTEAD)
+    return msgspec.structs.replace(update_driver(machine, least, what=title), kind=FixKind.INSTEAD)
 
 
 def _module(kernel_driver: KernelDriver | Missing) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.driver_fixes import install_driver
+from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.driver.libcuda import _listed, _said, _take_away
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -60,5 +60,5 @@ def libcuda_is_stub(
     yield Problem(
         message=f"The loader takes {path or 'a stub'} for libcuda, which is there to link against only{instead}.",
         evidence=(*_said(loaded, snapshot), *_listed(own)),
-        fixes=(*_take_away(path, snapshot, machine.site), *(() if own else (install_driver(machine),))),
+        fixes=(*_take_away(path, snapshot, machine.site), *(() if own else (update_driver(machine),))),
     )

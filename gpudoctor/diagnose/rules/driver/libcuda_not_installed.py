@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -22,7 +22,7 @@ _LIBCUDA = {
     "arch": "sudo pacman -S nvidia-utils",
     "suse": "sudo zypper install nvidia-compute-utils-G06",
 }
-"""The package with libcuda, by distribution, from the same package source as `install_driver` takes the driver."""
+"""The package with libcuda, by distribution, from the same package source as `update_driver` takes the driver."""
 
 
 @rule(
@@ -84,5 +84,5 @@ def libcuda_not_installed(
             Evidence("libcuda on disk", "none", "the folders where drivers put it"),
             Evidence("kernel driver", version, "/proc/driver/nvidia/version"),
         ),
-        fixes=(install,) if command else (install_driver(machine, what=f"Install all of NVIDIA driver {version}"),),
+        fixes=(install,) if command else (update_driver(machine, what=f"Install all of NVIDIA driver {version}"),),
     )

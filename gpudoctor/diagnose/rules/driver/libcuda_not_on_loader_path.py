@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.fixes import ROOT, shell_path
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.driver.libcuda import _listed
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

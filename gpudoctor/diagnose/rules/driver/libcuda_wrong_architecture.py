@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import DOWNLOAD
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.driver.libcuda import _listed
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -68,5 +68,5 @@ def libcuda_wrong_architecture(
     yield Problem(
         message=f"No libcuda fits this interpreter ({mine}): {libcuda.reason if refused else f'{foreign[0].path} is for another architecture'}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", mine, "sys"), *_listed(foreign)),
-        fixes=(other,) if small else (install_driver(machine, what="Install the driver's 64-bit libraries"),),
+        fixes=(other,) if small else (update_driver(machine, what="Install the driver's 64-bit libraries"),),
     )

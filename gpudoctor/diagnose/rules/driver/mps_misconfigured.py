@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.fixes import ROOT, shell_path
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity

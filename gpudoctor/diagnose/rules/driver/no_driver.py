@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import ROOT, shell_path
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.kernel_facts import kept_out, undriven
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.driver import _nvml_said
@@ -60,7 +61,7 @@ def no_driver(
     state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
     blocked = kept_out(modules, "nvidia")
     load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
-    again = msgspec.structs.replace(install_driver(machine), kind=FixKind.ELSE)
+    again = msgspec.structs.replace(update_driver(machine), kind=FixKind.ELSE)
     yield Problem(
         message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
         evidence=(
@@ -69,7 +70,7 @@ def no_driver(
             *_nvml_said(nvml),
             *blocked,
         ),
-        fixes=(*_allow(blocked), load, again) if installed and not machine.site.container else (install_driver(machine),),
+        fixes=(*_allow(blocked), load, again) if installed and not machine.site.container else (update_driver(machine),),
     )
 
 

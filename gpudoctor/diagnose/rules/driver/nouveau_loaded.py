@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.kernel_facts import INITRAMFS, NOUVEAU, here, kept_out, traces
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -80,5 +80,5 @@ def nouveau_loaded(pci: Pci, modules: KernelModules | Missing, snapshot: Snapsho
         if site.container
         else (keep_out,)
         if installed
-        else (install_driver(machine), keep_out),
+        else (update_driver(machine), keep_out),
     )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.driver_fixes import install_driver
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.kernel_facts import INITRAMFS, here, is_nova, kept_out, said, traces
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -89,4 +89,4 @@ def _fixes(machine: MachineView, *, blacklisted: bool, installed: bool) -> tuple
     steps = ("" if blacklisted else _BLACKLIST, here(site, INITRAMFS), "sudo reboot")
     title = "Rebuild the initial RAM disk, which still loads nova, and reboot" if blacklisted else "Blacklist nova and nouveau, then reboot"
     keep_out = Fix(title, " && ".join(filter(None, steps)), (ROOT, REBOOT))
-    return (keep_out,) if installed else (install_driver(machine), keep_out)
+    return (keep_out,) if installed else (update_driver(machine), keep_out)

@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
-from gpudoctor.diagnose.fixes import ROOT, unset
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.kernel_facts import answered
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

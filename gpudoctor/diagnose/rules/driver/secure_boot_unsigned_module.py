@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.kernel_facts import kept_out, said, undriven
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

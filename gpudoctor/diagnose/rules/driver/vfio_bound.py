@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.kernel_facts import FOR_GUESTS
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, by_uv, install_package, interpreter
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, built_for_amd, called
@@ -84,6 +85,6 @@ def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site
 def _rocm(python: Python | Missing) -> tuple[Fix, ...]:
     """PyTorch's build for ROCm. uv finds the index for the installed driver; pip would have to be told it, and no table holds it."""
     path = interpreter(python)
-    uv, first = ("uv", "") if by_uv(python) else (f"{path} -m uv", f"{install_package(python, 'uv')} && ")
+    uv, first = ("uv", "") if installs_with_uv(python) else (f"{path} -m uv", f"{install_package(python, 'uv')} && ")
     command = f"{first}{uv} pip install --python {path} --reinstall torch --torch-backend=auto"
     return (Fix("Install PyTorch's build for ROCm", command, (DOWNLOAD,)),)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.gpu_facts import replace
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

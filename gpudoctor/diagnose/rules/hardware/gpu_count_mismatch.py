@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder, Site
-from gpudoctor.diagnose.fixes import reboot
+from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.kernel_facts import is_free_driver
 from gpudoctor.diagnose.rule import CouldNotTell, Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder
-from gpudoctor.diagnose.fixes import ROOT, read_log
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import NVLINK_XIDS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Ladder, Site
-from gpudoctor.diagnose.fixes import reboot
+from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.gpu_facts import alarm, milder, offered, reset, sure
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

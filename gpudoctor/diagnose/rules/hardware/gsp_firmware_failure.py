@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT, power_cycle
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.gpu_facts import as_evidence, logged
 from gpudoctor.diagnose.kernel_facts import said
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule

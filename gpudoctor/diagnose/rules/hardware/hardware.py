@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import Gpu
-from gpudoctor.diagnose.fixes import power_cycle, read_log
+from gpudoctor.diagnose.advice.system import power_cycle, read_log
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import PciDevice
 

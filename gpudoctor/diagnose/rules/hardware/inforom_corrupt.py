@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware
-from gpudoctor.diagnose.fixes import power_cycle
+from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.gpu_facts import alarm, replace, sure
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import MIB
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

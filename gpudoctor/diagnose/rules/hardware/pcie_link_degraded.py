@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import Gpu, Hardware, Site
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.slowdown_facts import WATCHED, stages_of

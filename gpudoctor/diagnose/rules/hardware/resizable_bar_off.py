@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.fixes import REBOOT
+from gpudoctor.diagnose.advice.needs import REBOOT
 from gpudoctor.diagnose.gpu_facts import GIB, MIB, known, offered
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.code import xray
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, shell_list
 from gpudoctor.diagnose.installing import install, release_of
 from gpudoctor.diagnose.library_facts import for_a_gpu, xrayed
 from gpudoctor.diagnose.releases import pick

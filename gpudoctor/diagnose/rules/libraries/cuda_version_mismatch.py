@@ -11,8 +11,9 @@ from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
 from gpudoctor.derive.packages import called as packaged
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.library_facts import for_a_gpu
 from gpudoctor.diagnose.releases import newest, works_here
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from gpudoctor.derive import Component, EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.build_facts import with_cuda
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.library_facts import for_a_gpu
 from gpudoctor.diagnose.rule import need
 from gpudoctor.findings import Evidence, Fix, FixKind

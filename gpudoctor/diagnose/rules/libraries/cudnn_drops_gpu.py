@@ -10,8 +10,9 @@ from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, pl
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.build_facts import called, listed, met, tell
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

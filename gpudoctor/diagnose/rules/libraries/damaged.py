@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, shell_path
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.packages import reinstall_packages
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.package_facts import from_system
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, Missing, Python
@@ -49,7 +51,7 @@ def _fixes(found: list[Damage], framework: Framework, machine: MachineView, pyth
     if vendor and packages:
         yield Fix(f"Reinstall {vendor}", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD))
     elif packages:
-        yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", again(python, *packages), (DOWNLOAD,))
+        yield Fix(f"Reinstall {' and '.join(one.name for one in packages)}", reinstall_packages(python, *packages), (DOWNLOAD,))
     foreign = ((one, _FOREIGN[one.owner]) for one in found if one.owner in _FOREIGN)
     yield from (Fix(text.format(path=one.path), needs=(ROOT, DOWNLOAD)) for one, text in list(foreign)[:1])
     if DamageKind.LFS_POINTER in kinds:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import Hardware, MachineView
+from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import shell_list
 from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView, Stack
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.packages import install_package, reinstall_packages
+from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT, again, install_package, shell_list
 from gpudoctor.diagnose.installing import from_conda, install_framework, release_of
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
 from gpudoctor.diagnose.package_facts import from_system
@@ -41,7 +43,7 @@ def bring(framework: Framework, machine: MachineView, lost: tuple[LibraryUse, ..
     if gone:
         wheels = tuple({one.name: one for _, one in gone}.values())
         title = f"Reinstall {' and '.join(one.name for one in wheels)}, whose files are gone"
-        first = Fix(title, again(python, *wheels), (DOWNLOAD,))
+        first = Fix(title, reinstall_packages(python, *wheels), (DOWNLOAD,))
         rest = tuple(use for use in lost if use not in {use for use, _ in gone})
         return (first, *bring(framework, machine, rest, python)) if rest else (first,)
     extra = any(_with_extra(text) for row in machine.published(framework) for text in row.requires)

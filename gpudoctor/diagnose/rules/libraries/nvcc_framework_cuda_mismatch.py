@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Hardware
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.build_facts import called, with_cuda
-from gpudoctor.diagnose.fixes import shell_path
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.libraries.building import _nvcc, _with_gpu
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware
-from gpudoctor.diagnose.fixes import shell_path
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.diagnose.rules.libraries.building import HOMES, _with_gpu, chosen
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
+from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.fixes import interpreter
 from gpudoctor.diagnose.library_facts import xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor import versions
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.fixes import shell_path
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.library_facts import asked, uses
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.diagnose.rules.libraries.loading import bring

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.log import telling_lines
-from gpudoctor.diagnose.fixes import DOWNLOAD, explained
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import _WITHOUT
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
@@ -73,7 +74,7 @@ def _log(run: AllReduce, framework: str) -> tuple[Evidence, ...]:
 
 def _ways_out(smoke: Smoke, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
     """Off the way that fails where another was seen to work; else to one process a GPU less, or another release."""
-    yield from map(explained, causes)
+    yield from map(read_page, causes)
     on_gpus = run.devices[0].startswith("GPU")
     if on_gpus:
         again = f"NCCL_DEBUG=INFO {_AGAIN} --framework {smoke.framework} --format json"

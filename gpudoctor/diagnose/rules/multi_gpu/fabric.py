@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.derive import Driver, Hardware, MachineView, Site
 from gpudoctor.derive.fabric import fabric_of, in_rack, switches
-from gpudoctor.diagnose.driver_fixes import repository
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.driver import repository
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import cuda_answered
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Evidence, Fix, FixKind

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.fabric import fabric_of, flaws, in_rack
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import _links

@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, Hardware
 from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.gpu_facts import links_up
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import _WITHOUT

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.fabric import fabric_of, switches
-from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.gpu_facts import known, links_up, offered, reset
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site
 from gpudoctor.derive.all_reduce import Result, result
-from gpudoctor.diagnose.fixes import REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity

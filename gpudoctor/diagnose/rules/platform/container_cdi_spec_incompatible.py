@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import Hardware, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.platform.cdi import _GPU, GENERATE, asked_by, severity, tools_of
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, Site
-from gpudoctor.diagnose.fixes import ROOT, shell_path
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.diagnose.rules.platform.cdi import asked_by, severity, tools_of
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site
 from gpudoctor.derive.nodes import all_withheld
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.container import has_devices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site
-from gpudoctor.diagnose.fixes import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import here
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

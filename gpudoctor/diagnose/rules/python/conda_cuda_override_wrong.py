@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Hardware
-from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import Matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.diagnose.fixes import shell_path
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix
 
 

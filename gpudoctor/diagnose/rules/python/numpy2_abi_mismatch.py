@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import called, known, major, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.installing import install, release_of
 from gpudoctor.diagnose.package_facts import demanded, shown, there
 from gpudoctor.diagnose.releases import pick

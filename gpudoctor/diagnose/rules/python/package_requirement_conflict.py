@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import Violation, stack_of
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.package_facts import demanded, named_by, shown
 from gpudoctor.diagnose.releases import pick

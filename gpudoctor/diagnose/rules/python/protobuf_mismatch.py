@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import Stack
 from gpudoctor.derive.packages import Violation, called, known, major, stack_of
 from gpudoctor.derive.specifiers import contradict, satisfies
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.package_facts import demanded, shown, there
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

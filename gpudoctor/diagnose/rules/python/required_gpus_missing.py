@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.requirements import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.driver_fixes import install_driver, least_of
+from gpudoctor.diagnose.advice.driver import least_of, update_driver
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.requirements import Answer, Judged
 from gpudoctor.diagnose.rule import rule
@@ -49,7 +49,7 @@ def requirement_not_met(machine: MachineView) -> Iterator[Problem]:
 def _fixes(one: Judged, machine: MachineView) -> tuple[Fix, ...]:
     wanted = one.requirement
     if wanted.subject == "driver":
-        return (install_driver(machine, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
+        return (update_driver(machine, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
     if wanted.subject in FRAMEWORKS:
         return install_framework(machine, wanted.subject, accepts=wanted.specifier)
     return (Fix(f"Run on a machine with {wanted.text}, or require less."),)

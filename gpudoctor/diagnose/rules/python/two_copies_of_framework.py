@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.packages import called
-from gpudoctor.diagnose.fixes import DOWNLOAD, install_package, remove_packages
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package, remove_packages
 from gpudoctor.diagnose.installing import install
 from gpudoctor.diagnose.package_facts import shown
 from gpudoctor.diagnose.releases import pick

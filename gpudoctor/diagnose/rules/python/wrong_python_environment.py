@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.packages import called
-from gpudoctor.diagnose.fixes import shell_path
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.package_facts import shown
 from gpudoctor.diagnose.requirements import Answer, judged

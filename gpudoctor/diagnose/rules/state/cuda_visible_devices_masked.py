@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind

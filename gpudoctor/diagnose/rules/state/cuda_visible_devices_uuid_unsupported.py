@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.fixes import set_variable, unset
+from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.state.masks import _devices

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware
-from gpudoctor.diagnose.fixes import unset
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind

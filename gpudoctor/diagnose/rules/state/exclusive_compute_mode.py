@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.fixes import end_processes
+from gpudoctor.diagnose.advice.system import end_processes
 from gpudoctor.diagnose.gpu_facts import hidden, known, offered
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

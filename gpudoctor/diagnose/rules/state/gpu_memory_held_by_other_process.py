@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder, Site
-from gpudoctor.diagnose.fixes import ROOT, end_processes
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.system import end_processes
 from gpudoctor.diagnose.gpu_facts import GIB, MIB, hidden, known, offered, unless_it_failed
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Site
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.diagnose.fixes import ROOT, end_processes
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.system import end_processes
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Visibility
-from gpudoctor.diagnose.fixes import set_variable
+from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, Nvml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.gpu_facts import for_data_centres, offered
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity

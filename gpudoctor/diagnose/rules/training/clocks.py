@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.findings import Fix, FixKind
 
 

@@ -7,7 +7,7 @@ from math import inf
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.load import holds, loads_of, stage_of, words
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.training.clocks import _free
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind

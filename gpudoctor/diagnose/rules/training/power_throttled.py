@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import POWER_BRAKE, SW_POWER_CAP, holds
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.slowdown_facts import held_for, slowdown, stages_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, MachineView, judge
 from gpudoctor.derive.log import telling_lines
-from gpudoctor.diagnose.fixes import explained
+from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.installing import another_release
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.signatures import Recognised, recognise
@@ -34,7 +34,7 @@ def _signed(smoke: Smoke, sign: Recognised | None) -> tuple[Evidence, ...]:
 
 
 def _explained(sign: Recognised | None) -> tuple[Fix, ...]:
-    return tuple(explained(cause) for cause in (sign.signature.causes if sign else ()))
+    return tuple(read_page(cause) for cause in (sign.signature.causes if sign else ()))
 
 
 def _without(device: str, smoke: Smoke, machine: MachineView) -> tuple[Fix, ...]:

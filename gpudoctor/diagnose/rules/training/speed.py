@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import stage_of
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.load_facts import before, during, explanation
 from gpudoctor.diagnose.rule import need
 from gpudoctor.findings import Evidence, Fix, Rung

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import HW_THERMAL, SW_THERMAL
-from gpudoctor.diagnose.fixes import ROOT
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.gpu_facts import known
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.heat import _hottest, temperatures

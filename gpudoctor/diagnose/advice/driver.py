@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import Gpu, MachineView, Site
 from gpudoctor.derive.code import capability
-from gpudoctor.diagnose.fixes import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.findings import Fix
 from gpudoctor.matrix import DriverPackage, Matrix
 from gpudoctor.matrix.tables import DRIVERS
@@ -72,7 +72,7 @@ def _generation(gpu: Gpu, matrix: Matrix) -> Version | None:
     return capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
 
 
-def install_driver(machine: MachineView, least: Version | None = None, *, what: str = "", flavour: str = "", older: bool = False) -> Fix:
+def update_driver(machine: MachineView, least: Version | None = None, *, what: str = "", flavour: str = "", older: bool = False) -> Fix:
     """How to install the driver here, `least` or a newer one; `what` begins the title in place of "Install the NVIDIA driver".
 
     `flavour` is that of its kernel modules, where the GPUs do not tell. `older`: than the one that is installed.

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.fixes import REBOOT, ROOT, read_log
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.findings import Fix, FixKind
 
 

@@ -1,0 +1,1 @@
+"""What to do about a finding: fixes and commands that rules share, by subject. Pure."""

@@ -1,0 +1,57 @@
+"""Fixes that any rule may offer: variables, processes, the kernel log, a reboot."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+from gpudoctor.derive import Site
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.snapshot import GpuProcess
+
+
+def unset(name: str, where: str = "the profile, image or job script that sets it") -> Fix:
+    """Return the fix that unsets a variable."""
+    return Fix(f"Unset {name}, here and in {where}", f"unset {name}")
+
+
+def set_variable(name: str, value: str, title: str) -> Fix:
+    """Return the fix that sets a variable to `value`, which is already quoted for the shell."""
+    return Fix(title, f"export {name}={value}")
+
+
+def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
+    """Return the fix that ends processes which hold a GPU; None where there are none."""
+    found = [process for process in processes if process.pid > 0]
+    if not found:
+        return None
+    names = ", ".join(_name(process) for process in found)
+    if site.container:  # NVML counts the host's processes
+        return Fix(f"End {names} on the host, if nobody needs it any more.", needs=(ROOT,))
+    pids = " ".join(str(process.pid) for process in found)
+    return Fix(f"End {names}, if nobody needs it any more", f"sudo kill {pids}", (ROOT,))
+
+
+def _name(process: GpuProcess) -> str:
+    return f"{process.name} (pid {process.pid})" if isinstance(process.name, str) else f"pid {process.pid}"
+
+
+def read_log(pattern: str = "NVRM|Xid", title: str = "Read what the driver wrote to the kernel log") -> Fix:
+    """Return the check that shows the kernel log's lines matching an extended regular expression."""
+    return Fix(title, f"sudo dmesg -T | grep -E {shlex.quote(pattern)}", (ROOT,), kind=FixKind.CHECK)
+
+
+def reboot(title: str = "Reboot") -> Fix:
+    """Return the fix that restarts the machine."""
+    return Fix(title, "sudo reboot", (ROOT, REBOOT))
+
+
+def power_cycle(title: str = "Shut the machine down, wait 30 seconds and switch it on again") -> Fix:
+    """Return the fix that takes power away from the GPUs."""
+    return Fix(title, "sudo poweroff", (ROOT, REBOOT))
+
+
+def read_page(cause: str) -> Fix:
+    """Return the check that opens the page of a rule, which says what to do."""
+    return Fix(f"Read what {cause} means and what to do about it", f"gpudoctor explain {cause}", kind=FixKind.CHECK)
