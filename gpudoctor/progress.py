@@ -15,7 +15,11 @@ class Event(msgspec.Struct, frozen=True):
     what: str
     """The stage or the number's name: "training", "loss"."""
     who: str = ""
-    """On whose behalf: "tensorflow", "GPU:0"."""
+    """On whose behalf: "tensorflow"."""
+    network: str = ""
+    """Of a stage: the network that it is about, "dense" or "convolutional"."""
+    device: str = ""
+    """Of a stage: the device that it runs on: "GPU:0"."""
     value: float = 0.0
     step: int = 0
     steps: int = 0

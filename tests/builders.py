@@ -32,6 +32,7 @@ from gpudoctor.snapshot import (
     SmokeDevice,
     Snapshot,
     Stage,
+    StageKind,
     StageState,
     Status,
     Training,
@@ -156,7 +157,7 @@ def smoke(gpus: int = 1, **changes: Any) -> Smoke:
     whole = Smoke(
         framework="tensorflow",
         version="2.18.0",
-        stages=(Stage("import", StageState.DONE, seconds=1.0),),
+        stages=(Stage(StageKind.IMPORT, StageState.DONE, seconds=1.0),),
         devices=(SmokeDevice("CPU:0", "cpu"), *(SmokeDevice(f"GPU:{number}", "gpu", address=address(number)) for number in numbers)),
         kernels=tuple(Kernel(f"GPU:{number}", f"/device:GPU:{number}", 1e-7, 1e-5, address=address(number)) for number in numbers),
         trainings=tuple(training(number) for number in numbers),

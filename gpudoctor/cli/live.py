@@ -31,8 +31,6 @@ _WORDS = {
     "all-reduce": "summing over all devices",
 }
 """What a stage does; a stage that is not here goes by its own name."""
-_CONVOLUTIONAL = "convolutional "
-"""Begins the names of the stages of the second network."""
 _PAUSE = 0.1
 """Seconds between two numbers shown."""
 _TICK = 1.0
@@ -78,8 +76,8 @@ class Watch:
     def __call__(self, event: Event) -> None:
         """Show `event`."""
         if event.kind == "begin":
-            doing = _words(event.what)
-            self._doing = f"{event.who}: {doing}" if event.who and doing else doing
+            doing, who = _words(event), f"{event.who} {event.device}".strip()
+            self._doing = f"{who}: {doing}" if who and doing else doing
             self._began, self._figures, self._curve = time.monotonic(), "", []
             self._draw()
             self._say_soon(self._doing)
@@ -153,11 +151,10 @@ def watch(*, quiet: bool, report_is_text: bool) -> Watch:
     return Watch(live=live, lines=not live and (report_is_text or sys.stderr.isatty()))
 
 
-def _words(stage: str) -> str:
-    """What a stage does."""
-    base = stage.removeprefix(_CONVOLUTIONAL)
-    words = _WORDS.get(base, base)
-    return words if base == stage else f"{words} (convolutional)"
+def _words(event: Event) -> str:
+    """What a stage does; the dense network goes without saying."""
+    words = _WORDS.get(event.what, event.what)
+    return words if event.network in {"", "dense"} else f"{words} ({event.network})"
 
 
 def _line(text: str) -> str:

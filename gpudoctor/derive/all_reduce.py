@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import enum
 
-from gpudoctor.snapshot import AllReduce, Stage, StageState
-
-ALL_REDUCE = "all-reduce"
-"""The stage in which devices are connected and sum; those before it are of the framework alone."""
+from gpudoctor.derive.stages import stage_name
+from gpudoctor.snapshot import AllReduce, Stage, StageKind, StageState
 
 
 class Result(str, enum.Enum):
@@ -31,7 +29,7 @@ def last(run: AllReduce) -> Stage | None:
 def result(run: AllReduce) -> Result:
     """UNKNOWN where the devices were not reached, or somebody stopped it."""
     stage = last(run)
-    if stage is None or stage.name != ALL_REDUCE:
+    if stage is None or stage.kind != StageKind.ALL_REDUCE:
         return Result.UNKNOWN
     if stage.state is not StageState.DONE:
         return _ENDS.get(stage.state, Result.UNKNOWN)
@@ -43,6 +41,6 @@ def detail(run: AllReduce) -> str:
     stage = last(run)
     if stage is not None and stage.state is not StageState.DONE:
         why = stage.error if isinstance(stage.error, str) else str(stage.state)
-        return why if stage.name == ALL_REDUCE else f"{stage.name} {stage.state}: {why}"
+        return why if stage.kind == StageKind.ALL_REDUCE else f"{stage_name(stage)} {stage.state}: {why}"
     wrong = [f"{one.size} bytes on {', '.join(one.wrong)}: off by {one.error}" for one in run.sums if one.error != 0]
     return "; ".join(wrong) or f"right in {len(run.sums)} sizes"

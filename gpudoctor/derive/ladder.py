@@ -8,9 +8,24 @@ from gpudoctor.derive.gpus import Gpu, divided
 from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.lost import forbidden, library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
-from gpudoctor.snapshot import Cause, CudaContext, Kernel, Libcuda, Missing, Nvml, NvmlGpu, Platform, Smoke, Snapshot, StageState, Training
+from gpudoctor.snapshot import (
+    Cause,
+    CudaContext,
+    DeviceNodes,
+    Kernel,
+    Libcuda,
+    Missing,
+    Nvml,
+    NvmlGpu,
+    Platform,
+    Smoke,
+    Snapshot,
+    StageState,
+    Training,
+)
 
 _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
@@ -71,7 +86,7 @@ def _kernel_driver(gpu: Gpu, site: Site) -> Step:
     return Step(rung, state, f"bound by {gpu.pci.driver}")
 
 
-def _node(gpu: Gpu, site: Site) -> Step:
+def _node(gpu: Gpu, section: DeviceNodes | Missing, site: Site) -> Step:
     rung = Rung.DEVICE_NODE
     if not site.has_pci:
         return Step(rung, RungState.NOT_APPLICABLE, "reached through another device here")
@@ -81,7 +96,7 @@ def _node(gpu: Gpu, site: Site) -> Step:
         return Step(rung, RungState.PROVEN, gpu.node.path)
     if not isinstance(gpu.nvml, Missing) and isinstance(gpu.nvml.address, str):
         return Step(rung, RungState.PROVEN, "NVML opened it")
-    if isinstance(gpu.minor, Missing) and gpu.node.reason == "not listed":
+    if isinstance(gpu.minor, Missing) and not isinstance(section, Missing):
         return Step(rung, RungState.NOT_SHOWN, "which /dev/nvidiaN is its own is not known")
     return _unseen(rung, gpu.node)
 
@@ -145,14 +160,14 @@ class _Smokes:
         self.key = gpu.key
         self.contradicted = {load.framework: "NVML saw nothing of it" for load in loads_of(snapshot, gpu.key) if unseen(load)}
         self.trouble = "; ".join(
-            f"{smoke.framework}: {stage.name} {stage.state}"
+            f"{smoke.framework}: {stage_name(stage)} {stage.state}"
             for smoke in smokes
             for stage in smoke.stages
             if stage.state not in {StageState.DONE, StageState.UNSUPPORTED}
         )
         self.unsupported = "; ".join(unsupported for smoke in smokes if (unsupported := smoke.unsupported))
         self.trouble_before_devices = all(isinstance(smoke.devices, Missing) for smoke in smokes)
-        self.skipped = next((reason for smoke in smokes for reason in smoke.skipped if self.key in reason), "")
+        self.skipped = next((f"{one.gpu}: {one.reason}" for smoke in smokes for one in smoke.left_alone if one.gpu == self.key), "")
 
     def step(self, rung: Rung, good: str, bad: str) -> Step:
         if good:
@@ -230,7 +245,7 @@ def ladder(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> Ladder:
                 (
                     _slot(gpu, site),
                     _kernel_driver(gpu, site),
-                    _node(gpu, site),
+                    _node(gpu, snapshot.device_nodes, site),
                     _nvml(gpu, snapshot.nvml, site),
                     _libcuda(gpu, snapshot.libcuda, mig=mig),
                     *_ran(gpu, snapshot, _touched(gpu, snapshot.contexts)),

@@ -22,7 +22,7 @@ __all__ = ["Contradiction", "Demand", "Stack", "Violation", "called", "known", "
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
-SUPPOSED, STATED = "supposed", "stated"
+SUPPOSED = "supposed"
 
 
 class Demand(msgspec.Struct, frozen=True):
@@ -148,7 +148,7 @@ class Stack:
 
     def stated(self, one: Distribution) -> bool:
         """Whether it is there for its own sake; of a supposed environment, an installer may choose another version of what is not."""
-        return not self.supposed or one.where.startswith(STATED)
+        return not self.supposed or bool(one.requirement)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:

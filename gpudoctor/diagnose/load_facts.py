@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu
 from gpudoctor.derive.load import holds, words
+from gpudoctor.derive.stages import work
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing, NvmlGpu, Span, StageLoad
 
@@ -31,7 +32,7 @@ def before(gpu: Gpu) -> tuple[Evidence, ...]:
 
 def during(gpu: Gpu, stage: StageLoad) -> tuple[Evidence, ...]:
     """What held the GPU, or did not, while it was measured."""
-    where = f"NVML, {stage.samples} samples during {stage.stage}"
+    where = f"NVML, {stage.samples} samples during {work(stage.stage, stage.network)}"
     return tuple(Evidence(what, value, where) for what, value in _rows(gpu, stage))
 
 

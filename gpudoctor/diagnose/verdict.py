@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.packages import SUPPOSED
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
@@ -68,7 +69,9 @@ def _unproven_rung(machine: MachineView) -> str:
 def _untrained(snapshot: Snapshot) -> str:
     """That no framework trained, and of those that were not let come to an end, where they were."""
     smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
-    stopped = (f"{smoke.framework}: {one.name} {one.error}" for smoke in smokes for one in smoke.stages if one.state is StageState.STOPPED)
+    stopped = (
+        f"{smoke.framework}: {stage_name(one)} {one.error}" for smoke in smokes for one in smoke.stages if one.state is StageState.STOPPED
+    )
     return "; ".join(("no framework was shown to train on the CPU", *stopped))
 
 

@@ -11,7 +11,6 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Level, Severity
 from gpudoctor.snapshot import Missing, Python
 
-NAMED = "named with --python"
 """Why an interpreter was examined that no default would choose."""
 
 
@@ -58,4 +57,4 @@ def _went_to(level: Level, machine: MachineView) -> bool:
 
 def _environment(machine: MachineView) -> list[str]:
     python = machine.observed.python
-    return ["--python", interpreter(python)] if isinstance(python, Python) and python.why == NAMED else []
+    return ["--python", interpreter(python)] if isinstance(python, Python) and python.named else []

@@ -16,8 +16,6 @@ from gpudoctor.plan.stated import pinned
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import normalise
 
-STATED = "stated: "
-"""How the place of a package begins that the user stated; what was written follows."""
 _CUDNN = "nvidia-cudnn-cu"
 _ROUNDS = 3
 """How often a choice is made anew because of what was chosen after it; an installer would search on."""
@@ -41,7 +39,8 @@ class Taken(msgspec.Struct):
     extras: set[str]
     where: str
     chosen: bool
-    stated: bool = False
+    requirement: str = ""
+    """How the user asked for it; empty where only another package wants it."""
     unknown_extras: set[str] = msgspec.field(default_factory=set)
 
     @property
@@ -77,7 +76,7 @@ class Packages:
         self._take_wanted()
         self._drop_unwanted()
         for taken in self._taken.values():
-            if not taken.stated:
+            if not taken.requirement:
                 taken.where = " and ".join(dict.fromkeys(want.who for want in self._wants[taken.name]))
         order = {name: place for place, name in enumerate(stated)}
         return tuple(
@@ -85,6 +84,7 @@ class Packages:
                 name=one.name,
                 version=one.version,
                 where=one.where,
+                requirement=one.requirement,
                 extras=tuple(sorted(one.extras)),
                 chosen=one.chosen,
                 unknown_extras=tuple(sorted(one.unknown_extras)),
@@ -92,11 +92,15 @@ class Packages:
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
 
+    def first_to_want(self, name: str) -> str:
+        """The package that first required another one; empty where only the user asked for it."""
+        return next((want.by for want in self._wants.get(name, ())), "")
+
     def _take_stated(self, name: str, wanted: Requirement) -> None:
         pin, extras = pinned(wanted.specifier), {normalise(extra) for extra in wanted.extras}
-        where = f"{STATED}{wanted.text}"
+        where = f"stated: {wanted.text}"
         if pin is not None:
-            self._add(Taken(name, self._spelt(name, pin), extras, where, chosen=False, stated=True))
+            self._add(Taken(name, self._spelt(name, pin), extras, where, chosen=False, requirement=wanted.text))
             return
         known = [release for release, _ in self._published(name)]
         if not known:
@@ -106,7 +110,7 @@ class Packages:
             raise UsageError(
                 f"No release of {name} in the tables satisfies {wanted.text!r}; they know {known[0]} to {known[-1]}, and take an exact version as it is."
             )
-        self._add(Taken(name, self._choose(name, wanted.specifier), extras, where, chosen=True, stated=True))
+        self._add(Taken(name, self._choose(name, wanted.specifier), extras, where, chosen=True, requirement=wanted.text))
 
     def _take_wanted(self) -> None:
         """Take what is wanted and not there."""
@@ -132,7 +136,7 @@ class Packages:
     def _choose_again(self) -> bool:
         """Whether another release must be chosen for a package because of what was wanted of it after it had been; it is let go."""
         changed = False
-        for taken in [one for one in self._taken.values() if not one.stated]:
+        for taken in [one for one in self._taken.values() if not one.requirement]:
             version = self._version(taken.name)
             if version != taken.version:
                 self._forget(self._taken.pop(taken.name))
@@ -146,7 +150,7 @@ class Packages:
 
     def _drop_unwanted(self) -> None:
         """What only a release wanted that is not taken after all."""
-        while gone := [one for one in self._taken.values() if not one.stated and not self._wants[one.name]]:
+        while gone := [one for one in self._taken.values() if not one.requirement and not self._wants[one.name]]:
             self._forget(self._taken.pop(gone[0].name))
 
     def _add(self, taken: Taken) -> None:
@@ -155,7 +159,7 @@ class Packages:
         row = self._row(taken.name, taken.version)
         if row is None:
             return
-        if taken.stated:
+        if taken.requirement:
             self._drop_unknown_extras(taken, row)
             self._pythons = tuple(python for python in row.pythons if not self._pythons or python in self._pythons) or self._pythons
         for wanted in self._required(row, taken.extras):
@@ -231,7 +235,7 @@ class Packages:
 
     def _excluded(self, wanted: Requirement, by: str) -> bool:
         there = self._taken.get(wanted.name)
-        if there is not None and there.stated and not there.chosen:
+        if there is not None and there.requirement and not there.chosen:
             return satisfies(there.version, wanted.specifier) is False
         others = [want.requirement.specifier for want in self._wants.get(wanted.name, ()) if want.by != by]
         return bool(others) and contradict((wanted.specifier, *others))

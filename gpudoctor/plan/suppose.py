@@ -12,7 +12,7 @@ from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, machine
 from gpudoctor.plan.mistaken import refuse
 from gpudoctor.plan.model import Wish
-from gpudoctor.plan.packages import STATED, Packages, python_environment
+from gpudoctor.plan.packages import Packages, python_environment
 from gpudoctor.plan.stated import stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
 from gpudoctor.snapshot import Packages as Section
@@ -37,7 +37,7 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
         toolkits=found.toolkits,
         system_cudnn=found.system_cudnn,
         packages=Section(distributions=distributions, without_release=tuple(packages.without_release)),
-        frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, matrix)),
+        frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, packages, matrix)),
         supposed=found.supposed,
         remarks=(
             *(f"{text} does not apply here, by its marker" for text in left_out),
@@ -54,9 +54,9 @@ def _environment(wish: Wish, word: str) -> dict[str, str]:
     return {**platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
 
 
-def _is_framework(distribution: Distribution, matrix: Matrix) -> bool:
+def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:
     """Whether the GPU is to be used by this package itself: not by one that only another framework wants, as TensorFlow 2.12 wants jax."""
-    if not distribution.where.startswith(STATED) and framework_of(distribution.where.partition("[")[0].partition(" ")[0]):
+    if not distribution.requirement and framework_of(packages.first_to_want(distribution.name)):
         return False
     return bool(framework_of(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
 

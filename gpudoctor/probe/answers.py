@@ -206,7 +206,7 @@ def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[st
         said["executable"] = said.get("executable") or readable(target.executable)
         if _went_away(outcome, said.pop("process", ())):
             return Missing(Cause.FAILED, f"{readable(target.executable)} goes into the background while it starts"), ()
-        found = _convert({**said, "why": target.why}, Python)
+        found = _convert({**said, "why": target.why, "named": target.named}, Python)
         if isinstance(found, Python) and isinstance(found.path, tuple):
             return found, _raw(said.get("path_hex")) or found.path
     return _silence(outcome, readable(target.executable)), ()

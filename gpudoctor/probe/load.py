@@ -57,7 +57,7 @@ class Watch:
         self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
         self._pids_of_host: bool | Missing = Missing(Cause.FAILED, "the sampling child did not say whose process numbers it sees")
-        self._framework = self._stage = self._device = ""
+        self._doing = Event("", "")
         self._first = self._last = 0.0
         self._cpu = 0
 
@@ -78,11 +78,10 @@ class Watch:
         """`progress`, overheard: which stage of which framework runs on which GPU."""
 
         def overheard(event: Event) -> None:
-            framework, _, device = event.who.partition(" ")
-            if event.kind == "begin" and framework:
-                self._framework, self._stage, self._device = framework, event.what, device
+            if event.kind == "begin" and event.who:
+                self._doing = event
             elif event.kind == "end":
-                self._stage = ""
+                self._doing = msgspec.structs.replace(self._doing, what="")
             progress(event)
 
         return overheard
@@ -108,14 +107,15 @@ class Watch:
         sample.at = self._last = time.monotonic()
         self._first = self._first or self._last
         self._cpu = sample.cpu
-        if not self._framework or sample.gpu not in self._gpus:
+        doing = self._doing
+        if not doing.who or sample.gpu not in self._gpus:
             return
         address = str(self._gpus[sample.gpu].address)
-        key = (self._framework, sample.gpu)
+        key = (doing.who, sample.gpu)
         if key not in self._gathered:
-            self._gathered[key] = Gathered(self._framework, address)
-        here = self._places.get(self._device) == address if self._device else self._stage not in _NOWHERE
-        self._gathered[key].add(sample, self._stage if here else "")
+            self._gathered[key] = Gathered(doing.who, address)
+        here = self._places.get(doing.device) == address if doing.device else doing.what not in _NOWHERE
+        self._gathered[key].add(sample, (doing.what, doing.network) if here and doing.what else None)
 
     def finish(self) -> Loads | Missing:
         """End sampling; what was seen, or why nothing was."""

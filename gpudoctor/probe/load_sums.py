@@ -8,7 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.snapshot import Cause, GpuLoad, Held, Missing, Span, StageLoad
+from gpudoctor.snapshot import Cause, GpuLoad, Held, Missing, Span, StageKind, StageLoad
 
 GPU_IDLE = 0x1
 """nvml.h, nvmlClocksEventReasonGpuIdle."""
@@ -52,13 +52,13 @@ class Gathered:
     def __init__(self, framework: str, address: str) -> None:
         self.framework = framework
         self.address = address
-        self._stages: dict[str, list[Sample]] = {}
+        self._stages: dict[tuple[str, str], list[Sample]] = {}
         self._memory: int | None = None
         self._own: list[Sample] = []
 
-    def add(self, sample: Sample, stage: str) -> None:
-        """Take a sample; `stage` is what runs on this GPU, empty where nothing does."""
-        if stage:
+    def add(self, sample: Sample, stage: tuple[str, str] | None) -> None:
+        """Take a sample; `stage` is the kind and network of what runs on this GPU, None where nothing does."""
+        if stage is not None:
             self._stages.setdefault(stage, []).append(sample)
         if sample.own:
             self._own.append(sample)
@@ -92,10 +92,11 @@ class Gathered:
         return False if pids_of_host else Missing(Cause.UNSUPPORTED, "process numbers here are not those of the machine, which NVML lists")
 
 
-def _stage(stage: str, samples: list[Sample], refused: Refusals) -> StageLoad:
+def _stage(stage: tuple[str, str], samples: list[Sample], refused: Refusals) -> StageLoad:
     working = [sample for sample in samples if not _idle(sample)]
     return StageLoad(
-        stage=stage,
+        stage=StageKind(stage[0]),
+        network=stage[1],
         samples=len(samples),
         seconds=round(samples[-1].at - samples[0].at, 3),
         clock_sm=_span("clock_sm", working, refused),

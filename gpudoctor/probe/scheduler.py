@@ -27,7 +27,8 @@ def allocation(root: str, environ: Mapping[str, str]) -> Allocation | Missing:
     gpus, where = _ALLOTTED[job[1]](root, environ)
     groups = files.read(files.under(root, "/proc/self/cgroup"))
     constrained = groups if isinstance(groups, Missing) else any(word in groups for word in CONSTRAINED)
-    return Allocation(job[1], f"environment variable {job[0]}", gpus, where, constrained)
+    hidden = gpus == () and environ.get("CUDA_VISIBLE_DEVICES") == NO_FILES
+    return Allocation(job[1], f"environment variable {job[0]}", gpus, where, constrained, hidden)
 
 
 def _list(text: str) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ ANSWERS = {
     "unknown": "whether this combination works is not known",
     "broken": "this combination cannot work",
 }
-_STATED = "stated: "
 _GAP = 2
 
 
@@ -47,7 +46,7 @@ def _rows(taken: tuple[Distribution, ...]) -> list[tuple[str, str, str]]:
 
 
 def _is_library(one: Distribution) -> bool:
-    return one.name.startswith("nvidia-") and not one.name.startswith("nvidia-cudnn") and not one.where.startswith(_STATED)
+    return one.name.startswith("nvidia-") and not one.name.startswith("nvidia-cudnn") and not one.requirement
 
 
 def _called(one: Distribution) -> str:
@@ -55,8 +54,8 @@ def _called(one: Distribution) -> str:
 
 
 def _why(one: Distribution) -> str:
-    text = one.where.removeprefix(_STATED)
-    if text != one.where:
-        newest = "the newest release" if text == one.name else f"the newest for {text}"
-        return newest if one.chosen else "as stated"
-    return f"the newest for {text}" if one.chosen else f"for {text}"
+    if one.requirement and not one.chosen:
+        return "as stated"
+    if one.requirement == one.name:
+        return "the newest release"
+    return f"the newest for {one.requirement or one.where}" if one.chosen else f"for {one.where}"

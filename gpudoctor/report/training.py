@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpudoctor.derive.stages import work
 from gpudoctor.derive.training import disagrees
 from gpudoctor.report import load
 from gpudoctor.report.page import Page
@@ -41,7 +42,9 @@ def draw(page: Page, snapshot: Snapshot) -> None:
 
 def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
     version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
-    devices = list(dict.fromkeys([*(training.device for training in smoke.trainings), *filter(None, map(_device, smoke.stages))]))
+    devices = list(
+        dict.fromkeys([*(training.device for training in smoke.trainings), *(stage.device for stage in smoke.stages if stage.device)])
+    )
     shared = _stages(smoke, "")
     if shared or not devices:
         page.heading(f"{smoke.framework}{version}")
@@ -58,8 +61,8 @@ def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
             _all_reduce(page, f"{smoke.framework}{version}", run)
     elif smoke.all_reduces.cause is Cause.FAILED:
         page.paragraph(f"{smoke.all_reduces.reason}.", "no all-reduce: ", lead_style="bold", indent=2, hang=2)
-    for skipped in smoke.skipped:
-        page.paragraph(skipped, "left alone: ", lead_style="bold", indent=2, hang=2)
+    for one in smoke.left_alone:
+        page.paragraph(f"{one.gpu}: {one.reason}", "left alone: ", lead_style="bold", indent=2, hang=2)
 
 
 def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
@@ -75,22 +78,17 @@ def _sum(one: Sum) -> str:
     return f"{size} in {_duration(one.seconds)}, {_per_second(one.bus_bytes_per_second, 'GB')} on the bus: {right}"
 
 
-def _device(stage: Stage) -> str:
-    """The device of "training on GPU:0"; empty for a stage that belongs to none."""
-    return stage.name.rpartition(" on ")[2] if " on " in stage.name else ""
-
-
 def _model(smoke: Smoke, name: str) -> str:
     devices: tuple[SmokeDevice, ...] = () if isinstance(smoke.devices, Missing) else smoke.devices
     return next((f", {device.model}" for device in devices if device.name == name and isinstance(device.model, str)), "")
 
 
 def _stages(smoke: Smoke, device: str) -> str:
-    return ", ".join(_stage(stage) for stage in smoke.stages if _device(stage) == device)
+    return ", ".join(_stage(stage) for stage in smoke.stages if stage.device == device)
 
 
 def _stage(stage: Stage) -> str:
-    name = stage.name.rpartition(" on ")[0] or stage.name
+    name = work(stage.kind, stage.network)
     took = f" {stage.seconds:.2f}" if isinstance(stage.seconds, int | float) else ""
     return f"{name}{took}" if stage.state is StageState.DONE else f"{name} {stage.state}{' after' if took else ''}{took}"
 

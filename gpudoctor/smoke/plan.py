@@ -8,7 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Level
 from gpudoctor.frameworks import TRAINED
-from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Missing, NvmlGpu, Python
+from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, LeftAlone, Missing, NvmlGpu, Python
 
 OLDEST_PYTHON = (3, 6)
 """What the scripts of child/ are written for; scripts/lint compiles them with it."""
@@ -35,8 +35,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The PCI address of each CUDA ordinal."""
     memory: dict[int, Memory] = {}
     """By CUDA ordinal; none for a device whose memory could not be seen."""
-    skipped: tuple[str, ...]
-    """GPUs left alone, with the reason."""
+    left_alone: tuple[LeftAlone, ...]
     on_cpu: bool = False
     unsupported: str = ""
     """Why gpudoctor cannot train under this interpreter; empty where it can."""
@@ -84,7 +83,7 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
             devices=tuple(sorted(free)),
             addresses=free,
             memory={ordinal: seen for ordinal, seen in memory.items() if seen is not None and ordinal in free},
-            skipped=tuple(f"{key}: {reason}" for key, reason in busy.items()),
+            left_alone=tuple(LeftAlone(key, reason) for key, reason in busy.items()),
             on_cpu=on_cpu,
             unsupported=unsupported,
             measure=machine.policy.level is Level.FULL,

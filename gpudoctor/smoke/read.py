@@ -26,6 +26,7 @@ from gpudoctor.snapshot import (
     SmokeDevice,
     Speed,
     Stage,
+    StageKind,
     StageState,
     Sum,
     Training,
@@ -65,7 +66,7 @@ class _Line(msgspec.Struct):
     seconds: Real = 0.0
     error: Real | str = 0.0
     version: str | None = None
-    network: str = "dense"
+    network: str = ""
     networks: list[str] = []
     devices: list[_Device] = []
     ran_on: str = ""
@@ -116,7 +117,7 @@ def read(plan: Plan, outcome: Outcome) -> Smoke:
         products=_all(plan, lines, "product", Product),
         compiled=_all(plan, lines, "compiled", CompiledStep),
         mapped=next((tuple(line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
-        skipped=plan.skipped,
+        left_alone=plan.left_alone,
         output=_output(stages, outcome),
         memory_kills=_memory_kills(outcome),
     )
@@ -162,33 +163,36 @@ def _line(raw: bytes) -> _Line | None:
 
 def _stages(lines: list[_Line], outcome: Outcome) -> tuple[Stage, ...]:
     stages = []
-    open_stages = []
+    open_stages: list[tuple[StageKind, str, str]] = []
     for line in lines:
         if line.event == "begin":
-            open_stages.append(_called(line))
+            open_stages.append(_about(line))
         elif line.event in {"end", *_ENDED_EARLY}:
-            open_stages = [name for name in open_stages if name != _called(line)]
+            open_stages = [about for about in open_stages if about != _about(line)]
             stages.append(_closed(line))
     over = any(line.event in {"done", *_ENDED_EARLY} for line in lines)
     if not open_stages and not over:
-        open_stages = ["between stages" if stages else "start"]
+        open_stages = [(StageKind.BETWEEN if stages else StageKind.START, "", "")]
     if broke := crash(outcome):
-        stages.append(Stage(name=(open_stages or ["between stages"])[-1], state=StageState.DEFECT, error=Missing(Cause.CRASHED, broke)))
+        kind, network, device = (open_stages or [(StageKind.BETWEEN, "", "")])[-1]
+        stages.append(Stage(kind, StageState.DEFECT, error=Missing(Cause.CRASHED, broke), network=network, device=device))
         return tuple(stages)
     state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
-    stages.extend(Stage(name=name, state=state, error=_with_last_words(reason, outcome)) for name in open_stages)
+    error = _with_last_words(reason, outcome)
+    stages.extend(Stage(kind, state, error=error, network=network, device=device) for kind, network, device in open_stages)
     return tuple(stages)
 
 
-def _called(line: _Line) -> str:
-    return f"{line.stage} on {line.device}" if line.device else line.stage
+def _about(line: _Line) -> tuple[StageKind, str, str]:
+    return StageKind(line.stage), line.network, line.device
 
 
 def _closed(line: _Line) -> Stage:
     seconds: float | Missing = line.seconds if isinstance(line.seconds, float | int) else NOT_ASKED
+    about = {"network": line.network, "device": line.device}
     if line.event == "end":
-        return Stage(name=_called(line), state=StageState.DONE, seconds=seconds)
-    return Stage(name=_called(line), state=_ENDED_EARLY[line.event], seconds=seconds, error=str(line.error))
+        return Stage(StageKind(line.stage), StageState.DONE, seconds, **about)
+    return Stage(StageKind(line.stage), _ENDED_EARLY[line.event], seconds, str(line.error), **about)
 
 
 def _interrupted(outcome: Outcome) -> StageState:
@@ -261,7 +265,7 @@ def _training(plan: Plan, line: _Line, lines: list[_Line]) -> Training:
         samples_per_second=line.samples_per_second,
         address=_address(plan, line.device),
         agreement=_agreement(agreed) if agreed else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
-        network=line.network,
+        network=line.network or "dense",
     )
 
 

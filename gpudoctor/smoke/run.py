@@ -11,13 +11,12 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gpudoctor.derive.all_reduce import ALL_REDUCE
 from gpudoctor.process import ANSWER, Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.smoke.read import read, read_all_reduce
 from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
-from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageState
+from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageKind, StageState
 
 STALL = 300.0
 """Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
@@ -51,8 +50,8 @@ def train(
             if plan.unsupported:
                 run.smoke = Smoke(
                     framework=plan.framework,
-                    stages=(Stage(name="start", state=StageState.UNSUPPORTED, error=plan.unsupported),),
-                    skipped=plan.skipped,
+                    stages=(Stage(StageKind.START, state=StageState.UNSUPPORTED, error=plan.unsupported),),
+                    left_alone=plan.left_alone,
                 )
             elif plan.devices or plan.on_cpu:
                 with _temporary() as place:
@@ -82,7 +81,7 @@ class _Run:
     """The children of one plan, and what they showed until now."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress) -> None:
-        self.smoke = Smoke(framework=plan.framework, skipped=plan.skipped)
+        self.smoke = Smoke(framework=plan.framework, left_alone=plan.left_alone)
         self._plan, self._supervisor, self._progress = plan, supervisor, progress
 
     def train(self, environment: Mapping[str, str]) -> None:
@@ -109,7 +108,7 @@ class _Run:
             run = read_all_reduce(devices, outcome, p2p=p2p)
             self.smoke = msgspec.structs.replace(self.smoke, all_reduces=(*before, run))
 
-        self._child(_sum_spec(self._plan, devices, environment), keep, shorter=ALL_REDUCE)
+        self._child(_sum_spec(self._plan, devices, environment), keep, shorter=StageKind.ALL_REDUCE)
         assert isinstance(self.smoke.all_reduces, tuple)  # noqa: S101 -- keep() has seen to it
         return self.smoke.all_reduces[-1]
 
@@ -157,6 +156,7 @@ class _Heard(msgspec.Struct):
     stage: str = ""
     name: str = ""
     device: str = ""
+    network: str = ""
     value: float | str = 0.0
     step: int = 0
     steps: int = 0
@@ -168,11 +168,9 @@ def _tell(framework: str, line: bytes, progress: Progress) -> tuple[str, str]:
         heard = msgspec.json.decode(line, type=_Heard)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return "", ""
-    who = f"{framework} {heard.device}".strip()
-    if heard.event in {"begin", "end"}:
-        progress(Event(heard.event, heard.stage, who))
-    elif heard.event == "failed":
-        progress(Event("end", heard.stage, who))
+    where = heard.network, heard.device
+    if heard.event in {"begin", "end", "failed"}:
+        progress(Event("begin" if heard.event == "begin" else "end", heard.stage, framework, *where))
     elif heard.event == "number" and (heard.value in _ODD or isinstance(heard.value, float)):
-        progress(Event("number", heard.name, who, float(heard.value), heard.step, heard.steps))
+        progress(Event("number", heard.name, framework, *where, float(heard.value), heard.step, heard.steps))
     return heard.event, heard.stage

@@ -57,12 +57,14 @@ from gpudoctor.snapshot.machine import (
     Variables,
     XidEvent,
 )
+from gpudoctor.snapshot.older import upgraded
 from gpudoctor.snapshot.smoke import (
     Agreement,
     AllReduce,
     CompiledStep,
     Copy,
     Kernel,
+    LeftAlone,
     MemoryKills,
     MemoryRate,
     Product,
@@ -70,6 +72,7 @@ from gpudoctor.snapshot.smoke import (
     SmokeDevice,
     Speed,
     Stage,
+    StageKind,
     StageState,
     Sum,
     Training,
@@ -156,6 +159,7 @@ __all__ = [
     "KernelDriver",
     "KernelLog",
     "KernelModules",
+    "LeftAlone",
     "Libcuda",
     "Libraries",
     "LibraryFile",
@@ -205,6 +209,7 @@ __all__ = [
     "Speed",
     "Sram",
     "Stage",
+    "StageKind",
     "StageLoad",
     "StageState",
     "Status",
@@ -225,8 +230,10 @@ __all__ = [
     "real",
 ]
 
-VERSION = "1.2"
+VERSION = "1.3"
 """major.minor of the snapshot's form; a new major is unreadable for this program, a new minor only says more."""
+_STRUCTURED = (1, 3)
+"""Since this version nothing has to be read from a sentence."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,7 +319,8 @@ def decode(data: bytes) -> Snapshot:
     if major > ours[0]:
         raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
     try:
-        snapshot = msgspec.json.decode(data, type=Snapshot)
+        older = (major, minor) < _STRUCTURED
+        snapshot = msgspec.convert(upgraded(msgspec.json.decode(data)), Snapshot) if older else msgspec.json.decode(data, type=Snapshot)
     except (msgspec.MsgspecError, ValueError) as error:
         raise UsageError(f"The snapshot is damaged: {error}.") from None
     if (major, minor) <= ours:

@@ -34,6 +34,8 @@ class Python(Observed, frozen=True):
     """Whether the distribution forbids pip to install into it (PEP 668)."""
     elsewhere: tuple[Distribution, ...] | Missing = NOT_ASKED
     """The frameworks in other environments that may have been meant; looked for only where this one holds none."""
+    named: bool = False
+    """Whether the user named it."""
 
 
 class Distribution(Observed, frozen=True):
@@ -48,6 +50,8 @@ class Distribution(Observed, frozen=True):
     """Of one that is only supposed: the extras asked for."""
     chosen: bool = False
     """Of one that is only supposed: nobody named its version; it is the newest that the requirements allow, as an installer would choose."""
+    requirement: str = ""
+    """Of one that is only supposed: how the user asked for it; empty for one that only another package wants."""
     unknown_extras: tuple[str, ...] = ()
     """Of one that is only supposed: the extras asked for that no table finds in its metadata."""
     requires: tuple[str, ...] | Missing = NOT_ASKED

@@ -6,6 +6,7 @@ Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks 
 from __future__ import annotations
 
 from gpudoctor.snapshot.driver import Status
+from gpudoctor.snapshot.smoke import StageKind
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
@@ -28,8 +29,7 @@ class Held(Observed, frozen=True):
 class StageLoad(Observed, frozen=True):
     """One GPU during the stage of a training that ran on it. What no sample held is Missing."""
 
-    stage: str
-    """training, products: without the device."""
+    stage: StageKind
     samples: int
     seconds: float
     """From the first sample to the last."""
@@ -46,6 +46,8 @@ class StageLoad(Observed, frozen=True):
     link_width: int | Missing = NOT_ASKED
     replays: int | Missing = NOT_ASKED
     """Transfers that its PCIe link repeated meanwhile."""
+    network: str = ""
+    """As of `Stage`."""
     held: tuple[Held, ...] | Missing = NOT_ASKED
     """The reasons for its clocks, often seen first."""
 

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, OpenEnum, Real
+
+
+class StageKind(OpenEnum):
+    """What a smoke training does in a stage."""
+
+    START = "start"  # before the first stage
+    BETWEEN = "between stages"
+    IMPORT = "import"
+    DEVICES = "devices"
+    PROCESSES = "processes"  # one for each device, where the framework wants that for an all-reduce
+    KERNEL = "kernel"
+    TRAINING = "training"
+    AGREEMENT = "agreement"
+    SPEED = "speed"
+    COPIES = "copies"
+    MEMORY = "memory"
+    PRODUCTS = "products"
+    COMPILED_STEP = "compiled step"
+    ALL_REDUCE = "all-reduce"  # connects the devices and sums; those before it are of the framework alone
 
 
 class StageState(OpenEnum):
@@ -20,11 +41,16 @@ class StageState(OpenEnum):
 class Stage(Observed, frozen=True):
     """One stage of a smoke training."""
 
-    name: str
+    kind: StageKind = msgspec.field(name="name")
+    """Written as `name`, which readers of version 1.2 require."""
     state: StageState
     seconds: float | Missing = NOT_ASKED
     error: str | Missing = NOT_ASKED
     """The framework's words, or the signal that ended the process."""
+    network: str = ""
+    """dense or convolutional; empty where the stage is of no network."""
+    device: str = ""
+    """GPU:0, CPU:0; empty where the stage is of no device."""
 
 
 class SmokeDevice(Observed, frozen=True):
@@ -173,7 +199,7 @@ class AllReduce(Observed, frozen=True):
     p2p: bool
     """Whether NCCL was free to let GPUs reach each other's memory; False: NCCL_P2P_DISABLE=1."""
     stages: tuple[Stage, ...] = ()
-    """Up to the one named all-reduce."""
+    """Up to the all-reduce."""
     sums: tuple[Sum, ...] = ()
     """A small one and one large enough for the links."""
     output: str | Missing = NOT_ASKED
@@ -188,6 +214,14 @@ class MemoryKills(Observed, frozen=True):
     """The file that the kernel counts them in."""
     of_machine: bool = False
     """Whether it counts those of the whole machine, not of this program's control group only."""
+
+
+class LeftAlone(Observed, frozen=True):
+    """A GPU that was not trained on."""
+
+    gpu: str
+    """Its PCI address, or what stands for one."""
+    reason: str
 
 
 class Smoke(Observed, frozen=True):
@@ -211,8 +245,7 @@ class Smoke(Observed, frozen=True):
     """Over all devices that trained; a second one, without P2P, is the control of a first that was not right."""
     mapped: tuple[str, ...] | Missing = NOT_ASKED
     """The files of CUDA's libraries in its process at the end, links resolved, by /proc/self/maps."""
-    skipped: tuple[str, ...] = ()
-    """Devices that were left alone, each with the reason."""
+    left_alone: tuple[LeftAlone, ...] = ()
     output: str | Missing = NOT_ASKED
     """The tail of what the process wrote, kept as evidence where it did not end well."""
     memory_kills: MemoryKills | Missing = NOT_ASKED

@@ -97,6 +97,8 @@ class Allocation(Observed, frozen=True):
     gpus_where: str = ""
     constrained: bool | Missing = NOT_ASKED
     """Whether the job has a control group of its own, by which its devices can be limited."""
+    hidden: bool = False
+    """Whether CUDA_VISIBLE_DEVICES=NoDevFiles keeps CUDA from every GPU, as Slurm sets it for a job without one."""
 
 
 class Mps(Observed, frozen=True):

@@ -82,8 +82,8 @@ def _products(acceptance: Acceptance, smoke: Mapping[str, Any], rates: Mapping[s
 def _calibration(acceptance: Acceptance, smoke: Mapping[str, Any]) -> None:
     took: dict[str, float] = {}
     for stage in smoke.get("stages", ()):
-        kind, _, device = stage["name"].partition(" on ")
-        if kind in MEASURES and isinstance(stage.get("seconds"), int | float):
+        device = stage.get("device", "")
+        if stage["name"] in MEASURES and isinstance(stage.get("seconds"), int | float):
             took[device] = took.get(device, 0.0) + stage["seconds"]
     told = ", ".join(f"{device} {seconds:.1f} s" for device, seconds in took.items())
     what = f"{smoke['framework']}: copies, memory and products take less than {CALIBRATION:.0f} s a GPU"

@@ -22,8 +22,8 @@ STORY = (
     Event("begin", "smoke training"),
     Event("begin", "import", "tensorflow"),
     Event("end", "import", "tensorflow"),
-    Event("begin", "training", "tensorflow GPU:0"),
-    Event("number", "loss", "tensorflow GPU:0", 0.123456),
+    Event("begin", "training", "tensorflow", "", "GPU:0"),
+    Event("number", "loss", "tensorflow", "", "GPU:0", 0.123456),
     Event("note", "GPU 1 is left alone: \x1b[31mbusy", "tensorflow"),
     Event("begin", "a stage of a later version"),
     Event("end", "smoke training"),
@@ -49,8 +49,9 @@ def test_plain_lines(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_what_level_full_measures_is_said_in_words(capfd: pytest.CaptureFixture[str]) -> None:
     with Watch(live=False, lines=True, slow=0) as watch:
-        for stage in ("copies", "memory", "products", "compiled step", "speed", "convolutional agreement"):
-            watch(Event("begin", stage, "torch GPU:1"))
+        for stage in ("copies", "memory", "products", "compiled step", "speed"):
+            watch(Event("begin", stage, "torch", "", "GPU:1"))
+        watch(Event("begin", "agreement", "torch", "convolutional", "GPU:1"))
         watch(Event("begin", "all-reduce", "torch"))
     assert [line.removeprefix("gpudoctor: torch") for line in capfd.readouterr().err.splitlines()] == [
         " GPU:1: measuring copies",
@@ -84,10 +85,10 @@ def test_steps_are_shown_with_a_curve_that_fits_the_line(
     monkeypatch.setattr("gpudoctor.cli.live._PAUSE", 0)
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
     with Watch(live=True, lines=False, slow=0) as watch:
-        watch(Event("begin", "convolutional training", "torch GPU:0"))
+        watch(Event("begin", "training", "torch", "convolutional", "GPU:0"))
         for step in range(10, 310, 10):
-            watch(Event("number", "loss", "torch GPU:0", math.exp(-step / 30), step, 300))
-        watch(Event("number", "loss", "torch GPU:0", math.nan, 300, 300))
+            watch(Event("number", "loss", "torch", "", "GPU:0", math.exp(-step / 30), step, 300))
+        watch(Event("number", "loss", "torch", "", "GPU:0", math.nan, 300, 300))
     drawn = capfd.readouterr().err.split("\r\x1b[2K")
     doing, (early, late, odd) = "torch GPU:0: training (convolutional)", curves
     assert f"{doing}  50/300, loss 0.189 {early}" in drawn
@@ -98,8 +99,8 @@ def test_steps_are_shown_with_a_curve_that_fits_the_line(
 def test_a_short_stage_has_room_for_a_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
     with Watch(live=True, lines=False, slow=0) as watch:
-        watch(Event("begin", "training", "torch GPU:0"))
-        watch(Event("number", "loss", "torch GPU:0", 0.5, 150, 300))
+        watch(Event("begin", "training", "torch", "", "GPU:0"))
+        watch(Event("number", "loss", "torch", "", "GPU:0", 0.5, 150, 300))
     assert "torch GPU:0: training ████░░░░ 150/300, loss 0.5 ▁" in capfd.readouterr().err.split("\r\x1b[2K")
 
 

@@ -10,6 +10,7 @@ from gpudoctor.snapshot import (
     Cause,
     CudaDevice,
     Host,
+    LeftAlone,
     Libcuda,
     Missing,
     Nvml,
@@ -103,7 +104,9 @@ X, M = RungState.NOT_APPLICABLE, RungState.MASKED
         pytest.param(machine(device_nodes=ABSENT), [P, P, P, P, P, A, A, A], id="NVML opened it, whatever /dev looks like"),
         pytest.param(machine(smoke=(smoke(trainings=()),)), [P, P, P, P, P, P, P, N], id="not trained"),
         pytest.param(
-            machine(smoke=(smoke(kernels=(), trainings=(), skipped=(f"{address(0)}: busy",)),)), [P, P, P, P, P, N, P, N], id="left alone"
+            machine(smoke=(smoke(kernels=(), trainings=(), left_alone=(LeftAlone(address(0), "busy"),)),)),
+            [P, P, P, P, P, N, P, N],
+            id="left alone",
         ),
         pytest.param(without_nvml(machine(), 0), [P, P, P, F, N, A, A, A], id="lost to NVML, so CUDA's list no longer holds"),
     ],

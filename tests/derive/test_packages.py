@@ -77,8 +77,8 @@ def test_a_requirement_counts_where_its_marker_holds(requires: str, counts: bool
 
 
 def test_an_extra_counts_where_it_was_asked_for() -> None:
-    wanted = one("tensorflow", "2.18.0", "numpy<2;extra=='and-cuda'", where="stated: tensorflow")
-    numpy = one("numpy", "2.0.2", where="stated: numpy")
+    wanted = one("tensorflow", "2.18.0", "numpy<2;extra=='and-cuda'", where="stated: tensorflow", requirement="tensorflow")
+    numpy = one("numpy", "2.0.2", where="stated: numpy", requirement="numpy")
     assert unmet(stack(wanted, numpy, origin="supposed")) == []
     assert unmet(stack(msgspec.structs.replace(wanted, extras=("and-cuda",)), numpy, origin="supposed"))
 
@@ -86,7 +86,7 @@ def test_an_extra_counts_where_it_was_asked_for() -> None:
 def test_an_extra_of_one_asks_for_an_extra_of_another() -> None:
     jax = one("jax", "0.8.0", "jax-cuda12-plugin[with-cuda]==0.8.0;extra=='cuda12'", extras=("cuda12",))
     plugin = one("jax-cuda12-plugin", "0.8.0", "nvidia-cudnn-cu12<10.0,>=9.8;extra=='with-cuda'")
-    cudnn = one("nvidia-cudnn-cu12", "9.1.0.70", where="stated: nvidia-cudnn-cu12")
+    cudnn = one("nvidia-cudnn-cu12", "9.1.0.70", where="stated: nvidia-cudnn-cu12", requirement="nvidia-cudnn-cu12")
     assert unmet(stack(jax, plugin, cudnn, origin="supposed")) == [
         "jax-cuda12-plugin 0.8.0 requires nvidia-cudnn-cu12<10.0,>=9.8 / 9.1.0.70"
     ]
@@ -137,8 +137,8 @@ def test_a_row_is_that_of_the_platform_and_others_are_told_apart() -> None:
 
 def test_the_metadata_of_another_platform_is_better_than_none() -> None:
     mac = Host(platform=Platform.MACOS, architecture="arm64")
-    wanted = Distribution("tensorflow", "2.18.0", "stated: tensorflow", extras=("and-cuda",))
-    cudnn = Distribution("nvidia-cudnn-cu12", "9.1.0.70", "stated: nvidia-cudnn-cu12")
+    wanted = Distribution("tensorflow", "2.18.0", "stated: tensorflow", extras=("and-cuda",), requirement="tensorflow")
+    cudnn = Distribution("nvidia-cudnn-cu12", "9.1.0.70", "stated: nvidia-cudnn-cu12", requirement="nvidia-cudnn-cu12")
     assert len(stack(wanted, cudnn, origin="supposed", tables=ROWS, host=mac).violations) == 1
 
 

@@ -11,13 +11,13 @@ from gpudoctor.derive.all_reduce import Result, result
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Diagnosis, OutcomeKind, Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import AllReduce, Cause, Missing, NvLink, Nvml, Snapshot, Stage, StageState, Sum, Variables
+from gpudoctor.snapshot import AllReduce, Cause, Missing, NvLink, Nvml, Snapshot, Stage, StageKind, StageState, Sum, Variables
 from tests.builders import machine, smoke, tensorflow
 from tests.machines.store import recorded
 from tests.machines.summed import BEFORE, HUNG, LARGE, RIGHT, RIGHT_WITHOUT, STOPPED, WRONG
 
 HUNG_WITHOUT = msgspec.structs.replace(HUNG, p2p=False)
-BROKEN_IMPORT = AllReduce(("GPU:0", "GPU:1"), p2p=True, stages=(Stage("import", StageState.FAILED, error="no such module"),))
+BROKEN_IMPORT = AllReduce(("GPU:0", "GPU:1"), p2p=True, stages=(Stage(StageKind.IMPORT, StageState.FAILED, error="no such module"),))
 
 
 def summed(*runs: AllReduce, base: str = "translated-transfers", **changes: Any) -> Snapshot:
@@ -107,7 +107,7 @@ def test_one_gpu_has_nothing_to_sum_with(matrix: Matrix) -> None:
 def test_what_the_user_told_nccl_is_evidence(matrix: Matrix) -> None:
     told = Variables({"NCCL_SOCKET_IFNAME": "eth9", "HOME": "/root"})
     line = "node:1:1 [0] bootstrap.cc:126 NCCL WARN Bootstrap : no socket interface found"
-    stages = (*BEFORE, Stage("all-reduce", StageState.FAILED, error="ncclInvalidUsage"))
+    stages = (*BEFORE, Stage(StageKind.ALL_REDUCE, StageState.FAILED, error="ncclInvalidUsage"))
     failed = msgspec.structs.replace(HUNG, stages=stages, output=f"noise\n{line}\n")
     found, _ = judged(summed(failed, msgspec.structs.replace(failed, p2p=False), variables=told), matrix)
     evidence = {one.what: one.value for one in found["GD807"].evidence}

@@ -65,7 +65,7 @@ def supposed(
 
 
 def stated(name: str, release: str, *extras: str, chosen: bool = False) -> Distribution:
-    return Distribution(name, release, "stated", extras=extras, chosen=chosen)
+    return Distribution(name, release, "stated", extras=extras, chosen=chosen, requirement=name)
 
 
 def torch_row(release: str, sass: str, *, cuda: str = "12.4", pythons: str = "3.11", builds: str = "") -> str:

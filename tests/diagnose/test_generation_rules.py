@@ -9,12 +9,12 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Finding, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Fact, Nvml, NvmlGpu, Product, Snapshot, Stage, StageState
+from gpudoctor.snapshot import Fact, Nvml, NvmlGpu, Product, Snapshot, Stage, StageKind, StageState
 from tests.builders import SUCCESS, TIMED_OUT, address, machine, smoke, torch
 from tests.machines.trained import TOO_OLD_FOR_TRITON
 
 BF16, TRITON = "gpu-lacks-bf16", "gpu-too-old-for-triton"
-REFUSED = Stage("compiled step on GPU:0", StageState.FAILED, error=TOO_OLD_FOR_TRITON)
+REFUSED = Stage(StageKind.COMPILED_STEP, StageState.FAILED, device="GPU:0", error=TOO_OLD_FOR_TRITON)
 
 
 def cards(*capabilities: Any, **changes: Any) -> Snapshot:
@@ -79,7 +79,7 @@ def test_without_code_for_the_gpu_the_compiler_is_not_the_matter(matrix: Matrix)
     [
         ((REFUSED,), Severity.WARNING, 1),
         ((), Severity.NOTE, 0),
-        ((REFUSED, Stage("copies on GPU:1", StageState.FAILED, error="something else")), Severity.NOTE, 0),
+        ((REFUSED, Stage(StageKind.COPIES, StageState.FAILED, device="GPU:1", error="something else")), Severity.NOTE, 0),
     ],
 )
 def test_it_explains_a_compiled_step_that_failed_so_and_nothing_else(

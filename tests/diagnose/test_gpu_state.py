@@ -24,6 +24,7 @@ from gpudoctor.snapshot import (
     RemappedRows,
     Snapshot,
     Stage,
+    StageKind,
     StageState,
     Status,
     Variables,
@@ -102,7 +103,9 @@ def test_a_logged_memory_error_is_evidence(matrix: Matrix) -> None:
 
 
 def test_a_memory_error_on_a_gpu_that_failed_to_compute(matrix: Matrix) -> None:
-    failed = smoke(1, kernels=(), trainings=(), stages=(Stage("kernel on GPU:0", StageState.FAILED, error="uncorrectable ECC error"),))
+    failed = smoke(
+        1, kernels=(), trainings=(), stages=(Stage(StageKind.KERNEL, StageState.FAILED, device="GPU:0", error="uncorrectable ECC error"),)
+    )
     (finding,) = found("ecc-hardware-error", with_gpus({"ecc_uncorrected": 1}, smoke=(failed,)), matrix)
     assert finding.severity is Severity.ERROR
 
@@ -204,7 +207,7 @@ def test_a_card_too_small_for_a_training_is_not_held(matrix: Matrix) -> None:
 
 
 def test_memory_that_is_held_explains_a_training_that_failed(matrix: Matrix) -> None:
-    failed = smoke(1, trainings=(), stages=(Stage("training on GPU:0", StageState.FAILED, error="out of memory"),))
+    failed = smoke(1, trainings=(), stages=(Stage(StageKind.TRAINING, StageState.FAILED, device="GPU:0", error="out of memory"),))
     (finding,) = found("gpu-memory-held-by-other-process", with_gpus(MEMORY, smoke=(failed,)), matrix)
     assert finding.severity is Severity.ERROR
     proven = found("gpu-memory-held-by-other-process", with_gpus(MEMORY, smoke=(smoke(),)), matrix)

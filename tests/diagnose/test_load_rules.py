@@ -9,7 +9,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, Level, OutcomeKind, Policy, RungState, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Product, Snapshot, Span, StageLoad
+from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Product, Snapshot, Span, StageKind, StageLoad
 from tests.builders import SUCCESS, address, machine, smoke
 
 SAMPLES = 20
@@ -29,7 +29,7 @@ def stage(name: str = "training", **changes: Any) -> StageLoad:
         "replays": 0,
         **changes,
     }
-    return StageLoad(stage=name, samples=SAMPLES, seconds=2.5, **whole)
+    return StageLoad(stage=StageKind(name), samples=SAMPLES, seconds=2.5, **whole)
 
 
 def watched(*stages: StageLoad, number: int = 0, **changes: Any) -> GpuLoad:
@@ -135,7 +135,7 @@ def test_what_was_not_seen_contradicts_nothing(matrix: Matrix, field: str) -> No
 
 
 def test_short_work_contradicts_nothing(matrix: Matrix) -> None:
-    short = StageLoad(stage="training", samples=9, seconds=0.9)
+    short = StageLoad(stage=StageKind.TRAINING, samples=9, seconds=0.9)
     assert not found("smoke-ran-on-cpu", trained(watched(short, **UNSEEN)), matrix)
 
 

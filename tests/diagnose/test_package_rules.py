@@ -61,7 +61,7 @@ jax-cuda12-plugin,0.8.0,linux_x86_64,3.11,cuda,12.9,9.8,,,,2,,,wheels,
 
 
 def stated(name: str, version: str, *requires: str, **changes: Any) -> Distribution:
-    whole = Distribution(name, version, f"stated: {name}", requires=requires or UNSTATED)
+    whole = Distribution(name, version, f"stated: {name}", requirement=name, requires=requires or UNSTATED)
     return msgspec.structs.replace(whole, **changes)
 
 

@@ -10,7 +10,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Finding, Level, OutcomeKind, Policy, RungState
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import CompiledStep, MemoryRate, Nvml, Product, Smoke, Snapshot, Speed, Stage, StageState
+from gpudoctor.snapshot import CompiledStep, MemoryRate, Nvml, Product, Smoke, Snapshot, Speed, Stage, StageKind, StageState
 from tests.builders import address, machine, smoke, training
 from tests.machines.measured import A100, MEMORY
 
@@ -105,7 +105,7 @@ def trained_state(one: Smoke, matrix: Matrix) -> RungState:
 def test_both_networks_must_have_trained(matrix: Matrix) -> None:
     both = ("dense", "convolutional")
     dense, convolutional = training(0), training(0, network="convolutional")
-    crashed = Stage("convolutional training on GPU:0", StageState.CRASHED, error="killed by signal 11")
+    crashed = Stage(StageKind.TRAINING, StageState.CRASHED, network="convolutional", device="GPU:0", error="killed by signal 11")
     assert trained_state(smoke(networks=both, trainings=(dense, convolutional)), matrix) is RungState.PROVEN
     assert trained_state(smoke(networks=both, trainings=(dense,), stages=(crashed,)), matrix) is RungState.FAILED
     assert (
@@ -116,7 +116,9 @@ def test_both_networks_must_have_trained(matrix: Matrix) -> None:
 
 
 def test_a_crash_names_the_cause_that_its_words_point_to(matrix: Matrix) -> None:
-    stage = Stage("kernel on GPU:0", StageState.FAILED, error="CUDA error: no kernel image is available for execution on the device")
+    stage = Stage(
+        StageKind.KERNEL, StageState.FAILED, device="GPU:0", error="CUDA error: no kernel image is available for execution on the device"
+    )
     finding = found("smoke-crashed", machine(1, smoke=(smoke(stages=(stage,), trainings=()),)), matrix)[0]
     assert "gpu-too-new-for-build or gpu-too-old-for-build" in finding.message
     assert "gpudoctor explain gpu-too-new-for-build" in [fix.command for fix in finding.fixes]
@@ -130,9 +132,9 @@ def test_a_blind_framework_names_the_cause_that_its_log_tells(matrix: Matrix) ->
     assert any(evidence.what == "a sign of libcuda-is-stub" for evidence in finding.evidence)
 
 
-@pytest.mark.parametrize("stage", ["products on GPU:0", "compiled step on GPU:0"])
-def test_a_measurement_that_fails_leaves_the_trainings_their_proof(matrix: Matrix, stage: str) -> None:
-    one = smoke(stages=(Stage(stage, StageState.FAILED, error="no compiler"),))
+@pytest.mark.parametrize("kind", [StageKind.PRODUCTS, StageKind.COMPILED_STEP])
+def test_a_measurement_that_fails_leaves_the_trainings_their_proof(matrix: Matrix, kind: StageKind) -> None:
+    one = smoke(stages=(Stage(kind, StageState.FAILED, error="no compiler", device="GPU:0"),))
     diagnosis = diagnose(machine(1, smoke=(one,)), matrix, Policy(level=Level.TRAIN))
     assert [(finding.name, str(finding.severity)) for finding in diagnosis.findings] == [("smoke-crashed", "warning")]
     assert trained_state(one, matrix) is RungState.PROVEN

@@ -7,12 +7,14 @@ from gpudoctor.diagnose import RULES, diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Snapshot, decode, encode
+from gpudoctor.snapshot import NOT_ASKED, Cause, LeftAlone, Missing, Snapshot, decode, encode
 from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, touched, training
 
 TRAINED = machine(2, smoke=(smoke(2),))
 ON_CPU = bare(smoke=(smoke(0, trainings=(training(None),)),))
-BUSY = machine(1, smoke=(smoke(1, kernels=(), trainings=(), devices=ABSENT, skipped=(f"{address(0)}: in use by 1 other process",)),))
+BUSY = machine(
+    1, smoke=(smoke(1, kernels=(), trainings=(), devices=ABSENT, left_alone=(LeftAlone(address(0), "in use by 1 other process"),)),)
+)
 CRASHED_PROBE = machine(pci=Missing(Cause.CRASHED, "ValueError in the probe"))
 PASSED_THROUGH = machine(0, pci=machine(1).pci)
 

@@ -26,6 +26,7 @@ from gpudoctor.snapshot import (
     Snapshot,
     SpareRows,
     Stage,
+    StageKind,
     StageState,
     Sum,
     XidEvent,
@@ -270,7 +271,10 @@ class TestSwitches:
 
     def test_a_sum_over_the_gpus_that_was_right_since_makes_it_a_note(self, matrix: Matrix) -> None:
         run = AllReduce(
-            devices=("GPU:0", "GPU:1"), p2p=True, stages=(Stage("all-reduce", StageState.DONE),), sums=(Sum(1024, 5, 1e-4, 1e9, 0.0),)
+            devices=("GPU:0", "GPU:1"),
+            p2p=True,
+            stages=(Stage(StageKind.ALL_REDUCE, StageState.DONE),),
+            sums=(Sum(1024, 5, 1e-4, 1e9, 0.0),),
         )
         (finding,) = found("nvswitch-fatal-error", self.logged(22003, "Fatal", smoke=(smoke(2, all_reduces=(run,)),)), matrix)
         assert finding.severity is Severity.NOTE

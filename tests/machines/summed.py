@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.snapshot import AllReduce, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState, Sum
+from gpudoctor.snapshot import AllReduce, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageKind, StageState, Sum
 
 Change = Callable[[Snapshot], Snapshot]
 GPUS = ("GPU:0", "GPU:1")
-BEFORE = (Stage("import", StageState.DONE, seconds=3.1), Stage("devices", StageState.DONE, seconds=0.9))
+BEFORE = (Stage(StageKind.IMPORT, StageState.DONE, seconds=3.1), Stage(StageKind.DEVICES, StageState.DONE, seconds=0.9))
 SMALL, LARGE = Sum(4 << 10, 3, 4.1e-05, 9.99e7, 0.0), Sum(128 << 20, 3, 0.0104, 1.29e10, 0.0)
 
 
 def _run(state: StageState, *sums: Sum, p2p: bool = True, error: str = "", output: str = "") -> AllReduce:
-    stage = Stage("all-reduce", state, **({"error": error} if error else {"seconds": 1.4}))
+    stage = Stage(StageKind.ALL_REDUCE, state, **({"error": error} if error else {"seconds": 1.4}))
     return AllReduce(GPUS, p2p, (*BEFORE, stage), sums, **({"output": output} if output else {}))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from gpudoctor.snapshot import Libraries, LibraryFile, MemoryKills, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageState
+from gpudoctor.snapshot import Libraries, LibraryFile, MemoryKills, Nvml, Smoke, SmokeDevice, Snapshot, Stage, StageKind, StageState
 from tests.machines.store import recorded
 
 
@@ -39,8 +39,8 @@ def strayed_to_cpu(snapshot: Snapshot) -> Snapshot:
 
 def hung_in_training(snapshot: Snapshot) -> Snapshot:
     smoke = _trained(snapshot)
-    hung = Stage("training on GPU:0", StageState.HUNG, error="gave no sign of life for 300 s")
-    stages = tuple(stage for stage in smoke.stages if stage.name in {"import", "devices"})
+    hung = Stage(StageKind.TRAINING, StageState.HUNG, device="GPU:0", error="gave no sign of life for 300 s")
+    stages = tuple(stage for stage in smoke.stages if stage.kind in (StageKind.IMPORT, StageKind.DEVICES))
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*stages, hung), trainings=()),))
 
 
@@ -74,6 +74,6 @@ TOO_OLD_FOR_TRITON = (
 
 def refused_by_triton(snapshot: Snapshot) -> Snapshot:
     """PyTorch trained on the GPU, measured all, and ended in the compiled step."""
-    refused = Stage("compiled step on GPU:0", StageState.FAILED, error=TOO_OLD_FOR_TRITON)
+    refused = Stage(StageKind.COMPILED_STEP, StageState.FAILED, device="GPU:0", error=TOO_OLD_FOR_TRITON)
     smoke = msgspec.structs.replace(_trained(snapshot), framework="torch", version="2.4.0+cu121")
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*smoke.stages, refused)),))

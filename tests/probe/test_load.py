@@ -62,11 +62,11 @@ class Play:
             watch.begin()
             hear(Event("begin", "import", "torch"))
             hear(Event("end", "import", "torch"))
-            hear(Event("begin", stage, "torch GPU:0"))
+            hear(Event("begin", stage, "torch", "dense", "GPU:0"))
             supervisor.start(Spec(name="training", argv=(sys.executable, "-c", code, "{answer}"), environment=self.environ))
             ended = supervisor.wait(["training"])["training"]
             assert ended.trouble == ""
-            hear(Event("end", stage, "torch GPU:0"))
+            hear(Event("end", stage, "torch", "dense", "GPU:0"))
             found = watch.finish()
             left = supervisor.wait(["load"])
         assert all(not Path("/proc", str(pid)).exists() for pid in children_of(os.getpid())), left
@@ -123,7 +123,7 @@ def test_a_stage_without_a_device_is_one_of_every_gpu() -> None:
     watch.through(silent)(Event("begin", "all-reduce", "torch"))
     for gpu in (0, 1):
         watch.take(json.dumps({"type": "sample", "gpu": gpu}).encode())
-    assert [list(one._stages) for one in watch._gathered.values()] == [["all-reduce"], ["all-reduce"]]
+    assert [list(one._stages) for one in watch._gathered.values()] == [[("all-reduce", "")], [("all-reduce", "")]]
 
 
 @pytest.mark.parametrize("act", ["return 3", "return 4", "return 999"])
@@ -197,7 +197,7 @@ def test_eight_gpus_cost_two_percent_of_a_core_at_most(play: Callable[..., Play]
 def gathered(*samples: dict[str, Any], pids_of_host: bool | Missing = True, **refused: Missing) -> GpuLoad:
     one = Gathered("torch", ADDRESSES[0])
     for number, sample in enumerate(samples):
-        one.add(Sample(gpu=0, at=float(number), **sample), "training")
+        one.add(Sample(gpu=0, at=float(number), **sample), ("training", "dense"))
     load = one.load(0, refused, pids_of_host=pids_of_host)
     assert load is not None
     return load
@@ -252,7 +252,7 @@ def test_whatever_the_child_says_the_rest_stays_writable(lines: list[bytes]) -> 
     with Supervisor() as supervisor:
         watch = Watch(supervisor, seen(ADDRESSES[0]), {"GPU:0": ADDRESSES[0]}, {})
         supervisor.start(Spec(name="load", argv=("/bin/true",)))
-        watch.through(silent)(Event("begin", "training", "torch GPU:0"))
+        watch.through(silent)(Event("begin", "training", "torch", "dense", "GPU:0"))
         for line in lines:
             watch.take(line)
         whole: Snapshot = machine(loads=watch.finish())

@@ -8,15 +8,24 @@ import msgspec
 import pytest
 
 from gpudoctor.report.load import seen
-from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Span, StageLoad
+from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Span, StageKind, StageLoad
 from tests.builders import address, machine, smoke
 
 MIB = 1 << 20
 STAGES = (
     StageLoad(
-        "training", 30, 3.0, clock_sm=Span(210, 1095, 1410), power=398_000, power_limit=400_000, temperature=71, held=(Held(0x4, 30),)
+        StageKind.TRAINING,
+        30,
+        3.0,
+        clock_sm=Span(210, 1095, 1410),
+        power=398_000,
+        power_limit=400_000,
+        temperature=71,
+        held=(Held(0x4, 30),),
     ),
-    StageLoad("speed", 10, 1.0, clock_sm=Span(1300, 1305, 1410), power=310_000, power_limit=400_000, temperature=69, held=(Held(0x1, 10),)),
+    StageLoad(
+        StageKind.SPEED, 10, 1.0, clock_sm=Span(1300, 1305, 1410), power=310_000, power_limit=400_000, temperature=69, held=(Held(0x1, 10),)
+    ),
 )
 LOAD = GpuLoad(
     "tensorflow", address(0), STAGES, memory_before=5 * MIB, memory_most=1029 * MIB, utilization=97, listed=True, own_memory=900 * MIB
@@ -45,7 +54,7 @@ def test_a_gpu_has_a_line(changes: dict[str, Any], place: str) -> None:
 
 
 def test_what_was_not_told_is_left_out() -> None:
-    assert line(stages=(StageLoad("training", 3, 0.2),)) == "its process with 900 MiB"
+    assert line(stages=(StageLoad(StageKind.TRAINING, 3, 0.2),)) == "its process with 900 MiB"
 
 
 def test_where_the_samples_end_early_it_says_why() -> None:

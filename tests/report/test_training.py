@@ -16,6 +16,7 @@ from gpudoctor.snapshot import (
     Cause,
     CompiledStep,
     Copy,
+    LeftAlone,
     MemoryRate,
     Missing,
     Product,
@@ -23,6 +24,7 @@ from gpudoctor.snapshot import (
     SmokeDevice,
     Speed,
     Stage,
+    StageKind,
     StageState,
     Sum,
     Training,
@@ -35,15 +37,15 @@ TRAINED = Smoke(
     framework="torch",
     version="2.13.0+cu126",
     stages=(
-        Stage("import", StageState.DONE, seconds=2.5),
-        Stage("training on GPU:0", StageState.DONE, seconds=1.25),
-        Stage("convolutional training on GPU:0", StageState.FAILED, seconds=0.5, error="RuntimeError"),
-        Stage("training on GPU:1", StageState.CRASHED),
+        Stage(StageKind.IMPORT, StageState.DONE, seconds=2.5),
+        Stage(StageKind.TRAINING, StageState.DONE, device="GPU:0", seconds=1.25),
+        Stage(StageKind.TRAINING, StageState.FAILED, network="convolutional", device="GPU:0", seconds=0.5, error="RuntimeError"),
+        Stage(StageKind.TRAINING, StageState.CRASHED, device="GPU:1"),
     ),
     devices=(SmokeDevice("CPU:0", "cpu"), SmokeDevice("GPU:0", "gpu", model="NVIDIA H200")),
     trainings=(DENSE, training(network="convolutional", losses=(2.0, "nan"), steps=60, agreement=Missing(Cause.FAILED, "not finished"))),
     speeds=(Speed("GPU:0", "convolutional", 1024, 900000.0, 4500.0),),
-    skipped=("0000:03:00.0: in use by 1 other process (pid 7) and left alone; --force uses it all the same",),
+    left_alone=(LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7) and left alone; --force uses it all the same"),),
 )
 
 
@@ -110,9 +112,9 @@ def test_why_nothing_was_trained() -> None:
 
 
 def test_a_framework_that_got_nowhere_has_its_stage() -> None:
-    hung = Smoke(framework="jax", stages=(Stage("import", StageState.HUNG, seconds=300.0),))
+    hung = Smoke(framework="jax", stages=(Stage(StageKind.IMPORT, StageState.HUNG, seconds=300.0),))
     assert "\njax\n  seconds            import hung after 300.00\n" in page((hung,))
-    assert "\njax\n  left alone: 0000:01:00.0: busy\n" in page((Smoke(framework="jax", skipped=("0000:01:00.0: busy",)),))
+    assert "\njax\n  left alone: 0000:01:00.0: busy\n" in page((Smoke(framework="jax", left_alone=(LeftAlone("0000:01:00.0", "busy"),)),))
 
 
 def test_what_differs_and_is_no_number_is_said() -> None:
@@ -142,8 +144,8 @@ def test_what_is_measured_besides_has_lines_of_its_own() -> None:
 
 
 def test_sums_over_all_devices_have_a_section_of_their_own() -> None:
-    stages = (Stage("import", StageState.DONE, seconds=3.0), Stage("all-reduce", StageState.DONE, seconds=1.25))
-    hung = (Stage("all-reduce", StageState.HUNG, error="gave no sign of life for 60 s"),)
+    stages = (Stage(StageKind.IMPORT, StageState.DONE, seconds=3.0), Stage(StageKind.ALL_REDUCE, StageState.DONE, seconds=1.25))
+    hung = (Stage(StageKind.ALL_REDUCE, StageState.HUNG, error="gave no sign of life for 60 s"),)
     wrong = Sum(128 << 20, 3, 0.0104, 12.9e9, 2.984375, ("GPU:1",))
     over = ("GPU:0", "GPU:1")
     runs = (

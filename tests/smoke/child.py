@@ -36,8 +36,10 @@ class Run(NamedTuple):
         return found[0]
 
     def outline(self) -> list[str]:
-        """The events in order as "begin training CPU:0", numbers left out."""
-        lines = [" ".join(filter(None, (each["event"], each.get("stage"), each.get("device")))) for each in self.events]
+        """The events in order as "begin training dense CPU:0", numbers left out."""
+        lines = [
+            " ".join(filter(None, (each["event"], each.get("stage"), each.get("network"), each.get("device")))) for each in self.events
+        ]
         return [line for line in lines if not line.startswith("number")]
 
 

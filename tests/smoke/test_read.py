@@ -13,7 +13,7 @@ from gpudoctor.smoke import Plan
 from gpudoctor.smoke.read import read
 from gpudoctor.snapshot import Agreement, Missing, Smoke
 
-PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, skipped=(), measure=True)
+PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, left_alone=(), measure=True)
 
 
 def smoke(*events: dict[str, Any]) -> Smoke:

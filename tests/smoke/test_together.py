@@ -47,7 +47,7 @@ def summed(place: Path, patch: str = "", trained: tuple[str, ...] = ("GPU:0", "G
     executable.write_text(ON_GPUS.format(python=sys.executable, answer=answer(*trained)))
     executable.chmod(0o755)
     (place / "sitecustomize.py").write_text(only_in_sums(patch))
-    plan = Plan(framework="tensorflow", executable=str(executable), devices=(0, 1), addresses=NAMES, skipped=(), measure=True)
+    plan = Plan(framework="tensorflow", executable=str(executable), devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
     return carried_out(plan, {**os.environ, "PYTHONPATH": str(place), **variables})
 
 
@@ -109,7 +109,7 @@ def test_gpus_that_did_not_train_are_left_out(tmp_path: Path) -> None:
 
 
 def on_cpu(**changes: Any) -> Plan:
-    facts = {"framework": "tensorflow", "executable": sys.executable, "devices": (), "addresses": {}, "skipped": (), "on_cpu": True}
+    facts = {"framework": "tensorflow", "executable": sys.executable, "devices": (), "addresses": {}, "left_alone": (), "on_cpu": True}
     return Plan(**{**facts, **changes})
 
 
@@ -148,7 +148,9 @@ def test_what_was_compiled_goes_though_the_child_is_killed(framework_python: Any
     (tmp_path / "sitecustomize.py").write_text(KILLED_WHEN_COMPILED.format(log=str(tmp_path / "log")))
     plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
     smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
-    assert [(stage.name, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [("compiled step on CPU:0", "crashed")]
+    assert [(stage.kind, stage.device, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [
+        ("compiled step", "CPU:0", "crashed")
+    ]
     assert int((tmp_path / "log").read_text()) > 0
     assert list(scratch.iterdir()) == []
     assert not (tmp_path / "home").exists()

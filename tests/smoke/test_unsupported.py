@@ -18,13 +18,15 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.smoke.plan import plan
-from gpudoctor.snapshot import Smoke, Stage, StageState
+from gpudoctor.snapshot import Smoke, Stage, StageKind, StageState
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.environments import make
 from tests.seams.build import SeamUnavailable
 from tests.smoke.child import Run
 
-UNSUPPORTED = Smoke(framework="torch", stages=(Stage("import", StageState.UNSUPPORTED, error="The smoke training needs PyTorch 1.8."),))
+UNSUPPORTED = Smoke(
+    framework="torch", stages=(Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="The smoke training needs PyTorch 1.8."),)
+)
 
 
 def check(python: Path) -> dict[str, Any]:

@@ -13,7 +13,27 @@ from msgspec import inspect
 
 from gpudoctor import snapshot as snapshots
 from gpudoctor.errors import UsageError
-from gpudoctor.snapshot import Cause, Host, Missing, OpenEnum, Platform, Snapshot, Training, decode, encode, readable, real
+from gpudoctor.snapshot import (
+    Allocation,
+    Cause,
+    Host,
+    LeftAlone,
+    Loads,
+    Missing,
+    OpenEnum,
+    Packages,
+    Platform,
+    Python,
+    Snapshot,
+    Stage,
+    StageKind,
+    StageState,
+    Training,
+    decode,
+    encode,
+    readable,
+    real,
+)
 from tests.builders import machine, training
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -86,6 +106,28 @@ def test_every_version_ever_written_stays_readable(file: Path) -> None:
     read = decode(file.read_bytes())
     assert isinstance(read.host, Host)
     assert read.version == file.stem
+
+
+def test_what_version_1_2_wrote_as_sentences_is_read_into_fields() -> None:
+    read = decode((VERSIONS / "1.2.json").read_bytes())
+    assert isinstance(read.smoke, tuple)
+    assert read.smoke[0].stages == (
+        Stage(StageKind.IMPORT, StageState.DONE, 2.5),
+        Stage(StageKind.TRAINING, StageState.DONE, 1.5, network="dense", device="GPU:0"),
+        Stage(StageKind.TRAINING, StageState.HUNG, error="gave no sign of life for 300 s", network="convolutional", device="GPU:0"),
+    )
+    assert read.smoke[0].left_alone == (LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7)"),)
+    assert isinstance(read.smoke[0].all_reduces, tuple)
+    assert read.smoke[0].all_reduces[0].stages == (Stage(StageKind.ALL_REDUCE, StageState.DONE),)
+    assert isinstance(read.loads, Loads)
+    assert [(one.stage, one.network) for one in read.loads.gpus[0].stages] == [(StageKind.TRAINING, "convolutional")]
+    assert isinstance(read.packages, Packages)
+    assert [one.requirement for one in read.packages.distributions] == ["torch>=2.5", ""]
+    assert isinstance(read.python, Python)
+    assert read.python.named
+    assert isinstance(read.allocation, Allocation)
+    assert read.allocation.hidden
+    assert decode(encode(read)) == read
 
 
 def test_a_newer_major_version_is_refused_in_one_sentence() -> None:

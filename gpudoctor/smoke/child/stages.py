@@ -7,9 +7,9 @@ GPU is given a context, so a busy card is left alone. Nothing is downloaded or w
 
 On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `logical` what the framework calls it since others were hidden:
 
-    {"event": "begin", "stage": S[, "device"]}
-    {"event": "end", "stage": S, "seconds"[, "device"], ...facts}
-    {"event": "failed", "stage": S, "seconds"[, "device"], "error_type", "error", ...facts learnt before}
+    {"event": "begin", "stage": S[, "network"][, "device"]}
+    {"event": "end", "stage": S, "seconds"[, "network"][, "device"], ...facts}
+    {"event": "failed", "stage": S, "seconds"[, "network"][, "device"], "error_type", "error", ...facts learnt before}
     {"event": "unsupported", ...}                       as "failed", where the engine cannot train with this release of the framework
     {"event": "kernel", "device", "logical", "ran_on", "error", "tolerance"}
     {"event": "number", "name": "loss", "device", "network", "step", "steps", "value"}       the mean of ten steps' losses
@@ -20,8 +20,8 @@ On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `lo
     {"event": "mapped", "files"}                                                   CUDA's libraries in the process, whatever happened before
     {"event": "done"}                                                              last, and only if no stage failed
 
-Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel, training,
-agreement, convolutional training, convolutional agreement, speed, for each device; with --measure those of measure.py besides. A stage that fails on one device ends that device; the others go on. task.py derives the tolerances and what loss and accuracy
+Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel, training and
+agreement of each network, speed, for each device; with --measure those of measure.py besides. A stage that fails on one device ends that device; the others go on. task.py derives the tolerances and what loss and accuracy
 to expect. `seconds` and `samples_per_second` leave out the first step, which compiles. `set_aside` names variables that would change what is
 computed or hide the reason of a failure, where the user had set them.
 
@@ -160,7 +160,7 @@ class Stages:
     def train(self, network, device):
         """The training of one network on one device."""
         steps = network.short_steps if device.short else network.steps
-        with self.answers.stage(network.stages + "training", device=device.name):
+        with self.answers.stage("training", network=network.name, device=device.name):
             self.answers.mark("training on {}: compiling the first step".format(device.name))
             trainer = self.engine.trainer(device.logical, network)
             tell = functools.partial(self.answers.event, "number", name="loss", device=device.name, network=network.name, steps=steps)
@@ -200,7 +200,7 @@ class Stages:
     def compare(self, network, device):
         """The first steps once more, in float32, against the same on the CPU, which are kept for the next device."""
         task, np = self.task, self.np
-        with self.answers.stage(network.stages + "agreement", device=device.name), self.engine.full_float32():
+        with self.answers.stage("agreement", network=network.name, device=device.name), self.engine.full_float32():
             if network not in self.reference:
                 self.answers.mark("the first steps on the CPU")
                 self.reference[network] = self.first_steps(self.engine.cpu, network)

@@ -71,20 +71,17 @@ STRIDE = 2
 
 
 class Network(typing.NamedTuple):
-    """Something to train. `stages` is how its stages begin, `shapes` are those of its kernels: height, width, inputs, outputs, or inputs, outputs."""
+    """Something to train. `shapes` are those of its kernels: height, width, inputs, outputs, or inputs, outputs."""
 
     name: str
-    stages: str
     shapes: tuple
     seed: int
     steps: int
     short_steps: int
 
 
-DENSE = Network("dense", "", ((PIXELS, HIDDEN), (HIDDEN, CLASSES)), 2, STEPS, SHORT_STEPS)
-CONVOLUTIONAL = Network(
-    "convolutional", "convolutional ", ((5, 5, 1, 32), (3, 3, 32, 64), (1600, CLASSES)), 4, CONVOLUTIONAL_STEPS, CONVOLUTIONAL_STEPS
-)
+DENSE = Network("dense", ((PIXELS, HIDDEN), (HIDDEN, CLASSES)), 2, STEPS, SHORT_STEPS)
+CONVOLUTIONAL = Network("convolutional", ((5, 5, 1, 32), (3, 3, 32, 64), (1600, CLASSES)), 4, CONVOLUTIONAL_STEPS, CONVOLUTIONAL_STEPS)
 NETWORKS = (DENSE, CONVOLUTIONAL)
 SPEED_BATCH = 1024
 """Images in a step whose speed is compared with the CPU's: enough that a GPU's time is not that of starting kernels."""

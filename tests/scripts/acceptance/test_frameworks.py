@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from packaging.version import Version
 
-from gpudoctor.snapshot import Stage, StageState
+from gpudoctor.snapshot import Stage, StageKind, StageState
 from tests.builders import smoke, training
 from tests.environments import make
 from tests.environments.releases import Release, newest, newest_python, releases
@@ -76,7 +76,7 @@ def test_what_counts_as_trained() -> None:
     assert tried.flaws(healthy) == []
     assert tried.flaws(msgspec.structs.replace(healthy, networks=("dense", "convolutional"))) == ["1 of 2 networks"]
     assert "loss number 1" in tried.flaws(msgspec.structs.replace(healthy, trainings=(training(None, losses=("nan",)),)))[0]
-    crashed = msgspec.structs.replace(healthy, stages=(Stage("import", StageState.CRASHED, error="was killed by\nSIGSEGV"),))
+    crashed = msgspec.structs.replace(healthy, stages=(Stage(StageKind.IMPORT, StageState.CRASHED, error="was killed by\nSIGSEGV"),))
     assert tried.flaws(crashed) == ["import crashed: was killed by SIGSEGV"]
     row = tried.Tried(Release("jax", "0.4.30", ()), "3.12", "FAILS", "a|b", "odd", 3.21)
     assert tried.line(row) == "| jax 0.4.30 | 3.12 | **FAILS**: a\\|b | odd | 3.2 |"

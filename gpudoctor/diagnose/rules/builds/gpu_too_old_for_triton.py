@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, Meetings
 from gpudoctor.derive.code import Fit
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.build_facts import called, listed, met, tell_generation
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.hardware.generation import _capability, _models, _named, _smokes
@@ -78,7 +79,7 @@ def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, m
 def _refused(framework: Framework, machine: MachineView) -> tuple[Evidence, ...]:
     """The compiled steps that ended with this, unless another stage ended otherwise, which this is no cause of."""
     ended = [
-        (stage.name, found[0])
+        (stage_name(stage), found[0])
         for smoke in _smokes(machine)
         if smoke.framework == framework.name
         for stage in smoke.stages

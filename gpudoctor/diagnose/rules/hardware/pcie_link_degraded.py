@@ -11,7 +11,7 @@ from gpudoctor.diagnose.gpu_facts import known, offered
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.slowdown_facts import WATCHED, stages_of
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import NOT_ASKED, Missing, NvmlGpu, PciDevice, Snapshot, StageLoad
+from gpudoctor.snapshot import NOT_ASKED, Missing, NvmlGpu, PciDevice, Snapshot, StageKind, StageLoad
 
 BUSY = 10
 """Percent of utilisation from which on a GPU does not idle, and its link runs at full speed."""
@@ -75,7 +75,7 @@ def _confined(gpu: Gpu, seen: NvmlGpu) -> Iterator[_Fault]:
 
 def _slow(seen: NvmlGpu, stages: tuple[StageLoad, ...]) -> Iterator[_Fault]:
     """A lower generation than could be while there was something to carry: surely during large copies, probably during other work."""
-    copying = [stage for stage in stages if stage.stage == "copies" and stage.samples >= ENOUGH]
+    copying = [stage for stage in stages if stage.stage == StageKind.COPIES and stage.samples >= ENOUGH]
     busy = [stage for stage in stages if isinstance(stage.utilization, int) and stage.utilization >= BUSY and stage.samples >= ENOUGH]
     speeds = [stage.link_generation for stage in copying or busy if isinstance(stage.link_generation, int)]
     speed, fastest, load = seen.link_generation, seen.link_generation_max, seen.utilization

@@ -12,9 +12,6 @@ from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci, Snapshot
 
-_HIDDEN = "NoDevFiles"
-
-
 _ASK = {
     "Slurm": Fix("Ask for a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L"),
     "PBS": Fix("Ask for a GPU", "qsub -l select=1:ngpus=1 SCRIPT"),
@@ -68,7 +65,7 @@ def scheduler_gpu_not_allocated(
         return
     if _cuda_shows_some(snapshot.libcuda):
         return
-    hidden = allocation.gpus_where.endswith(_HIDDEN)
+    hidden = allocation.hidden
     if _nvml_opens_some(snapshot.nvml) and not hidden:
         return  # the scheduler does not keep this job from them
     if not _asked_for_none(allocation, snapshot):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -44,11 +45,11 @@ def host_memory_insufficient(smoke: Smoke) -> Iterator[Problem]:
     whose = "on this machine" if kills.of_machine else "in this program's control group"
     count = "1 process" if kills.count == 1 else f"{kills.count} processes"
     yield Problem(
-        message=f"{smoke.framework}: the stage “{ended.name}” {ended.state} while the kernel killed {count} {whose} for want of memory.",
+        message=f"{smoke.framework}: the stage “{stage_name(ended)}” {ended.state} while the kernel killed {count} {whose} for want of memory.",
         confidence=Confidence.LIKELY if kills.of_machine else Confidence.CERTAIN,
         evidence=(
             Evidence("processes killed for want of memory", str(kills.count), kills.where),
-            Evidence("stage", ended.name, smoke.framework),
+            Evidence("stage", stage_name(ended), smoke.framework),
         ),
         fixes=(
             Fix("See what is free, and who holds the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head", kind=FixKind.CHECK),

@@ -7,6 +7,7 @@ from math import inf
 
 from gpudoctor.derive import Gpu, Hardware, Site
 from gpudoctor.derive.load import holds, loads_of, stage_of, words
+from gpudoctor.derive.stages import work
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.training.clocks import _free
@@ -30,16 +31,16 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _others(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, framework: str, stage: str) -> list[StageLoad]:
+def _others(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, framework: str, own: StageLoad) -> list[StageLoad]:
     """The same stage of the same framework on the other GPUs of this model."""
     alike = (one for one in hardware if one.key != gpu.key and isinstance(one.name, str) and one.name == gpu.name)
-    stages = (stage_of(snapshot, one.key, framework, stage) for one in alike)
+    stages = (stage_of(snapshot, one.key, framework, own.stage, own.network) for one in alike)
     return [one for one in stages if one is not None and one.samples >= ENOUGH]
 
 
 def _behind(own: StageLoad, others: list[StageLoad]) -> Iterator[tuple[str, Evidence]]:
     """Its clock or its power far from the mean of the others, in words."""
-    where = f"NVML, {own.samples} samples during {own.stage}"
+    where = f"NVML, {own.samples} samples during {work(own.stage, own.network)}"
     clocks = [one.clock_sm.median for one in others if isinstance(one.clock_sm, Span)]
     if clocks and isinstance(own.clock_sm, Span) and own.clock_sm.median < BEHIND * mean(clocks):
         told = f"{own.clock_sm.median:,} MHz, the others {mean(clocks):,.0f} MHz on average"
@@ -87,7 +88,7 @@ def gpu_behind_its_siblings(gpu: Gpu, hardware: Hardware, snapshot: Snapshot, si
     compared, found = False, {}
     for load in loads_of(snapshot, gpu.key):
         for stage in load.stages:
-            others = _others(gpu, hardware, snapshot, load.framework, stage.stage) if stage.samples >= ENOUGH else []
+            others = _others(gpu, hardware, snapshot, load.framework, stage) if stage.samples >= ENOUGH else []
             compared = compared or bool(others)
             found.update({text: (row, stage) for text, row in _behind(stage, others)})
     if not compared:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, MachineView, judge
 from gpudoctor.derive.log import telling_lines
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.installing import another_release
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.signatures import Recognised, recognise
-from gpudoctor.snapshot import Missing, Real, Smoke, StageState, Training
+from gpudoctor.snapshot import Missing, Real, Smoke, StageKind, StageState, Training
 
 _READ_LOG = Fix(
     "Read the framework's own log: the report holds its end as snapshot.smoke[].output",
@@ -76,7 +77,7 @@ def _training(training: Training) -> str:
     return "training" if training.network == "dense" else f"training of the {training.network} network"
 
 
-_BESIDES = ("copies", "memory", "products", "compiled step", "speed")
+_MEASURING = (StageKind.COPIES, StageKind.MEMORY, StageKind.PRODUCTS, StageKind.COMPILED_STEP, StageKind.SPEED)
 """Stages that measure: where one fails the trainings before it have passed."""
 
 
@@ -86,8 +87,8 @@ def _ended(smoke: Smoke, states: set[StageState], machine: MachineView) -> Itera
             why = stage.error if isinstance(stage.error, str) else "no reason given"
             sign = _sign(smoke, why)
             yield Problem(
-                message=f"{smoke.framework}: the stage “{stage.name}” {stage.state}: {why}{_points_to(sign)}",
-                severity=Severity.WARNING if stage.name.startswith(_BESIDES) else None,
-                evidence=(Evidence("stage", stage.name, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
+                message=f"{smoke.framework}: the stage “{stage_name(stage)}” {stage.state}: {why}{_points_to(sign)}",
+                severity=Severity.WARNING if stage.kind in _MEASURING else None,
+                evidence=(Evidence("stage", stage_name(stage), smoke.framework), *_signed(smoke, sign), *_log(smoke)),
                 fixes=(*_explained(sign), _READ_LOG, another_release(machine, smoke.framework)),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.diagnose.rules.training.smoke import _ended
 from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
@@ -38,4 +39,4 @@ def smoke_hung(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
     yield from _ended(smoke, {StageState.HUNG}, machine)
     for stage in smoke.stages:
         if stage.state is StageState.STOPPED:
-            need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage.name}” {stage.error}"), Rung.TRAINED)
+            need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage_name(stage)}” {stage.error}"), Rung.TRAINED)

@@ -57,7 +57,7 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, machine: MachineView, sna
     if not blind and not strayed:
         yield from _contradicted(smoke, hardware, snapshot)
         return
-    if blind and smoke.skipped:
+    if blind and smoke.left_alone:
         not_applicable("every GPU was left alone")
     seen = ", ".join(device.name for device in devices) or "no device"
     release = smoke.version.partition("+")[0] if isinstance(smoke.version, str) else ""

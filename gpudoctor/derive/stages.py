@@ -1,0 +1,16 @@
+"""What the stages of a smoke training are called."""
+
+from __future__ import annotations
+
+from gpudoctor.snapshot import Stage
+
+
+def work(kind: str, network: str) -> str:
+    """What a stage does: "training", "convolutional training"; the dense network goes without saying."""
+    return f"{network} {kind}" if network not in {"", "dense"} else kind
+
+
+def stage_name(stage: Stage) -> str:
+    """A stage for a person: "convolutional training on GPU:0"."""
+    name = work(stage.kind, stage.network)
+    return f"{name} on {stage.device}" if stage.device else name

@@ -1,0 +1,88 @@
+"""Gives a snapshot of an older minor version the fields that a newer one has: the only place that reads what was once written as a sentence.
+
+A file that says such a thing already is left as it is, so that a snapshot that is written again under its old version stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Plain = dict[str, Any]
+_CONVOLUTIONAL = "convolutional "
+_STATED = "stated: "
+
+
+def upgraded(snapshot: Plain) -> Plain:
+    """The same snapshot, changed in place, in today's form."""
+    for thing in _structs(snapshot):
+        for change in _CHANGES.get(str(thing.get("type")), ()):
+            change(thing)
+    return snapshot
+
+
+def _structs(value: object) -> Iterator[Plain]:
+    """Every JSON object in a value, however deep."""
+    if isinstance(value, dict):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from _structs(part)
+
+
+def _stage(stage: Plain) -> None:
+    """1.3: what was "convolutional training on GPU:0" has a kind, a network and a device."""
+    kind, _, device = str(stage.get("name")).partition(" on ")
+    stage["name"], network = _of_network(kind)
+    if device:
+        stage["device"] = device
+    if network:
+        stage.setdefault("network", network)
+
+
+def _stage_load(load: Plain) -> None:
+    load["stage"], network = _of_network(str(load.get("stage")))
+    if network:
+        load.setdefault("network", network)
+
+
+def _of_network(kind: str) -> tuple[str, str]:
+    bare = kind.removeprefix(_CONVOLUTIONAL)
+    dense = "dense" if bare in {"training", "agreement"} else ""
+    return bare, dense if bare == kind else "convolutional"
+
+
+def _smoke(smoke: Plain) -> None:
+    """1.3: a GPU that was left alone is named apart from the reason."""
+    if "skipped" in smoke:
+        pairs = (str(text).partition(": ") for text in smoke.pop("skipped"))
+        smoke["left_alone"] = [{"type": "left-alone", "gpu": gpu, "reason": reason} for gpu, _, reason in pairs]
+
+
+def _distribution(distribution: Plain) -> None:
+    """1.3: what the user asked for of a supposed environment stands in a field of its own."""
+    where = str(distribution.get("where"))
+    if where.startswith(_STATED):
+        distribution["requirement"] = where.removeprefix(_STATED)
+
+
+def _python(python: Plain) -> None:
+    """1.3: whether the user named the interpreter."""
+    if python.get("why") == "named with --python":
+        python["named"] = True
+
+
+def _allocation(allocation: Plain) -> None:
+    """1.3: whether Slurm hides the device files."""
+    if str(allocation.get("gpus_where")).endswith("NoDevFiles"):
+        allocation["hidden"] = True
+
+
+_CHANGES: dict[str, tuple[Callable[[Plain], None], ...]] = {
+    "stage": (_stage,),
+    "stage-load": (_stage_load,),
+    "smoke": (_smoke,),
+    "distribution": (_distribution,),
+    "python": (_python,),
+    "allocation": (_allocation,),
+}
