@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudoctor import versions
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.derive.load import loads_of
+from gpudoctor.derive.load import holds, loads_of
 from gpudoctor.derive.lost import alarms
+from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, Section, View
 from gpudoctor.findings import Rung, RungState, Severity, Subject
 from gpudoctor.snapshot import (
     NOT_ASKED,
+    ApplicationClocks,
+    Bar1,
+    Cause,
     CudaContext,
     CudaDevice,
     KernelLog,
@@ -22,13 +27,18 @@ from gpudoctor.snapshot import (
     ProcGpu,
     RemappedRows,
     RetiredPages,
+    SpareRows,
     StageLoad,
     Status,
     XidEvent,
 )
+from gpudoctor.versions import Version
 
 if TYPE_CHECKING:
     from gpudoctor.derive.views.machine import MachineView
+
+_DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
+_LAPTOP = ("laptop", "max-q", "mobile")
 
 
 class GpuView(View):
@@ -44,8 +54,22 @@ class GpuView(View):
     cuda_unmasked = Section[CudaDevice](Rung.LIBCUDA)
     name = Section[str](Rung.NVML)
 
+    application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
+    bar1 = Field[Bar1]("nvml", Rung.NVML)
+    clocks_event_reasons = Field[int]("nvml", Rung.NVML)
+    ecc_enabled = Field[bool]("nvml", Rung.NVML)
+    ecc_pending = Field[bool]("nvml", Rung.NVML)
+    ecc_uncorrected = Field[int]("nvml", Rung.NVML)
+    kernel_right = Field[bool]("context", Rung.KERNEL_RAN)
+    link_width = Field[int]("nvml", Rung.NVML)
+    link_width_max = Field[int]("nvml", Rung.NVML)
+    memory_total = Field[int]("nvml", Rung.NVML)
+    power_limit = Field[int]("nvml", Rung.NVML)
+    power_limit_default = Field[int]("nvml", Rung.NVML)
+    recovery_action = Field[str]("nvml", Rung.NVML)
     remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
     retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
+    spare_rows = Field[SpareRows]("nvml", Rung.NVML)
 
     def __init__(self, machine: MachineView, observed: Gpu) -> None:
         self.__dict__.update(machine=machine, observed=observed)
@@ -73,12 +97,37 @@ class GpuView(View):
         return known(self.observed.nvml, Rung.NVML)
 
     @property
+    def opened(self) -> bool:
+        """Whether NVML opened this GPU."""
+        return isinstance(self.observed.nvml, NvmlGpu) and isinstance(self.observed.nvml.address, str)
+
+    @property
+    def supposed_capability(self) -> Version | None:
+        """The compute capability of a GPU that somebody described; None of one that was observed, or where it was not stated."""
+        stated = self.observed.nvml
+        if not isinstance(stated, NvmlGpu) or isinstance(stated.address, str) or stated.address.cause is not Cause.NOT_STATED:
+            return None
+        return versions.parse(stated.compute_capability) if isinstance(stated.compute_capability, str) else None
+
+    @property
+    def is_server_card(self) -> bool:
+        """Whether this is a server product, by its name."""
+        name = self.observed.name
+        return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)
+
+    @property
+    def is_in_laptop(self) -> bool:
+        """Whether this is a laptop's GPU, by its name."""
+        name = self.observed.name
+        return isinstance(name, str) and any(word in name.lower() for word in _LAPTOP)
+
+    @property
     def context_or_missing(self) -> CudaContext | Missing:
         """What our kernel met on this GPU."""
         contexts = self.machine.observed.contexts
         if isinstance(contexts, Missing):
             return contexts
-        context = next((one for one in contexts if one.address == self.key), None)
+        context = next((context for context in contexts if context.address == self.key), None)
         if context is None:
             return Missing(NOT_ASKED.cause, "CUDA does not show this GPU")
         return Missing(NOT_ASKED.cause, context.skipped) if context.skipped else context
@@ -122,6 +171,27 @@ class GpuView(View):
         """The stages of all training runs on this GPU, as NVML sampled them; empty where there were none."""
         return tuple(stage for load in loads_of(self.machine.observed, self.key) for stage in load.stages)
 
+    def slowdown(self, wanted: int, unless: int = 0) -> Slowdown | None:
+        """The slowdown for one of the `wanted` reasons and none of `unless`, during a training run or when NVML was first asked.
+
+        Ends the rule where neither is known.
+        """
+        held = holds(self.stages_under_load)
+        found = sampled_slowdown(held, wanted, unless)
+        if found is not None or (held and isinstance(self.nvml.clocks_event_reasons, Missing)):
+            return found
+        reasons = self.clocks_event_reasons
+        return Slowdown(reasons) if reasons & wanted and not reasons & unless else None
+
+    def held_time(self, *counters: str) -> HeldTime:
+        """The longest time that one of these counters of HeldBack shows; none where NVML has none of them."""
+        return held_time(self.observed.nvml, counters)
+
+    @property
+    def hottest_under_load(self) -> int | None:
+        """The highest temperature during its training runs, in °C; None where none was sampled."""
+        return max((stage.temperature for stage in self.stages_under_load if isinstance(stage.temperature, int)), default=None)
+
     def xids(self, *codes: int) -> tuple[XidEvent, ...]:
         """The Xids of these codes logged for this GPU since boot; empty where the kernel log cannot be read."""
         log = self.machine.observed.kernel_log
@@ -135,9 +205,14 @@ class GpuView(View):
             return nvml.init
         if isinstance(self.nvml.alarms, Missing):
             raise CouldNotTell(self.nvml.alarms, Rung.NVML)
-        return next((one for one in alarms(self.observed) if one.code == code), None)
+        return next((status for status in alarms(self.observed) if status.code == code), None)
 
     @property
     def siblings(self) -> tuple[GpuView, ...]:
         """The other GPUs of the machine."""
         return tuple(gpu for gpu in self.machine.gpus if gpu.key != self.key)
+
+    @property
+    def same_model(self) -> tuple[GpuView, ...]:
+        """The other GPUs of this product; empty where its name is not known."""
+        return tuple(gpu for gpu in self.siblings if isinstance(gpu.observed.name, str) and gpu.observed.name == self.observed.name)
