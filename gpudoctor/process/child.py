@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import enum
 import os
-import resource
 import signal
-import subprocess
 import time
 from collections.abc import Callable
 
 import msgspec
 
+from gpudoctor.process.confinement import start
 from gpudoctor.process.memory import MemoryKills, kills, risen
 
 ANSWER = "{answer}"
@@ -29,11 +27,6 @@ _SILENCE = 1.0
 """Seconds without a sign of life that are worth a word."""
 _PIPE_READS = 32
 """Reads of 64 KiB that empty any pipe of the kernel's usual size, and end where somebody keeps filling it."""
-
-# linux/prctl.h and linux/capability.h
-_PR_SET_PDEATHSIG = 1
-_PR_CAPBSET_DROP = 24
-_CAP_MKNOD = 27
 
 
 class End(str, enum.Enum):
@@ -126,21 +119,6 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _confinement() -> Callable[[], None]:
-    """What a child does between fork and exec: it dies with us, makes no device nodes and leaves no core file."""
-    libc = ctypes.CDLL(None)
-    parent = os.getpid()
-
-    def confine() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        libc.prctl(_PR_CAPBSET_DROP, _CAP_MKNOD, 0, 0, 0)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        if os.getppid() != parent:
-            os._exit(0)
-
-    return confine
-
-
 def end_of(text: str, limit: int) -> str:
     """The last `limit` characters of a text, without the word that a cut went through: what is left of a token no longer looks like one."""
     if len(text) <= limit:
@@ -205,22 +183,13 @@ class Child:
         self.started = self.last_sign = time.monotonic()
         reading, writing = os.pipe()
         try:
-            self.process = subprocess.Popen(
-                [part.replace(ANSWER, str(writing)) for part in spec.argv],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=spec.environment,
-                cwd="/",  # so that no relative entry of PYTHONPATH or LD_LIBRARY_PATH means the user's current directory
-                pass_fds=(writing,),
-                start_new_session=True,
-                preexec_fn=_confinement(),  # noqa: PLW1509 -- we start no threads
-            )
+            confined = start([part.replace(ANSWER, str(writing)) for part in spec.argv], spec.environment, writing)
         except BaseException:
             os.close(reading)
             raise
         finally:
             os.close(writing)
+        self.process, self._lifeline = confined.process, confined.lifeline
         assert self.process.stdout is not None  # noqa: S101 -- for mypy
         assert self.process.stderr is not None  # noqa: S101 -- for mypy
         self._pipes = (self.process.stdout, self.process.stderr)
@@ -286,6 +255,7 @@ class Child:
         for pipe in self._pipes:
             pipe.close()
         os.close(self._reading)
+        os.close(self._lifeline)
         status = self.process.returncode
         code = abs(status) if status is not None else 0
         return Outcome(
