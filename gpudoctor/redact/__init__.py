@@ -7,6 +7,7 @@ stands, so two facts about one folder still agree. Pure; every pattern is linear
 from __future__ import annotations
 
 import enum
+import operator
 import re
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ REMOVED = "***"
 LONGEST = 1 << 16
 """Characters of one text that are looked through; what lies beyond is cut off."""
 
-_PLAIN = frozenset((int, float, bool))
+_PLAIN = frozenset((type(None), int, float, bool))
 
 _BY_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hints)
 
@@ -57,6 +58,7 @@ class Redactor:
         """`owner` is whom the report would name."""
         self.owner = owner
         self._seen: dict[str, str] = {}
+        self._ours: set[int] = set()  # words of enumerations, each of which there is once
         if owner is None:
             return
         homes = sorted((path for path in owner.homes if path not in _TOO_GENERAL and path.startswith("/")), key=len, reverse=True)
@@ -103,27 +105,39 @@ class Redactor:
         return "/".join("~" if part in self._users else part for part in match.group().split("/"))
 
     def struct(self, struct: T) -> T:
-        """The same struct with every text in it redacted."""
-        fields = struct.__struct_fields__
-        return type(struct)(**{field: self._walk(getattr(struct, field)) for field in fields})
+        """The same struct with every text in it redacted; itself where nothing is to be taken out."""
+        changed = {}
+        for field in struct.__struct_fields__:
+            value = getattr(struct, field)
+            if type(value) in _PLAIN or id(value) in self._ours:
+                continue
+            kept = self._walk(value)
+            if kept is not value:
+                changed[field] = kept
+        return msgspec.structs.replace(struct, **changed) if changed else struct
 
     def _walk(self, value: Any) -> Any:
         if type(value) is str:
-            return self.text(value)
-        if value is None or type(value) in _PLAIN:
-            return value
+            kept = self.text(value)
+            return value if kept == value else kept
         if isinstance(value, msgspec.Struct):
             return self.struct(value)
-        return self._word(value) if isinstance(value, enum.Enum) else self._several(value)
+        if isinstance(value, enum.Enum):
+            return self._word(value)
+        return value if type(value) in _PLAIN else self._several(value)
 
     def _several(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {self._walk(key): self._walk(item) for key, item in value.items()}
-        return tuple(self._walk(item) for item in value)
+            return {self._walk(key): self._walk(item) for key, item in value.items()} if value else value
+        several = [self._walk(item) for item in value]
+        return value if all(map(operator.is_, several, value)) else tuple(several)
 
     def _word(self, value: enum.Enum) -> enum.Enum:
         """A word of an enumeration is ours, unless a newer writer made it up."""
-        return value if value.name in type(value).__members__ else type(value)(self.text(value.value))
+        if value.name not in type(value).__members__:
+            return type(value)(self.text(value.value))
+        self._ours.add(id(value))
+        return value
 
 
 def _any_of(words: list[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
