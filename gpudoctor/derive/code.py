@@ -55,8 +55,8 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     sass: tuple[str, ...] | None
     ptx: tuple[str, ...] | None
     where: str
-    disagreement: str = ""
-    """What another source says, where it says something else."""
+    others: tuple[EffectiveCode, ...] = ()
+    """What other sources say, where they say something else."""
     least: Version | None = None
     """Where only the compiler speaks: the lowest compute capability that it makes code for."""
 
@@ -81,6 +81,15 @@ class Meeting(msgspec.Struct, frozen=True):
     capability: Version | None
     fit: Fit
 
+    @property
+    def capability_or_missing(self) -> Version | Missing:
+        """The GPU's compute capability, or why it is not known."""
+        if self.capability is not None:
+            return self.capability
+        nvml = self.gpu.nvml
+        unread = nvml.compute_capability if isinstance(nvml, NvmlGpu) else nvml
+        return unread if isinstance(unread, Missing) else Missing(Cause.FAILED, f"{self.gpu.label}: {unread}")
+
 
 class Meetings(tuple[Meeting, ...]):
     """A framework's code and every GPU that its programs may use."""
@@ -90,6 +99,11 @@ class Meetings(tuple[Meeting, ...]):
     def lacking(self, fit: Fit) -> tuple[Meeting, ...]:
         """Those of one kind."""
         return tuple(one for one in self if one.fit is fit)
+
+    def leave_one(self, lost: Iterable[Meeting]) -> bool:
+        """Whether there is a GPU that is not among the lost ones and that the code is not known to miss."""
+        gone = {meeting.gpu.key for meeting in lost}
+        return any(meeting.gpu.key not in gone and meeting.fit not in LACKS for meeting in self)
 
     @property
     def none_left(self) -> bool:
@@ -188,8 +202,7 @@ def effective_code(
     if not said:
         return Missing(Cause.NOT_STATED, f"nothing says for which GPUs {framework.distribution or framework.name} holds code")
     first = said[0]
-    others = (f"{other.where} says {spelt(other)}" for other in said[1:] if _differs(first, other))
-    return msgspec.structs.replace(first, disagreement="; ".join(others))
+    return msgspec.structs.replace(first, others=tuple(other for other in said[1:] if _differs(first, other)))
 
 
 def _differs(one: EffectiveCode, other: EffectiveCode) -> bool:

@@ -18,7 +18,7 @@ from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
-__all__ = ["Contradiction", "Demand", "Stack", "Violation", "called", "known", "major", "stack_of"]
+__all__ = ["Contradiction", "Demand", "Stack", "Violation", "known", "major", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
@@ -39,8 +39,8 @@ class Demand(msgspec.Struct, frozen=True):
         """For a person: "tensorflow 2.18.0 requires numpy<2.1.0,>=1.26.0"."""
         wanted = f"{self.requirement.name}{self.requirement.specifier}"
         if self.patch:
-            return f"{called(self.by)} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
-        return f"{called(self.by)} requires {wanted}"
+            return f"{self.by.label} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
+        return f"{self.by.label} requires {wanted}"
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -62,11 +62,6 @@ class Contradiction(msgspec.Struct, frozen=True):
     demands: tuple[Demand, ...]
     likewise: tuple[str, ...]
     """The distributions of which the same ones require what cannot be met together."""
-
-
-def called(one: Distribution) -> str:
-    """A distribution for a person."""
-    return f"{one.name} {one.version}"
 
 
 class Stack:

@@ -8,6 +8,8 @@ from gpudoctor.findings import Rung
 from gpudoctor.snapshot import Cause, Missing
 
 T = TypeVar("T")
+NO_GPU = "this machine has no NVIDIA GPU"
+"""Why a rule on what only a GPU needs does not apply."""
 
 
 class CouldNotTell(Exception):  # noqa: N818 -- an outcome, not an error

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.derive import EffectiveCode, EffectiveCuda, Meetings
+from gpudoctor.derive import EffectiveCuda, Meetings
 from gpudoctor.derive.code import LACKS, Fit, Meeting
 from gpudoctor.diagnose.rule import need, not_applicable
-from gpudoctor.findings import Evidence, Rung
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing, NvmlGpu
+from gpudoctor.findings import Rung
+from gpudoctor.snapshot import Cause, Framework, Missing, NvmlGpu
 
 
 def with_cuda(effective: EffectiveCuda | Missing) -> EffectiveCuda:
@@ -34,7 +34,7 @@ def tell(meetings: Meetings, framework: Framework) -> None:
         if one.fit is Fit.UNKNOWN:
             tell_generation(one)
         if one.fit is Fit.UNKNOWN:
-            need(Missing(Cause.NOT_STATED, f"whether {called(framework)} holds code for {one.gpu.label} is not known"))
+            need(Missing(Cause.NOT_STATED, f"whether {framework.label} holds code for {one.gpu.label} is not known"))
 
 
 def tell_generation(meeting: Meeting) -> None:
@@ -43,29 +43,6 @@ def tell_generation(meeting: Meeting) -> None:
         gpu = meeting.gpu
         lacking = gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
         need(lacking if isinstance(lacking, Missing) else Missing(Cause.FAILED, f"{gpu.label}: {lacking}"), Rung.NVML)
-
-
-def called(framework: Framework) -> str:
-    """A framework with its release."""
-    return f"{framework.name} {framework.version.value}" if isinstance(framework.version, Fact) else framework.name
-
-
-def listed(meetings: Iterable[Meeting]) -> str:
-    """GPUs for a person, those of one model once."""
-    models: dict[str, list[Meeting]] = {}
-    for one in meetings:
-        name = one.gpu.name if isinstance(one.gpu.name, str) else one.gpu.label
-        models.setdefault(f"{name} (compute capability {one.capability})", []).append(one)
-    return " and ".join(f"{len(group)} x {text}" if len(group) > 1 else text for text, group in models.items())
-
-
-def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> tuple[Evidence, ...]:
-    """The code, who says so, and the GPUs."""
-    return (
-        Evidence("GPU code in the build", code.text, code.where),
-        *((Evidence("another source", code.disagreement, code.disagreement.partition(" says ")[0]),) if code.disagreement else ()),
-        *(Evidence("compute capability", str(one.capability), one.gpu.label) for one in meetings),
-    )
 
 
 def remains(meetings: Meetings, lost: Iterable[Meeting]) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation, called, major, stack_of
+from gpudoctor.derive.jax_parts import JAXLIB
+from gpudoctor.derive.packages import Violation, major, stack_of
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
 
-JAXLIB, TORCHVISION, TORCHAUDIO = "jaxlib", "torchvision", "torchaudio"
+TORCHVISION, TORCHAUDIO = "torchvision", "torchaudio"
 JAX_PARTS = ("jax", JAXLIB)
 _CUDNN = "nvidia-cudnn"
 _DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
@@ -98,31 +98,7 @@ def shown(one: Distribution) -> Evidence:
 def demanded(violations: Iterable[Violation]) -> list[Evidence]:
     """The requirements that are not met, as evidence."""
     unmet = {(one.demand.by.name, one.demand.requirement.specifier): one.demand for one in violations}
-    return [Evidence(f"{called(one.by)} requires", one.requirement.text, one.where) for one in unmet.values()]
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """The dotted numbers that a version begins with, by which JAX compares its parts."""
-    found = re.match(r"\d+(?:\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
-
-
-_COMPARES_PLUGINS = (0, 5, 3)
-"""The first jaxlib with plugin_support.py, by the published wheels from 0.4.30 to 0.6.0: it holds the plugin's version against its own."""
-
-
-def compares_plugins(jaxlib: Distribution) -> bool:
-    """Whether this jaxlib ignores a CUDA plugin whose version differs from its own; older ones load any, with unknown results."""
-    return numbers(jaxlib.version) >= _COMPARES_PLUGINS
-
-
-def other_plugins(stack: Stack) -> tuple[Distribution, ...]:
-    """JAX's CUDA plugins whose version differs from jaxlib's."""
-    jaxlib = stack.distributions.get(JAXLIB)
-    if jaxlib is None:
-        return ()
-    plugins = (one for one in stack.distributions.values() if one.name.startswith("jax-cuda") and one.name.endswith("-plugin"))
-    return tuple(one for one in plugins if numbers(one.version) != numbers(jaxlib.version))
+    return [Evidence(f"{one.by.label} requires", one.requirement.text, one.where) for one in unmet.values()]
 
 
 def local(version: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.components import takes_system_cuda
-from gpudoctor.derive.packages import called, known
+from gpudoctor.derive.packages import known
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem
 from gpudoctor.matrix import FrameworkRelease
@@ -28,7 +28,7 @@ def _stated(framework: Framework, machine: MachineView) -> tuple[Distribution, F
     if not machine.hardware or isinstance(stack, Missing) or own is None or row is None or not isinstance(cuda, EffectiveCuda):
         not_applicable("no CUDA build of a known release")
     if not any(_MARK in text for text in row.requires):
-        not_applicable(f"{called(own)} has no extra that brings CUDA")
+        not_applicable(f"{own.label} has no extra that brings CUDA")
     return own, row, cuda, stack
 
 
@@ -39,7 +39,7 @@ def not_brought(framework: Framework, machine: MachineView) -> Iterator[Problem]
         return
     brought = [text.partition(";")[0] for text in row.requires if _MARK in text]
     yield Problem(
-        message=f"{called(own)} is installed without CUDA's libraries: they come with {own.name}[{EXTRA}], and no CUDA of the system was stated.",
+        message=f"{own.label} is installed without CUDA's libraries: they come with {own.name}[{EXTRA}], and no CUDA of the system was stated.",
         title="TensorFlow is stated without the CUDA libraries that it opens",
         confidence=Confidence.LIKELY,
         evidence=(
@@ -65,9 +65,9 @@ def not_found(framework: Framework, machine: MachineView) -> Iterator[Problem]:
     if not lost:
         return
     yield Problem(
-        message=f"{called(own)} does not find {', '.join(lost)}: the search path of its own files (RUNPATH) does not name their folders.",
+        message=f"{own.label} does not find {', '.join(lost)}: the search path of its own files (RUNPATH) does not name their folders.",
         confidence=Confidence.LIKELY,
-        evidence=(Evidence(f"packages that {called(own)} requires and does not find", " ".join(lost), known(row)),),
+        evidence=(Evidence(f"packages that {own.label} requires and does not find", " ".join(lost), known(row)),),
         fixes=(
             *_install(own, row, machine),
             Fix(

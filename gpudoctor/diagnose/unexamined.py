@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.findings import NotJudged, Subject, SubjectKind
 from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
 
@@ -20,7 +19,7 @@ def unexamined(machine: MachineView) -> Iterator[NotJudged]:
         without = framework.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
         reason = "" if without or machine.trains(framework.name) else _why(framework, machine.observed.libraries)
         if reason:
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"libraries of {called(framework)}", reason)
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"libraries of {framework.label}", reason)
 
 
 def _why(framework: Framework, libraries: Libraries | Missing) -> str:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.addons import EXTENSIONS, UNREAD
 from gpudoctor.derive import EffectiveCode, MachineView, Stack
 from gpudoctor.derive.code import LACKS, Fit
-from gpudoctor.derive.packages import SUPPOSED, Demand, called, stack_of
+from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins
+from gpudoctor.derive.packages import SUPPOSED, Demand, stack_of
 from gpudoctor.derive.platform import word
 from gpudoctor.derive.specifiers import requirement, satisfies
-from gpudoctor.diagnose.package_facts import JAXLIB, by_directml, compares_plugins, other_plugins
+from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.matrix import FrameworkRelease, Resolved
@@ -105,10 +106,10 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     for one in stack.distributions.values():
         for extra in one.unknown_extras:
-            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {called(one)}")
+            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}")
         reason = "" if one.name in frameworks else _package(one, stack, machine)
         if reason:
-            yield NotJudged(ENVIRONMENT, called(one), reason)
+            yield NotJudged(ENVIRONMENT, one.label, reason)
     yield from _unmet(stack)
 
 
@@ -168,7 +169,7 @@ def _unmet(stack: Stack) -> Iterator[NotJudged]:
         name, rows = demand.requirement.name, stack.matrix.releases(demand.requirement.name)
         met = any(satisfies(str(row.release), demand.requirement.specifier) for row in rows)
         if rows and not met and name not in stack.distributions:
-            yield NotJudged(ENVIRONMENT, demand.requirement.text, f"{called(demand.by)} requires it, and no table lists such a release")
+            yield NotJudged(ENVIRONMENT, demand.requirement.text, f"{demand.by.label} requires it, and no table lists such a release")
 
 
 def _unlisted(name: str) -> str:
@@ -185,10 +186,10 @@ def _plugins(machine: MachineView) -> Iterator[NotJudged]:
     """JAX's plugins whose version differs from a jaxlib that loads them unchecked."""
     stack = machine.stack_or_missing
     jaxlib = None if isinstance(stack, Missing) or machine.trains("jax") else stack.distributions.get(JAXLIB)
-    if isinstance(stack, Missing) or jaxlib is None or not machine.hardware or compares_plugins(jaxlib):
+    if isinstance(stack, Missing) or jaxlib is None or not machine.hardware or compares_plugins(stack):
         return
-    for one in other_plugins(stack):
-        yield NotJudged(Subject(SubjectKind.FRAMEWORK, "jax"), called(one), f"{called(jaxlib)} takes it without comparing releases")
+    for one in mismatched_plugins(stack):
+        yield NotJudged(Subject(SubjectKind.FRAMEWORK, "jax"), one.label, f"{jaxlib.label} takes it without comparing releases")
 
 
 def _addons(machine: MachineView) -> Iterator[NotJudged]:
@@ -197,9 +198,9 @@ def _addons(machine: MachineView) -> Iterator[NotJudged]:
         return
     for one in packages.distributions:
         if one.name.startswith(UNREAD):
-            yield NotJudged(ENVIRONMENT, called(one), "no rule looks into this package on a machine")
+            yield NotJudged(ENVIRONMENT, one.label, "no rule looks into this package on a machine")
         elif one.name in EXTENSIONS and (reason := _unread(one, machine)):
-            yield NotJudged(ENVIRONMENT, called(one), reason)
+            yield NotJudged(ENVIRONMENT, one.label, reason)
 
 
 def _unread(one: Distribution, machine: MachineView) -> str:

@@ -63,6 +63,11 @@ class Distribution(Observed, frozen=True):
     installer: str | Missing = NOT_ASKED
     """conda, pip, uv: from the file INSTALLER; read in conda environments only."""
 
+    @property
+    def label(self) -> str:
+        """The distribution with its version: "torchvision 0.23.0"."""
+        return f"{self.name} {self.version}"
+
 
 class ScriptFolder(Observed, frozen=True):
     """The folder of the user's script, which stands first on sys.path when Python runs it."""
@@ -109,3 +114,18 @@ class Framework(Observed, frozen=True):
     built_with_cudnn: Fact | Missing = NOT_ASKED
     architectures: tuple[str, ...] | Missing = NOT_ASKED
     """As the build writes them: sm_60 for SASS, compute_90 for SASS and PTX (TensorFlow's convention); gfx90a for ROCm."""
+
+    @property
+    def label(self) -> str:
+        """The framework with its version: "torch 2.8.0+cu126"; its name alone where the version is not known."""
+        return f"{self.name} {self.version.value}" if isinstance(self.version, Fact) else self.name
+
+    @property
+    def release(self) -> str:
+        """Its version without the local part, "2.8.0"; empty where it is not known."""
+        return self.version.value.partition("+")[0] if isinstance(self.version, Fact) else ""
+
+    @property
+    def local_version(self) -> str:
+        """The local part of its version, "cu126"; empty where it has none."""
+        return self.version.value.partition("+")[2] if isinstance(self.version, Fact) else ""

@@ -149,14 +149,15 @@ def test_the_files_come_first_and_a_disagreement_is_kept() -> None:
     found = effective_code(torch(), xrayed(("sm_80", "sm_90")), row)
     assert isinstance(found, EffectiveCode)
     assert (found.sass, found.where) == (("sm_80", "sm_90"), "libtorch_cuda.so")
-    assert "matrix: torch 2.3.1" in found.disagreement
-    assert "sm_50 sm_80, no PTX" in found.disagreement
+    (other,) = found.others
+    assert "matrix: torch 2.3.1" in other.where
+    assert (other.sass, other.ptx) == (("sm_50", "sm_80"), ())
 
 
 def test_sources_that_agree_are_no_disagreement() -> None:
     found = effective_code(torch(), xrayed(("sm_80", "sm_50")), release("2.3.1", sass=("sm_50", "sm_80"), ptx=None))
     assert isinstance(found, EffectiveCode)
-    assert found.disagreement == ""
+    assert found.others == ()
 
 
 def test_tensorflows_own_list_means_machine_code_and_ptx_by_compute() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Wish, examine

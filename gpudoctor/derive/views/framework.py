@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpudoctor.derive.code import EffectiveCode, Meetings
-from gpudoctor.derive.components import Component
+from gpudoctor import versions
+from gpudoctor.derive.add_ons import AddOn, add_ons
+from gpudoctor.derive.code import EffectiveCode, Fit, Meeting, Meetings, xray
+from gpudoctor.derive.components import Component, with_code
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.unknown import applicable, known, not_applicable
+from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
+from gpudoctor.derive.other_copies import OtherCopy, other_copy
+from gpudoctor.derive.unknown import NO_GPU, CouldNotTell, applicable, known, not_applicable
 from gpudoctor.derive.views.view import View
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import Fault, FrameworkRelease
-from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Smoke
+from gpudoctor.snapshot import (
+    NOT_ASKED,
+    Cause,
+    Damage,
+    Distribution,
+    Fact,
+    Framework,
+    FrameworkLibraries,
+    LibraryUse,
+    Missing,
+    Platform,
+    Smoke,
+)
 
 if TYPE_CHECKING:
     from gpudoctor.derive.views.environment import EnvironmentView
     from gpudoctor.derive.views.machine import MachineView
+
+
+_DEBIANS, _DEBIANS_PACKAGES = {"debian", "ubuntu"}, "/usr/lib/python3/dist-packages/"
+_DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
 
 
 class FrameworkView(View):
@@ -40,9 +60,13 @@ class FrameworkView(View):
 
     @property
     def label(self) -> str:
-        """The framework with its release: "torch 2.8.0"."""
-        version = self.observed.version
-        return f"{self.name} {version.value}" if isinstance(version, Fact) else self.name
+        """The framework with its version: "torch 2.8.0+cu126"; its name alone where the version is not known."""
+        return self.observed.label
+
+    @property
+    def release(self) -> str:
+        """Its version without the local part, "2.8.0"; empty where it is not known."""
+        return self.observed.release
 
     @property
     def subject(self) -> Subject:
@@ -58,6 +82,12 @@ class FrameworkView(View):
     def version(self) -> Fact:
         """The installed release and where it was read; ends the rule where it is not known."""
         return known(self.observed.version)
+
+    def reaches(self, bound: str) -> bool:
+        """Whether its release is the first for which a bound of the matrix holds ("adapts-ptx"), or a later one."""
+        since = self.machine.matrix.bound(self.name, bound)
+        version = versions.parse(self.release)
+        return version is not None and since is not None and version >= since
 
     @property
     def cuda_or_missing(self) -> EffectiveCuda | Missing:
@@ -92,13 +122,94 @@ class FrameworkView(View):
             not_applicable("there is no GPU that its programs may use")
         return found
 
+    @property
+    def known_meetings(self) -> Meetings:
+        """The same; ends the rule where it is not known of some GPU whether the code runs on it."""
+        found = self.meetings
+        for meeting in found.lacking(Fit.UNKNOWN):
+            capability = known(meeting.capability_or_missing, Rung.NVML)
+            reason = f"nothing says whether {self.label} has code for {meeting.gpu.label} (compute capability {capability})"
+            raise CouldNotTell(Missing(Cause.NOT_STATED, reason), None)
+        return found
+
+    def gpus_with(self, fit: Fit) -> tuple[Meeting, ...]:
+        """The GPUs that its code fits in this way; where there are none, ends the rule if that is not known of every GPU."""
+        return self.meetings.lacking(fit) or self.known_meetings.lacking(fit)
+
     def component_or_missing(self, name: str) -> Component | Missing:
         """One of CUDA's libraries as this framework would load it; absent for a build without CUDA."""
         return self.machine.component(name, self.observed)
 
     def component(self, name: str) -> Component:
-        """One of CUDA's libraries as this framework would load it; ends the rule where that is not known."""
-        return known(self.component_or_missing(name))
+        """One of CUDA's libraries as this framework would load it; the rule does not apply to a build without CUDA."""
+        return applicable(self.component_or_missing(name))
+
+    @property
+    def cudnn(self) -> Component:
+        """The cuDNN that it would load; the rule does not apply to a build without CUDA or a machine without a GPU."""
+        if not self.machine.gpus:
+            not_applicable(NO_GPU)
+        return self.component("cudnn")
+
+    @property
+    def cudnn_code(self) -> EffectiveCode:
+        """The GPU code in the cuDNN that it would load; ends the rule where it is not known."""
+        return known(with_code(self.cudnn, self.cuda, self.machine.observed, self.machine.matrix).code)
+
+    @property
+    def xray(self) -> FrameworkLibraries:
+        """What the X-ray saw of its files; the rule does not apply where it found no CUDA build."""
+        found = xray(self.observed, self.machine.libraries)
+        return not_applicable(f"the X-ray found no CUDA build of {self.name}") if found is None else found
+
+    @property
+    def all_libraries_used(self) -> tuple[LibraryUse, ...]:
+        """Every library of CUDA's that it asks for, the driver's included; the rule does not apply to a build without CUDA, or without a GPU."""
+        if not self.machine.gpus:
+            not_applicable(NO_GPU)
+        if self.observed.cuda_build is False:
+            not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
+        uses = known(self.xray.uses)
+        if not uses:
+            known(self.xray.code)  # where its files could not be read, they ask for nothing
+        return uses
+
+    @property
+    def libraries_used(self) -> tuple[LibraryUse, ...]:
+        """The same without the driver's own library."""
+        return tuple(use for use in self.all_libraries_used if use.component != DRIVER)
+
+    @property
+    def missing_libraries(self) -> tuple[LibraryUse, ...]:
+        """The libraries that it does not work without, and that the loader would not find."""
+        return missing_libraries(self.libraries_used)
+
+    @property
+    def damaged_libraries(self) -> tuple[tuple[LibraryUse, Damage], ...]:
+        """The libraries that it does not work without and whose file is there but cannot be loaded, each with its damage."""
+        return damaged_libraries(self.libraries_used)
+
+    def other_copy(self, use: LibraryUse, instead: str) -> OtherCopy | None:
+        """What is known of the copy that `use` would load in place of `instead`; None where it would load none."""
+        return other_copy(self, use, instead)
+
+    @property
+    def add_ons(self) -> tuple[AddOn, ...]:
+        """Its compiled add-ons; the rule does not apply where none is installed, nor to a build without CUDA, nor without a GPU."""
+        _ = self.all_libraries_used  # add-ons were examined only where the framework was
+        return add_ons(self.name, self.machine.libraries.extensions) or not_applicable(f"no compiled add-on of {self.name} is installed")
+
+    @property
+    def triton(self) -> Distribution:
+        """The Triton that torch.compile uses; the rule does not apply to a framework or machine without."""
+        if not self.spec.triton or self.observed.cuda_build is False or self.observed.rocm_build is True:
+            not_applicable("only PyTorch's CUDA builds compile with Triton")
+        stack = self.environment.stack
+        if stack.supposed or "triton" not in stack.distributions:
+            not_applicable("Triton is not installed")
+        if not self.machine.gpus:
+            not_applicable(NO_GPU)
+        return stack.distributions["triton"]
 
     @property
     def published(self) -> tuple[FrameworkRelease, ...]:
@@ -127,6 +238,37 @@ class FrameworkView(View):
     def others_can_train(self) -> bool:
         """Whether another framework here fits driver and GPU."""
         return self.machine.another_can_train(self.name)
+
+    @property
+    def distribution(self) -> Distribution | None:
+        """Its own distribution; None where the packages are not known or do not list it."""
+        stack = self.environment.stack_or_missing
+        return None if isinstance(stack, Missing) else stack.distributions.get(self.observed.distribution)
+
+    @property
+    def debian_package(self) -> str:
+        """The package of Debian or Ubuntu that holds it, "python3-torch-cuda"; empty where none does."""
+        location = self.observed.location
+        by_debian = (
+            bool(_DEBIANS.intersection(self.machine.site.distribution))
+            and isinstance(location, str)
+            and location.startswith(_DEBIANS_PACKAGES)
+        )
+        if not by_debian or not self.spec.debian:
+            return ""
+        return f"{self.spec.debian}-cuda" if self.observed.cuda_build is True else self.spec.debian
+
+    @property
+    def directml(self) -> str:
+        """The package by which TensorFlow would use Microsoft's DirectML; empty where there is none."""
+        stack = self.environment.stack_or_missing
+        installed = () if isinstance(stack, Missing) or self.name != "tensorflow" else stack.distributions
+        return next((name for name in _DIRECTML if name in installed), "")
+
+    @property
+    def uses_directml(self) -> bool:
+        """Whether TensorFlow uses the GPU by DirectML, which takes a build without CUDA and exists on Windows and in WSL only."""
+        return self.machine.site.platform != Platform.LINUX and bool(self.directml)
 
     @property
     def required_by(self) -> Distribution | None:

@@ -12,8 +12,9 @@ from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site, site
+from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
@@ -101,7 +102,6 @@ class MachineView(View):
     cuda_files = Section[CudaFiles]()
     toolkits = Section[tuple[Toolkit, ...]]()
     compilers = Section[tuple[Compiler, ...]]()
-    libraries = Section[Libraries]()
     smoke = Section[tuple[Smoke, ...]](Rung.FRAMEWORK)
 
     def __init__(self, observed: Snapshot, matrix: Matrix, policy: Policy) -> None:
@@ -136,6 +136,21 @@ class MachineView(View):
         """What CUDA_VISIBLE_DEVICES leaves; the rule does not apply where it is not set."""
         found = self.visibility_or_missing
         return known(found, Rung.LIBCUDA) if found is not None else not_applicable("CUDA_VISIBLE_DEVICES is not set")
+
+    @property
+    def libraries(self) -> Libraries:
+        """What the X-ray saw; the rule does not apply where there was nothing for it to look at."""
+        return applicable(self.observed.libraries)
+
+    @property
+    def build_toolkit(self) -> Toolkit:
+        """The toolkit with nvcc that a build would take; the rule does not apply without one, nor without a GPU to build for."""
+        if not self.gpus:
+            not_applicable(NO_GPU)
+        found = build_toolkit(self.toolkits)
+        if found is None or not isinstance(found.nvcc, str):
+            not_applicable("there is no nvcc that a build would use")
+        return found
 
     @property
     def supposed(self) -> bool:

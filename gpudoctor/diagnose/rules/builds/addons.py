@@ -10,10 +10,8 @@ from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.installing import release_of
+from gpudoctor.diagnose.advice.releases import TORCH_INDEX
 from gpudoctor.diagnose.library_facts import all_uses
-from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.matrix import FrameworkRelease
@@ -75,7 +73,7 @@ def _releases(addon: Extension, framework: Framework, machine: MachineView) -> l
     stack = machine.stack_or_missing
     rows = () if isinstance(stack, Missing) else machine.matrix.releases(addon.distribution, stack.platform or LINUX)
     short = "" if isinstance(stack, Missing) else stack.python
-    mine = release_of(framework)
+    mine = framework.release
     return [
         row
         for row in rows
@@ -93,4 +91,4 @@ def _published(addon: Extension, framework: Framework, machine: MachineView) -> 
     index = f"{TORCH_INDEX}/{tag}" if tag.startswith("cu") else ""
     pin = f"{addon.distribution}=={fitting[-1].release}{f'+{tag}' if index else ''}"
     command = install_package(machine.observed.python, "--force-reinstall", "--no-deps", pin, index=index)
-    return Fix(f"Install {addon.distribution} in the release for {called(framework)}", command, (DOWNLOAD,))
+    return Fix(f"Install {addon.distribution} in the release for {framework.label}", command, (DOWNLOAD,))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site, Stack
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.builds.triton import _OFF, _compiles
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -54,7 +53,7 @@ def c_compiler_missing(framework: Framework, stack: Stack, hardware: Hardware, s
         return
     command = next((_GCC[name] for name in site.distribution if name in _GCC), "")
     yield Problem(
-        message=f"torch.compile of {called(framework)} needs a C compiler: neither gcc nor clang is on PATH, and CC names none.",
+        message=f"torch.compile of {framework.label} needs a C compiler: neither gcc nor clang is on PATH, and CC names none.",
         evidence=(
             Evidence("gcc, clang", "not found", "PATH"),
             Evidence("compilers found", ", ".join(one.name for one in found) or "none", "PATH"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
-from gpudoctor.diagnose.installing import install_framework, release_of
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.package_facts import by_directml, directml, from_system
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -75,4 +75,4 @@ def _where(framework: Framework) -> str:
 def _with_cuda(framework: Framework, machine: MachineView) -> tuple[Fix, ...]:
     """How to get a build with CUDA, of the same release where that works here."""
     replace = framework.distribution if framework.name == "tensorflow" and framework.distribution != "tensorflow" else ""
-    return install_framework(machine, framework.name, prefer=release_of(framework), replace=replace)
+    return install_framework(machine, framework.name, prefer=framework.release, replace=replace)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, MachineView, Stack
-from gpudoctor.derive.packages import called
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.package_facts import (
     shown,
     there,
 )
-from gpudoctor.diagnose.releases import newest
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Distribution, Missing, Toolkit
@@ -38,7 +37,7 @@ def cupy_wheel_cuda_mismatch(stack: Stack, machine: MachineView) -> Iterator[Pro
         not_applicable("no CuPy is listed")
     if len(wheels) > 1:
         yield Problem(
-            message=f"{' and '.join(map(called, wheels))} {there(stack, many=True)}: both hold the package cupy.",
+            message=f"{' and '.join(one.label for one in wheels)} {there(stack, many=True)}: both hold the package cupy.",
             evidence=tuple(map(shown, wheels)),
             fixes=_one_cupy(wheels, machine),
         )
@@ -49,7 +48,7 @@ def cupy_wheel_cuda_mismatch(stack: Stack, machine: MachineView) -> Iterator[Pro
     if not wanted.isdigit() or not found or wanted in found:
         return
     yield Problem(
-        message=f"{called(wheel)} is for CUDA {wanted}, and the CUDA here is {' and '.join(found)}.",
+        message=f"{wheel.label} is for CUDA {wanted}, and the CUDA here is {' and '.join(found)}.",
         severity=Severity.ERROR if stack.supposed else None,
         confidence=Confidence.LIKELY,
         evidence=(shown(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
@@ -80,4 +79,4 @@ def _cuda_majors(stack: Stack, machine: MachineView) -> Iterator[tuple[str, str]
             yield toolkit.toolkit_cuda.value.partition(".")[0], f"toolkit {toolkit.path or toolkit.toolkit_cuda.where}"
     for one in stack.distributions.values():
         if one.name.startswith("nvidia-cuda-runtime"):
-            yield one.version.partition(".")[0], f"{called(one)} in {one.where}"
+            yield one.version.partition(".")[0], f"{one.label} in {one.where}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import need, rule
 from gpudoctor.diagnose.rules.builds.addons import _MOST, _addons, _again, _file, _main
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
@@ -34,9 +33,9 @@ def extension_abi_mismatch(framework: Framework, machine: MachineView, hardware:
             one, names = min(lost, key=lambda pair: pair[0].path not in main)
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             yield Problem(
-                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define: it cannot be imported."
+                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {framework.label} does not define: it cannot be imported."
                 if one.path in main
-                else f"{_file(one)} of {one.distribution} {one.version} needs {names[0]}{more}, which {called(framework)} does not define.",
+                else f"{_file(one)} of {one.distribution} {one.version} needs {names[0]}{more}, which {framework.label} does not define.",
                 severity=None if one.path in main else Severity.NOTE,
                 evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
                 fixes=_again(one, framework, machine),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
-from gpudoctor.diagnose.build_facts import called, with_cuda
+from gpudoctor.diagnose.build_facts import with_cuda
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.builds.addons import _MOST, _addons, _again
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
@@ -47,7 +47,7 @@ def extension_built_for_other_cuda(
             path, names = next(iter(foreign.items()))
             yield Problem(
                 message=f"{addon[0].distribution} {addon[0].version} links {', '.join(names[:_MOST])}, "
-                f"and {called(framework)} is built for CUDA {cuda.version.short}.",
+                f"and {framework.label} is built for CUDA {cuda.version.short}.",
                 evidence=(
                     Evidence("libraries that it links", " ".join(names), path),
                     Evidence("CUDA of the build", str(cuda.version), cuda.where),

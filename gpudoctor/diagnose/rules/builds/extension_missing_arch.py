@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import EffectiveCode, Hardware, MachineView
 from gpudoctor.derive.code import LACKS, meetings, spelt
-from gpudoctor.diagnose.build_facts import listed
+from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.addons import _addons, _again, _file, _main
 from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity, SubjectKind
@@ -39,9 +39,9 @@ def extension_missing_arch(framework: Framework, machine: MachineView, hardware:
             if lost:
                 wanted = " ".join(dict.fromkeys(str(met.capability) for met in lost))
                 yield Problem(
-                    message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {listed(lost)}."
+                    message=f"{one.distribution} {one.version} holds code for {spelt(code)}, and none for {models(lost)}."
                     if one.path in main
-                    else f"{_file(one)} of {one.distribution} {one.version} has code for {spelt(code)} only; the rest of it serves {listed(lost)}.",
+                    else f"{_file(one)} of {one.distribution} {one.version} has code for {spelt(code)} only; the rest of it serves {models(lost)}.",
                     severity=None if one.path in main else Severity.NOTE,
                     evidence=(
                         Evidence("GPU code in it", spelt(code), one.path),

@@ -8,8 +8,9 @@ from gpudoctor import versions
 from gpudoctor.derive import MachineView, Meetings
 from gpudoctor.derive.code import Fit
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.diagnose.build_facts import called, listed, met, tell_generation
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.advice.gpu_code import models
+from gpudoctor.diagnose.build_facts import met
+from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.hardware.generation import _capability, _models, _named, _smokes
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.signatures import recognise
@@ -66,14 +67,14 @@ def gpu_too_old_for_triton(framework: Framework, meetings: Meetings | Missing, m
         refused = _refused(framework, machine)
         names = " and ".join(dict.fromkeys(_named([one]) for one in old))
         yield Problem(
-            message=f"{called(framework)}: torch.compile asks for compute capability {TRITON.short}; here is {listed(old)}.",
+            message=f"{framework.label}: torch.compile asks for compute capability {TRITON.short}; here is {models(old)}.",
             title=f"torch.compile does not work on {names}: Triton is for newer GPUs",
             severity=Severity.WARNING if refused else None,
             evidence=(*(_capability(model) for model in _models(old)), *refused),
             fixes=(Fix("Leave torch.compile out, or switch it off for a program that has it", "export TORCHDYNAMO_DISABLE=1"),),
         )
     for one in used:
-        tell_generation(one)
+        need(one.capability_or_missing, Rung.NVML)
 
 
 def _refused(framework: Framework, machine: MachineView) -> tuple[Evidence, ...]:

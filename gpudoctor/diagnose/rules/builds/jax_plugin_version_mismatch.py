@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation, called
+from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins, version_numbers
+from gpudoctor.derive.packages import Violation
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.installing import install_framework, release_of
+from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.package_facts import (
     JAX_PARTS,
-    JAXLIB,
-    compares_plugins,
     demanded,
     named_by,
-    numbers,
-    other_plugins,
     shown,
     there,
 )
-from gpudoctor.diagnose.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -52,7 +49,7 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, machine: Mac
     if framework.name != "jax":
         not_applicable("not JAX")
     refused = [one for one in stack.violations if named_by(one) == jax_plugin_version_mismatch.name and _minded(one, stack)]
-    said = list(dict.fromkeys(f"{one.demand.text}, and {called(one.found)} {there(stack)}" for one in refused))
+    said = list(dict.fromkeys(f"{one.demand.text}, and {one.found.label} {there(stack)}" for one in refused))
     unused = [] if refused else _unfit(stack)
     if not refused and not unused:
         return
@@ -71,8 +68,8 @@ def _one_release(framework: Framework, stack: Stack, machine: MachineView) -> tu
     """All parts of one release: with CUDA where a plugin is there or asked for, else jax and jaxlib."""
     title = "Install the parts of one release together"
     if any(one.name.startswith("jax-cuda") for one in stack.distributions.values()):
-        return install_framework(machine, "jax", prefer=release_of(framework), title=title)
-    release = newest(machine, "jax", accepts=f"=={release_of(framework)}") or newest(machine, "jax")
+        return install_framework(machine, "jax", prefer=framework.release, title=title)
+    release = newest(machine, "jax", accepts=f"=={framework.release}") or newest(machine, "jax")
     wanted = f"jax=={release}" if release else "jax"
     return (Fix(title, install_package(machine.observed.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
 
@@ -80,16 +77,16 @@ def _one_release(framework: Framework, stack: Stack, machine: MachineView) -> tu
 def _minded(one: Violation, stack: Stack) -> bool:
     """Whether an installer, or JAX itself, minds a requirement that is not met: an installed plugin only a jaxlib that compares it."""
     jaxlib = stack.distributions.get(JAXLIB)
-    return stack.supposed or jaxlib is None or not one.found.name.startswith("jax-cuda") or compares_plugins(jaxlib)
+    return stack.supposed or jaxlib is None or not one.found.name.startswith("jax-cuda") or compares_plugins(stack)
 
 
 def _unfit(stack: Stack) -> list[str]:
     """What JAX itself compares at import, where no metadata says it."""
     jax, jaxlib = stack.distributions.get("jax"), stack.distributions.get(JAXLIB)
-    if jaxlib is None or not numbers(jaxlib.version):
+    if jaxlib is None or not version_numbers(jaxlib.version):
         return []
     said = []
-    if jax is not None and numbers(jax.version) < numbers(jaxlib.version):
-        said.append(f"{called(jaxlib)} is newer than {called(jax)}, which refuses it")
-    others = other_plugins(stack) if compares_plugins(jaxlib) else ()
-    return said + [f"{called(one)} does not match {called(jaxlib)}, which ignores it" for one in others]
+    if jax is not None and version_numbers(jax.version) < version_numbers(jaxlib.version):
+        said.append(f"{jaxlib.label} is newer than {jax.label}, which refuses it")
+    others = mismatched_plugins(stack) if compares_plugins(stack) else ()
+    return said + [f"{one.label} does not match {jaxlib.label}, which ignores it" for one in others]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import Hardware, MachineView, Site
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -72,16 +71,16 @@ def jetson_needs_vendor_wheel(framework: Framework, host: Host, hardware: Hardwa
         not_applicable(f"Jetson Linux {release} runs the builds for servers on ARM")
     version = need(framework.version).value
     if "nv" in version or not hardware:
-        not_applicable(f"{called(framework)} is NVIDIA's build" if hardware else "no GPU was seen")
+        not_applicable(f"{framework.label} is NVIDIA's build" if hardware else "no GPU was seen")
     why, confidence = _generic(framework, hardware, machine)
     if not why:
         return
     yield Problem(
-        message=f"{called(framework)} is a generic wheel for ARM ({why}); Jetson Linux {release} needs NVIDIA's build for JetPack.",
+        message=f"{framework.label} is a generic wheel for ARM ({why}); Jetson Linux {release} needs NVIDIA's build for JetPack.",
         confidence=confidence,
         evidence=(
             Evidence("Jetson Linux", release, "/etc/nv_tegra_release"),
-            Evidence("build", why, f"the files of {called(framework)}"),
+            Evidence("build", why, f"the files of {framework.label}"),
         ),
         fixes=(_vendor_wheel(framework),),
     )

@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.packages import called, stack_of
+from gpudoctor.derive.packages import stack_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Distribution, Missing, Packages, Python
@@ -64,7 +64,7 @@ def mixed_conda_pip(packages: Packages, python: Python, machine: MachineView) ->
     if not twice and not split:
         return
     both = "both installed" if twice else "each installed a part of one stack:"
-    names = ", ".join(called(one) for one in twice or split)
+    names = ", ".join(one.label for one in twice or split)
     yield Problem(
         message=f"conda and {_installers(twice or split)} {both} {names}.",
         confidence=Confidence.LIKELY,
@@ -72,7 +72,7 @@ def mixed_conda_pip(packages: Packages, python: Python, machine: MachineView) ->
             row
             for one in twice or split
             for row in (
-                Evidence(called(one), f"installed by {one.installer}", one.where),
+                Evidence(one.label, f"installed by {one.installer}", one.where),
                 *((Evidence(condas[one.name], "installed by conda", "conda-meta"),) if one.name in condas else ()),
             )
         ),
@@ -87,7 +87,7 @@ def _by_pip_alone(found: list[Distribution], condas: dict[str, str], python: Pyt
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
     remove = f"conda remove --yes --force {prefix}{' '.join(stems)} && " if stems else ""
     again = install_package(python, "--force-reinstall", *pins)
-    names = ", ".join(map(called, found))
+    names = ", ".join(one.label for one in found)
     return Fix(
         f"Leave {names} to pip: remove conda's copy and reinstall pip's" if stems else f"Reinstall {names}", f"{remove}{again}", (DOWNLOAD,)
     )

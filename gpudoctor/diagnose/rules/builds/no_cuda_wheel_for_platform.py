@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack
 from gpudoctor.derive import platform as platforms
 from gpudoctor.derive.cuda import WITHOUT_CUDA
-from gpudoctor.derive.packages import called, known
+from gpudoctor.derive.packages import known
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _asked
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -65,7 +65,7 @@ def no_cuda_wheel_for_platform(
         return
     here = platforms.called(stack.platform)
     yield Problem(
-        message=f"The package index has {called(own)} for {here} without CUDA; with CUDA it has it for {', '.join(map(platforms.called, others))}.",
+        message=f"The package index has {own.label} for {here} without CUDA; with CUDA it has it for {', '.join(map(platforms.called, others))}.",
         only_for=framework.name,
         evidence=(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation, called
+from gpudoctor.derive.packages import Violation
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there, without_cuda
@@ -54,7 +54,7 @@ def nvidia_wheel_version_conflict(stack: Stack, machine: MachineView, python: Py
             severity=Severity.ERROR if stack.supposed else None,
             evidence=tuple(row for one in mine for row in (shown(one.found), *demanded([one]))),
             fixes=(
-                Fix(f"Install what {called(by)} requires", install_package(python, *map(_wanted, mine)), (DOWNLOAD,)),
+                Fix(f"Install what {by.label} requires", install_package(python, *map(_wanted, mine)), (DOWNLOAD,)),
                 _APART,
             ),
         )
@@ -72,7 +72,7 @@ def _overwritten(stack: Stack, python: Python | Missing) -> Iterator[Problem]:
     twins = [group for group in groups if len(group) > 1]
     if twins:
         every = [one for group in twins for one in group]
-        named = "; ".join(" and ".join(map(called, group)) for group in twins)
+        named = "; ".join(" and ".join(one.label for one in group) for group in twins)
         yield Problem(
             message=f"{named} {there(stack, many=True)} and hold the same files: the one installed last is what loads.",
             title="NVIDIA's packages for two CUDA releases overwrite each other's files",
@@ -97,4 +97,6 @@ def _keep_one(twins: list[Distribution], stack: Stack, python: Python | Missing)
     again = install_package(
         python, "--force-reinstall", "--no-deps", *(f"{one.name}=={one.version}" for one in keep), replace=tuple(one.name for one in go)
     )
-    return Fix(f"Remove {' and '.join(map(called, go))}, and reinstall {' and '.join(map(called, keep))}", again, (DOWNLOAD,))
+    return Fix(
+        f"Remove {' and '.join(one.label for one in go)}, and reinstall {' and '.join(one.label for one in keep)}", again, (DOWNLOAD,)
+    )

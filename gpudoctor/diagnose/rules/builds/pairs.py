@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation, called
+from gpudoctor.derive.packages import Violation
 from gpudoctor.derive.platform import LINUX
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.installing import install_framework
+from gpudoctor.diagnose.advice.releases import TORCH_INDEX
 from gpudoctor.diagnose.package_facts import (
     demanded,
     local,
     shown,
     there,
 )
-from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Fix, Problem, Severity
 from gpudoctor.snapshot import Distribution, Missing
@@ -60,4 +60,4 @@ def _fitting(torch: Distribution, library: Distribution, machine: MachineView) -
 
 
 def _other_build(torch: Distribution, library: Distribution) -> str:
-    return f"torch {torch.version} and {called(library)} are builds for different CUDA releases"
+    return f"torch {torch.version} and {library.label} are builds for different CUDA releases"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, Site, Stack
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.builds.triton import _OFF, _compiles
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -50,7 +49,7 @@ def python_headers_missing(framework: Framework, stack: Stack, hardware: Hardwar
         template = next((_HEADERS[name] for name in site.distribution if name in _HEADERS), "")
         own = python.base_prefix == "/usr" and bool(minor)
         yield Problem(
-            message=f"torch.compile of {called(framework)} needs Python.h of Python {minor}, and {python.headers.reason}.",
+            message=f"torch.compile of {framework.label} needs Python.h of Python {minor}, and {python.headers.reason}.",
             evidence=(Evidence("Python.h", "not found", python.headers.reason), Evidence("interpreter", python.executable, python.why)),
             fixes=(
                 Fix("Install the headers of this Python", template.format(python=f"python{minor}"), (ROOT, DOWNLOAD))

@@ -9,10 +9,10 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive import platform as platforms
-from gpudoctor.derive.packages import called, known, stack_of
+from gpudoctor.derive.packages import known, stack_of
+from gpudoctor.diagnose.advice.installing import in_new_environment, install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.installing import in_new_environment, install
-from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _STUB, _newest_here
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
@@ -43,10 +43,10 @@ def python_version_unsupported(stack: Stack, python: Python, machine: MachineVie
     for one, row in stated:
         here = platforms.called(row.platform) if row.platform != platforms.ANY else "any platform"
         yield Problem(
-            message=f"{called(one)} has wheels for Python {_span(row.pythons)} on {here}, and none for {stack.python}.",
+            message=f"{one.label} has wheels for Python {_span(row.pythons)} on {here}, and none for {stack.python}.",
             evidence=(
                 Evidence("Python", need(python.version), python.why),
-                Evidence(f"Pythons that have a wheel of {called(one)}", " ".join(row.pythons), known(row)),
+                Evidence(f"Pythons that have a wheel of {one.label}", " ".join(row.pythons), known(row)),
             ),
             fixes=(_other_python(one, row, stack.python, machine), *(_other_release(one, machine) if stack.stated(one) else ())),
         )

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, MachineView, Meetings
 from gpudoctor.derive.code import Fit, compiles
-from gpudoctor.diagnose.build_facts import called, code_evidence, listed, met, tell
-from gpudoctor.diagnose.installing import install, release_of
-from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
+from gpudoctor.diagnose.advice.installing import install
+from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.build_facts import met, tell
 from gpudoctor.diagnose.rule import Explains, Join, need, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
@@ -54,10 +55,10 @@ def slow_ptx_jit(
         return  # driver-too-old says so
     holds = need(code)
     newer = pick(machine, framework.name)
-    other = () if newer is None or newer.release == release_of(framework) else (newer,)
+    other = () if newer is None or newer.release == framework.release else (newer,)
     room = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
     yield Problem(
-        message=f"{called(framework)} holds no machine code for {listed(portable)}, only PTX ({' '.join(holds.ptx or ())}): "
+        message=f"{framework.label} holds no machine code for {models(portable)}, only PTX ({' '.join(holds.ptx or ())}): "
         "the driver compiles it at first use, which can take half an hour.",
         evidence=(*code_evidence(holds, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
         fixes=(

@@ -9,8 +9,8 @@ from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.derive.packages import known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.package_facts import by_directml
-from gpudoctor.diagnose.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _asked
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind

@@ -9,10 +9,10 @@ from gpudoctor.derive import Driver, EffectiveCuda, Hardware, MachineView, Site
 from gpudoctor.derive.code import Fit, compiles
 from gpudoctor.derive.cuda import serves
 from gpudoctor.diagnose.advice.driver import update_driver, wanted
-from gpudoctor.diagnose.build_facts import called, listed
+from gpudoctor.diagnose.advice.gpu_code import models
+from gpudoctor.diagnose.advice.installing import install
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.gpu_facts import first_branch
-from gpudoctor.diagnose.installing import install
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
@@ -139,7 +139,7 @@ def _older_than_ptx(framework: Framework, machine: MachineView, driver: Driver, 
         title="The driver is older than the PTX that it would have to compile",
         severity=Severity.WARNING if bool(meetings.lacking(Fit.NATIVE)) else None,
         only_for=framework.name,
-        message=f"{called(framework)} has only PTX for {listed(portable)}, which takes {floor}; {driver.version} serves CUDA {served}.",
+        message=f"{framework.label} has only PTX for {models(portable)}, which takes {floor}; {driver.version} serves CUDA {served}.",
         evidence=(
             Evidence("CUDA that the PTX is of", str(effective.version), effective.where),
             Evidence("driver", f"{driver.version}, CUDA {served}", driver.cuda_where or driver.where),

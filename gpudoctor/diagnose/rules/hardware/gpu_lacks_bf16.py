@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import Fit, Meeting, capability
-from gpudoctor.diagnose.build_facts import listed, tell_generation
+from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.hardware.generation import _capability, _models, _named, _smokes
@@ -42,7 +42,7 @@ def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
         not_applicable("there is no GPU that programs may use")
     for model in _models(one for one in used if one.capability is not None and one.capability < BF16):
         yield Problem(
-            message=f"{listed(model)}: BF16 arithmetic begins with compute capability {BF16.short}, so that programs refuse it or emulate it slowly.",
+            message=f"{models(model)}: BF16 arithmetic begins with compute capability {BF16.short}, so that programs refuse it or emulate it slowly.",
             title=f"{'bf16 is required; ' if required else ''}{_named(model)} has no BF16 arithmetic",
             severity=Severity.ERROR if required else None,
             evidence=(_capability(model), *_measured(model, machine)),
@@ -55,7 +55,7 @@ def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
             ),
         )
     for one in used:
-        tell_generation(one)
+        need(one.capability_or_missing, Rung.NVML)
 
 
 def _has_tensor_cores(model: list[Meeting]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import damaged, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -53,7 +52,7 @@ def cuda_library_damaged(framework: Framework, machine: MachineView, hardware: H
     first, damage = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     yield Problem(
-        message=f"{called(framework)} cannot load {first.wanted}{more}: {_told(damage)}.",
+        message=f"{framework.label} cannot load {first.wanted}{more}: {_told(damage)}.",
         only_for=framework.name,
         evidence=tuple(Evidence(use.wanted, f"{one.path}: {one.why}", f"asked for by {use.asked_by}") for use, one in found[:_MOST]),
         fixes=tuple(_fixes([one for _, one in found], framework, machine, python)),

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.code import xray
+from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.installing import install, release_of
 from gpudoctor.diagnose.library_facts import for_a_gpu, xrayed
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cuda_versions import _system
@@ -51,7 +50,7 @@ def cuda_mixed_versions(machine: MachineView, snapshot: Snapshot, variables: Var
         foreign = tuple(_foreign(framework, cuda.version.major, libraries)) if isinstance(cuda, EffectiveCuda) else ()
         if foreign:
             yield Problem(
-                message=f"{called(framework)} is built for CUDA {cuda.version.major if isinstance(cuda, EffectiveCuda) else ''} "
+                message=f"{framework.label} is built for CUDA {cuda.version.major if isinstance(cuda, EffectiveCuda) else ''} "
                 f"and would load {foreign[0].value}, which is for another CUDA.",
                 evidence=foreign,
                 fixes=tuple(_one_cuda(framework, machine, foreign)),
@@ -73,8 +72,8 @@ def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[Evidenc
         ]
         if pins:
             again = install_package(machine.observed.python, "--force-reinstall", "--no-deps", *dict.fromkeys(pins))
-            yield Fix(f"Reinstall {' and '.join(sorted(wanted))}, which {called(framework)} requires", again, (DOWNLOAD,))
-        elif (found := pick(machine, framework.name, prefer=release_of(framework))) is not None:
+            yield Fix(f"Reinstall {' and '.join(sorted(wanted))}, which {framework.label} requires", again, (DOWNLOAD,))
+        elif (found := pick(machine, framework.name, prefer=framework.release)) is not None:
             yield install(
                 machine,
                 framework.name,
@@ -83,9 +82,7 @@ def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[Evidenc
                 replace=tuple(owners),
                 options=("--force-reinstall",),
             )
-    yield Fix(
-        f"Give {called(framework)} an environment of its own, without {' and '.join(owners)}.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD
-    )
+    yield Fix(f"Give {framework.label} an environment of its own, without {' and '.join(owners)}.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
 def _foreign(framework: Framework, major: int, libraries: Libraries) -> Iterator[Evidence]:

@@ -10,12 +10,10 @@ from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, MachineView, Stack
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
-from gpudoctor.derive.packages import called as packaged
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.build_facts import called
+from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.library_facts import for_a_gpu
-from gpudoctor.diagnose.releases import newest, works_here
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cuda_versions import _system
@@ -50,14 +48,14 @@ def _builds(machine: MachineView, stack: Stack | Missing) -> Iterator[_Build]:
     for framework in machine.observed_frameworks:
         cuda = machine.effective_cuda(framework)
         if isinstance(cuda, EffectiveCuda) and takes_system_cuda(framework, cuda, stack):
-            yield _Build(called(framework), cuda.version, cuda.where, framework)
+            yield _Build(framework.label, cuda.version, cuda.where, framework)
     for one in () if isinstance(stack, Missing) or brings_runtime(stack, _RUNTIMES) else stack.distributions.values():
         digits = one.name.removeprefix(_CUPY)
         if one.name == digits or any(framework.distribution == one.name for framework in machine.observed_frameworks):
             continue
         version = versions.parse(digits.removesuffix("x") if digits.endswith("x") else f"{digits[:-1]}.{digits[-1:]}")
         if version is not None:
-            yield _Build(packaged(one), version, f"the wheel's name, {one.name}")
+            yield _Build(one.label, version, f"the wheel's name, {one.name}")
 
 
 def _lacking(build: _Build, toolkit: Version, matrix: Matrix) -> tuple[str, ...]:

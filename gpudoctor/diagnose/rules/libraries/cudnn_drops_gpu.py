@@ -10,10 +10,11 @@ from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, pl
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.gpu_code import models
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.build_facts import called, listed, met, tell
-from gpudoctor.diagnose.installing import install_framework
+from gpudoctor.diagnose.build_facts import met, tell
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn
@@ -64,7 +65,7 @@ def cudnn_drops_gpu(
         return
     left = any(fit not in LACKS for _, fit in fits)
     yield Problem(
-        message=f"cuDNN {loaded} has no code for {listed(lost)}, which {called(framework)} otherwise supports.",
+        message=f"cuDNN {loaded} has no code for {models(lost)}, which {framework.label} otherwise supports.",
         severity=Severity.WARNING if found.chosen or left else None,
         only_for=framework.name,
         evidence=(
@@ -87,7 +88,7 @@ def _pin(
     published = machine.matrix.cudnns(cuda.version.major, platform.word(machine.observed.host, machine.observed.python))
     row = next((row for row in reversed(published) if fits(row)), None)
     if row is None:
-        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {called(framework)} accepts has code for it"
+        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {framework.label} accepts has code for it"
         return msgspec.structs.replace(install_framework(machine, framework.name)[0], title=title)
     wanted = f"{found.wheel}=={row.release}"
     return Fix(f"Pin cuDNN {row.release}, the newest that has code for it", install_package(python, wanted), (DOWNLOAD,))

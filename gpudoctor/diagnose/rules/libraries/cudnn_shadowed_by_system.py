@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import PATH, WHEEL, copy, folder, same_name, told, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -59,7 +58,7 @@ def cudnn_shadowed_by_system(framework: Framework, machine: MachineView, hardwar
         return
     first = f'export {PATH}={shell_path(folder(one.instead))}"${{{PATH}:+:${PATH}}}"'
     yield Problem(
-        message=f"{called(framework)} would load cuDNN from {one.path} ({one.use.file.owner}), not from the environment's package: {_how(one)}.",
+        message=f"{framework.label} would load cuDNN from {one.path} ({one.use.file.owner}), not from the environment's package: {_how(one)}.",
         severity=_severity(one),
         only_for=framework.name,
         evidence=tuple(told(one)),

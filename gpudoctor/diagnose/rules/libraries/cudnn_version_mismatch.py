@@ -8,7 +8,6 @@ from gpudoctor.derive import Component, EffectiveCuda, MachineView
 from gpudoctor.derive.components import unlike
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.specifiers import below
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn, _evidence, _fitting, _versions
@@ -49,7 +48,7 @@ def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Miss
     refused = "" if older else "; only the patch differs, which frameworks accept and an installer does not"
     supposed = machine.observed.origin == SUPPOSED
     yield Problem(
-        message=f"{called(framework)} wants cuDNN {wanted} or later, and would load {loaded}{refused}.",
+        message=f"{framework.label} wants cuDNN {wanted} or later, and would load {loaded}{refused}.",
         severity=None if older or supposed else Severity.NOTE,
         only_for=framework.name,
         evidence=_evidence(found),

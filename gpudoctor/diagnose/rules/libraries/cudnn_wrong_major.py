@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, MachineView
 from gpudoctor.derive.components import unlike
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn, _evidence, _fitting, _versions
@@ -51,7 +50,7 @@ def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, 
     if unlike(wanted, loaded) != "major":
         return
     yield Problem(
-        message=f"{called(framework)} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
+        message=f"{framework.label} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
         only_for=framework.name,
         evidence=_evidence(found),
         fixes=_fitting(found, wanted, machine),

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -72,7 +71,7 @@ def ld_library_path_shadowing(
     more = f", and {len(shadowing) - 1} more so" if len(shadowing) > 1 else ""
     kinds = {one.use.component: one for one in sorted(shadowing, key=_rank, reverse=True)}
     yield Problem(
-        message=f"{PATH} makes {called(framework)} load {worst.use.wanted} from {folder(worst.path)}, not from {folder(worst.instead)}{more}: "
+        message=f"{PATH} makes {framework.label} load {worst.use.wanted} from {folder(worst.path)}, not from {folder(worst.instead)}{more}: "
         f"{_how(worst)}.",
         severity=_severity(worst),
         only_for=framework.name,

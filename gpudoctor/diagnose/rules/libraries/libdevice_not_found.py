@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.xla import _harm, _lost, _places, _wanted, _ways
@@ -49,7 +48,7 @@ def libdevice_not_found(framework: Framework, machine: MachineView, hardware: Ha
     use = _wanted("libdevice", framework, machine, hardware)
     if _lost(use):
         yield Problem(
-            message=f"XLA in {called(framework)} does not find libdevice.10.bc: what needs exp, tanh or pow cannot be compiled.",
+            message=f"XLA in {framework.label} does not find libdevice.10.bc: what needs exp, tanh or pow cannot be compiled.",
             severity=_harm(framework),
             only_for=framework.name,
             evidence=_places(use),

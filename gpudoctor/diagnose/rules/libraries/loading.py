@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView, Stack
+from gpudoctor.diagnose.advice.installing import from_conda, install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import install_package, reinstall_packages
+from gpudoctor.diagnose.advice.releases import TORCH_INDEX
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.build_facts import called
-from gpudoctor.diagnose.installing import from_conda, install_framework, release_of
 from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
 from gpudoctor.diagnose.package_facts import from_system
-from gpudoctor.diagnose.releases import TORCH_INDEX
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
 from gpudoctor.snapshot import Distribution, Fact, Framework, LibraryUse, Missing, Python
 
@@ -26,7 +25,7 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, machine: Machin
     other = next((place.path for use in lost for place in use.elsewhere), "")
     beside = f"; {other} is of another release" if other else ""
     return Problem(
-        message=f"{called(framework)} needs {named(lost)}, which {it} nowhere on this machine{beside}.",
+        message=f"{framework.label} needs {named(lost)}, which {it} nowhere on this machine{beside}.",
         only_for=framework.name,
         evidence=tuple(asked(lost)),
         fixes=bring(framework, machine, lost, python),
@@ -35,7 +34,7 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, machine: Machin
 
 def bring(framework: Framework, machine: MachineView, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
     """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
-    release = release_of(framework)
+    release = framework.release
     vendor = from_system(framework, machine).rpartition(" ")[2]
     if vendor:
         return (Fix(f"Reinstall {vendor} with what it requires", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD)),)
@@ -92,7 +91,7 @@ def _beside_the_path(framework: Framework, machine: MachineView, hardware: Hardw
     what = "NVIDIA's packages hold" if wheels else "this machine holds"
     them = "it" if len({use.wanted for use, _ in beside}) == 1 else "them"
     yield Problem(
-        message=f"{called(framework)} does not find {named(use for use, _ in beside)}: {what} {them} in {folders[0]}, where the loader does not look.",
+        message=f"{framework.label} does not find {named(use for use, _ in beside)}: {what} {them} in {folders[0]}, where the loader does not look.",
         only_for=framework.name,
         evidence=(
             *(Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in beside[:4]),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, Hardware
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.build_facts import called, with_cuda
+from gpudoctor.diagnose.build_facts import with_cuda
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.libraries.building import _nvcc, _with_gpu
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -42,7 +42,7 @@ def nvcc_framework_cuda_mismatch(
         return
     fitting = next((one for one in need(snapshot.toolkits) if _major(one) == cuda.version.major and isinstance(one.nvcc, str)), None)
     yield Problem(
-        message=f"A build for {called(framework)} (CUDA {cuda.version.short}) would take nvcc {version.short} from {toolkit.path}.",
+        message=f"A build for {framework.label} (CUDA {cuda.version.short}) would take nvcc {version.short} from {toolkit.path}.",
         evidence=(
             Evidence("CUDA of PyTorch", str(cuda.version), cuda.where),
             Evidence("CUDA of the toolkit", release.value, release.where),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.xla import _harm, _lost, _places, _release, _wanted, _ways, _without_a_compiler
@@ -53,7 +52,7 @@ def ptxas_not_found(
     version = _release(framework)
     perhaps = framework.name == "jax" and (version is None or version >= _NEEDS_PTXAS)
     yield Problem(
-        message=f"XLA in {called(framework)} does not find ptxas"
+        message=f"XLA in {framework.label} does not find ptxas"
         + (", and may need it: older plugins carry no compiler." if perhaps else ": what it compiles for the GPU fails."),
         severity=Severity.NOTE if perhaps else _harm(framework),
         only_for=framework.name,

@@ -10,7 +10,6 @@ from gpudoctor.derive.code import capability
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.xla import FLAG, _adapts, _wanted, _without_a_compiler
@@ -62,10 +61,10 @@ def ptxas_too_old(
     unknown = _unknown(row, hardware, machine.matrix)
     if not unknown and not passed_over and (_adapts(framework) or _speaks(row, effective, machine.matrix)):
         return
-    why = "XLA passes over as too old" if passed_over else f"may not read the PTX that {called(framework)} writes"
+    why = "XLA passes over as too old" if passed_over else f"may not read the PTX that {framework.label} writes"
     why = f"does not know {' and '.join(unknown)}" if unknown else why
     yield Problem(
-        message=f"XLA in {called(framework)} would start ptxas {version.short} from {use.file.path}, which {why}.",
+        message=f"XLA in {framework.label} would start ptxas {version.short} from {use.file.path}, which {why}.",
         confidence=Confidence.CERTAIN if unknown or passed_over else Confidence.LIKELY,
         evidence=(
             Evidence("ptxas", f"{use.file.path} ({version})", stated.where),

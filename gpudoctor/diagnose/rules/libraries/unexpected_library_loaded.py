@@ -8,7 +8,6 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
 from gpudoctor.derive.mapped import unexpected
 from gpudoctor.diagnose.advice.packages import interpreter
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
@@ -36,7 +35,7 @@ def unexpected_library_loaded(framework: Framework, smoke: Smoke, machine: Machi
     found = tuple(unexpected(seen, need(smoke.mapped)))
     if found:
         yield Problem(
-            message=f"{called(framework)} loaded {found[0].mapped}, where {found[0].simulated or 'no file at all'} was expected.",
+            message=f"{framework.label} loaded {found[0].mapped}, where {found[0].simulated or 'no file at all'} was expected.",
             evidence=tuple(
                 row
                 for one in found

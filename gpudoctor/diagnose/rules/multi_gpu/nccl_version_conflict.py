@@ -8,7 +8,6 @@ from gpudoctor.derive import Hardware, MachineView, Stack
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.shell import shell_list, shell_path
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import PATH, Copy, by_path, copy, folder, uses
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -62,7 +61,7 @@ def nccl_version_conflict(framework: Framework, machine: MachineView, hardware: 
     if not (another or two) or one.wanted is None or _same(one.wanted, version):
         return
     yield Problem(
-        message=f"{called(framework)} wants NCCL {one.wanted} and would load {version} from {folder(one.path)}.",
+        message=f"{framework.label} wants NCCL {one.wanted} and would load {version} from {folder(one.path)}.",
         severity=_harm(one, framework, hardware),
         only_for=framework.name,
         evidence=(
@@ -114,4 +113,4 @@ def _reinstalled(framework: Framework, machine: MachineView) -> Fix:
         return Fix("Remove the package of NCCL that the framework does not require, then reinstall the other: they share a folder.")
     pins = dict.fromkeys(f"{one.name}{one.specifier}" for one in wanted)
     command = install_package(machine.observed.python, "--force-reinstall", "--no-deps", *pins, replace=gone)
-    return Fix(f"Remove {' and '.join(gone)}, and reinstall the package that {called(framework)} requires", command, (DOWNLOAD,))
+    return Fix(f"Remove {' and '.join(gone)}, and reinstall the package that {framework.label} requires", command, (DOWNLOAD,))

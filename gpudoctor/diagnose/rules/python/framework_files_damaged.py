@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
-from gpudoctor.diagnose.build_facts import called
 from gpudoctor.diagnose.library_facts import xrayed
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -60,7 +59,7 @@ def framework_files_damaged(framework: Framework, machine: MachineView, python: 
     first = seen.broken[0]
     more = f" (and {len(seen.broken) - 1} more)" if len(seen.broken) > 1 else ""
     yield Problem(
-        message=f"{called(framework)} cannot be imported: {_told(first)}{more}.",
+        message=f"{framework.label} cannot be imported: {_told(first)}{more}.",
         only_for=framework.name,
         evidence=tuple(
             Evidence(one.path, one.why, f"asked for by {one.asked_by}" if one.asked_by else "on disk") for one in seen.broken[:_MOST]

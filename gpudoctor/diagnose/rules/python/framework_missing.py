@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.installing import install, install_framework
-from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.advice.installing import install, install_framework
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import called, known, major, stack_of
+from gpudoctor.derive.packages import known, major, stack_of
+from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.installing import install, release_of
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.package_facts import demanded, shown, there
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.packages import _of
@@ -49,13 +49,13 @@ def numpy2_abi_mismatch(framework: Framework, stack: Stack, machine: MachineView
     compiled = [(one, row) for one, row in stack.built_for_numpy_1 if stack_of(one.name) == framework.name]
     if not bound and not compiled:
         return
-    who = called(compiled[0][0] if compiled else bound[0].demand.by)
+    who = (compiled[0][0] if compiled else bound[0].demand.by).label
     yield Problem(
         message=f"{who} is compiled for NumPy 1, and NumPy {numpy.version} {there(stack)}.",
         confidence=Confidence.CERTAIN if compiled or stack.supposed else Confidence.LIKELY,
         evidence=(
             shown(numpy),
-            *(Evidence(f"NumPy that {called(one)} is compiled for", "1", known(row)) for one, row in compiled),
+            *(Evidence(f"NumPy that {one.label} is compiled for", "1", known(row)) for one, row in compiled),
             *demanded(bound),
         ),
         fixes=(
@@ -69,6 +69,6 @@ def _for_numpy_2(framework: Framework, machine: MachineView) -> tuple[Fix, ...]:
     """A release that works here and is compiled for NumPy 2, in place of NumPy 1."""
     found = pick(machine, framework.name)
     row = next((one for one in machine.matrix.releases(framework.distribution) if found and str(one.release) == found.release), None)
-    if found is None or row is None or row.numpy_abi != 2 or found.release == release_of(framework):
+    if found is None or row is None or row.numpy_abi != 2 or found.release == framework.release:
         return ()
     return (install(machine, framework.name, found, title=f"Install {found.name}, which is compiled for NumPy 2", kind=FixKind.INSTEAD),)

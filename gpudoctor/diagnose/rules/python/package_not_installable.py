@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive import platform as platforms
-from gpudoctor.derive.packages import called, known
-from gpudoctor.diagnose.installing import install_framework
+from gpudoctor.derive.packages import known
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _STUB, _newest_here
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
@@ -43,8 +43,8 @@ def package_not_installable(stack: Stack, machine: MachineView) -> Iterator[Prob
 def _stub(one: Distribution, row: FrameworkRelease, machine: MachineView) -> Problem:
     instead = one.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
-        message=f"{called(one)} is only a stub that refuses to be installed.",
-        evidence=(Evidence(called(one), row.note or "a stub", known(row)),),
+        message=f"{one.label} is only a stub that refuses to be installed.",
+        evidence=(Evidence(one.label, row.note or "a stub", known(row)),),
         fixes=install_framework(machine, instead, prefer=one.version) if instead != one.name else (),
     )
 
@@ -62,7 +62,7 @@ def _unpublished(one: Distribution, stack: Stack, machine: MachineView) -> Itera
     others = stack.elsewhere(one) if stack.platform else {}
     if others:
         here = platforms.called(stack.platform)
-        message = f"{called(one)} has no wheel for {here}; it has for {', '.join(map(platforms.called, others))}."
+        message = f"{one.label} has no wheel for {here}; it has for {', '.join(map(platforms.called, others))}."
         evidence = tuple(Evidence(f"wheel for {platforms.called(name)}", "published", known(row)) for name, row in others.items())
     else:
         near = list(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))

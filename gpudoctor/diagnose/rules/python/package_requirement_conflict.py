@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import Violation, stack_of
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.installing import install_framework
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.package_facts import demanded, named_by, shown
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.packages import _NVIDIA, _accepted, _contradicted, _unmet
 from gpudoctor.findings import Fix, Problem, Rung, Severity, SubjectKind

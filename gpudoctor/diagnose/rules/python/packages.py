@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import Stack
-from gpudoctor.derive.packages import Contradiction, Violation, called, stack_of
+from gpudoctor.derive.packages import Contradiction, Violation, stack_of
 from gpudoctor.diagnose.package_facts import named_by, there
 from gpudoctor.findings import Evidence, Fix, Problem, Severity
 from gpudoctor.snapshot import Framework
@@ -20,7 +20,7 @@ def _of(stack: Stack, name: str, framework: Framework) -> list[Violation]:
 
 def _unmet(violations: Iterable[Violation], stack: Stack) -> str:
     """What is not met, as a sentence."""
-    return "; ".join(dict.fromkeys(f"{one.demand.text}, and {called(one.found)} {there(stack)}" for one in violations)) + "."
+    return "; ".join(dict.fromkeys(f"{one.demand.text}, and {one.found.label} {there(stack)}" for one in violations)) + "."
 
 
 def _accepted(violations: list[Violation]) -> str:
@@ -36,6 +36,6 @@ def _contradicted(one: Contradiction) -> Problem:
         message=f"No release of {one.name} meets all of these: {'; '.join(demand.text for demand in one.demands)}.{likewise}",
         title="Requirements that no release can meet together",
         severity=Severity.ERROR,
-        evidence=tuple(Evidence(f"{called(demand.by)} requires", demand.requirement.text, demand.where) for demand in one.demands),
+        evidence=tuple(Evidence(f"{demand.by.label} requires", demand.requirement.text, demand.where) for demand in one.demands),
         fixes=(Fix("Choose releases that agree, or give each framework an environment of its own."),),
     )

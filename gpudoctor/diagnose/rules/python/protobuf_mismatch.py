@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Stack
-from gpudoctor.derive.packages import Violation, called, known, major, stack_of
+from gpudoctor.derive.packages import Violation, known, major, stack_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
@@ -69,7 +69,7 @@ def _bounded_later(framework: Framework, stack: Stack, matrix: Matrix, python: P
         bounded = next(((other, text) for other in later for text in other.requires if text.startswith("protobuf") and "<" in text), None)
         if bounded and satisfies(found.version, bounded[1].removeprefix("protobuf")) is False and (major(found.version) or 0) >= _NEW_CODE:
             yield Problem(
-                message=f"{called(one)} set no upper bound for protobuf; {bounded[0].release} set {bounded[1]}, and {called(found)} {there(stack)}.",
+                message=f"{one.label} set no upper bound for protobuf; {bounded[0].release} set {bounded[1]}, and {found.label} {there(stack)}.",
                 confidence=Confidence.LIKELY,
                 evidence=(shown(found), Evidence(f"{row.distribution} {bounded[0].release} requires", bounded[1], known(bounded[0]))),
                 fixes=(Fix("Install a protobuf that later releases allow", install_package(python, bounded[1]), (DOWNLOAD,)),),

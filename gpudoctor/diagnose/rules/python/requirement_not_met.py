@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import least_of, update_driver
-from gpudoctor.diagnose.installing import install_framework
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.requirements import Answer, Judged
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title

@@ -6,12 +6,11 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.packages import called
+from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package, remove_packages
-from gpudoctor.diagnose.installing import install
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.package_facts import shown
-from gpudoctor.diagnose.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.installations import _rename
@@ -79,7 +78,7 @@ def two_copies_of_framework(framework: Framework, packages: Packages, machine: M
     apart = len({one.where for one in copies}) > 1
     how = f"an import takes that in {framework.location}" if apart and isinstance(framework.location, str) else "they hold the same files"
     yield Problem(
-        message=f"{framework.name} is installed {len(copies)} times: {', '.join(f'{called(one)} in {one.where}' for one in copies)}; {how}.",
+        message=f"{framework.name} is installed {len(copies)} times: {', '.join(f'{one.label} in {one.where}' for one in copies)}; {how}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(map(shown, copies)),
         fixes=_one_copy(framework, copies, machine, apart=apart),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.packages import called
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.installing import install_framework
 from gpudoctor.diagnose.package_facts import shown
 from gpudoctor.diagnose.requirements import Answer, judged
 from gpudoctor.diagnose.rule import Explains, need, rule
@@ -50,7 +49,7 @@ def wrong_python_environment(machine: MachineView, snapshot: Snapshot, policy: P
     first = others[0]
     environment = first.where.partition("/lib/")[0].removesuffix("/local")
     yield Problem(
-        message=f"{python.executable} ({python.why}) holds no framework; {called(first)} is installed in {environment}.",
+        message=f"{python.executable} ({python.why}) holds no framework; {first.label} is installed in {environment}.",
         severity=Severity.ERROR if required else Severity.NOTE if look_only else None,
         confidence=Confidence.LIKELY,
         evidence=(Evidence("frameworks in the examined environment", "none", "the folders on sys.path"), *map(shown, others)),

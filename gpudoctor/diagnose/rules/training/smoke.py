@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import Flaw, MachineView, judge
 from gpudoctor.derive.log import telling_lines
 from gpudoctor.derive.stages import stage_name
+from gpudoctor.diagnose.advice.installing import another_release
 from gpudoctor.diagnose.advice.system import read_page
-from gpudoctor.diagnose.installing import another_release
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import Missing, Real, Smoke, StageKind, StageState, Training

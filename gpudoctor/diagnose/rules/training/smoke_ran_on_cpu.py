@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView, on_device
 from gpudoctor.derive.load import loads_of, unseen
-from gpudoctor.diagnose.installing import CALLED, install, install_framework
-from gpudoctor.diagnose.releases import pick
+from gpudoctor.diagnose.advice.installing import install, install_framework
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.training.smoke import _READ_LOG, _explained, _log, _points_to, _sign, _signed
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Smoke, Snapshot
 
 
@@ -61,7 +62,7 @@ def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, machine: MachineView, sna
         not_applicable("every GPU was left alone")
     seen = ", ".join(device.name for device in devices) or "no device"
     release = smoke.version.partition("+")[0] if isinstance(smoke.version, str) else ""
-    title = f"Reinstall {CALLED.get(smoke.framework, smoke.framework)} with the CUDA libraries that it was built with"
+    title = f"Reinstall {spec_of(smoke.framework).title} with the CUDA libraries that it was built with"
     message = (
         f"{smoke.framework} lists no GPU{f', only {seen}' if devices else ''}."
         if blind

@@ -9,20 +9,11 @@ from gpudoctor.derive import Driver, MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import VENV, install_package
+from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.releases import Pick, newest, pick
 from gpudoctor.findings import Fix, FixKind
-from gpudoctor.snapshot import Fact, Framework, Missing, Packages, Platform, Python
-
-CALLED = {"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
-_CONDA = {"torch": ("pytorch-gpu",), "tensorflow": ("tensorflow-gpu",), "jax": ("jax", "jaxlib=*=*cuda*")}
-"""The packages of conda-forge that are the builds with CUDA."""
-_CONDA_CALLS = {"torch": ("pytorch", "torch"), "tensorflow": ("tensorflow", "tensorflow-base"), "jax": ("jax", "jaxlib")}
-
-
-def release_of(framework: Framework) -> str:
-    """The installed release without its local version; empty where it is not known."""
-    return framework.version.value.partition("+")[0] if isinstance(framework.version, Fact) else ""
+from gpudoctor.frameworks import spec_of
+from gpudoctor.snapshot import Missing, Packages, Platform, Python
 
 
 def from_conda(machine: MachineView, framework: str) -> bool:
@@ -34,7 +25,7 @@ def from_conda(machine: MachineView, framework: str) -> bool:
     by_pip = any(
         one.name == framework and one.installer not in {"conda", ""} for one in packages.distributions if isinstance(one.installer, str)
     )
-    return not by_pip and any(stem.rsplit("-", 2)[0] in _CONDA_CALLS.get(framework, ()) for stem in stems)
+    return not by_pip and any(stem.rsplit("-", 2)[0] in spec_of(framework).conda_names for stem in stems)
 
 
 def install(
@@ -50,7 +41,7 @@ def install(
     """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
     python = machine.observed.python
     if from_conda(machine, framework) and isinstance(python, Python):
-        title = f"Install {CALLED[framework]} with CUDA from conda-forge, which installed it"
+        title = f"Install {spec_of(framework).title} with CUDA from conda-forge, which installed it"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
     return Fix(title or f"Install {found.name}", command, (DOWNLOAD,), kind=kind)
@@ -62,7 +53,7 @@ def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python)
     newest_cuda = found.cuda if found.cuda is not None and found.cuda.minor else served
     cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
-    names = " ".join(f"'{name}'" if "*" in name else name for name in _CONDA[framework])
+    names = " ".join(f"'{name}'" if "*" in name else name for name in spec_of(framework).conda)
     return f"conda install {prefix}--channel conda-forge {names}{cuda}"
 
 
@@ -80,7 +71,7 @@ def install_framework(
     found = pick(machine, framework, accepts=accepts, prefer=prefer)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
-    name = f"{CALLED.get(framework, framework)}{f' {accepts}' if accepts else ''}"
+    name = f"{spec_of(framework).title}{f' {accepts}' if accepts else ''}"
     newer_driver = pick(machine, framework, accepts=accepts, prefer=prefer, any_driver=True)
     if newer_driver is not None and isinstance(machine.driver_or_missing, Driver):
         return (_driver_for(machine, newer_driver, name, kind), install(machine, framework, newer_driver, replace=replace, kind=kind))
@@ -119,8 +110,8 @@ def in_new_environment(machine: MachineView, python: str, *requirements: str, in
 def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
     """Another release of an installed framework than the one that was seen to fail."""
     own = next((one for one in machine.observed_frameworks if one.name == framework), None)
-    name = CALLED.get(framework, framework)
-    accepts = f"!={release_of(own)}" if own is not None and release_of(own) else ""
+    name = spec_of(framework).title
+    accepts = f"!={own.release}" if own is not None and own.release else ""
     found = pick(machine, framework, accepts=accepts) if machine.hardware else None
     if found is not None:
         return install(machine, framework, found, title=f"Install another release of {name}: {found.name}", kind=kind)
@@ -129,6 +120,3 @@ def another_release(machine: MachineView, framework: str, *, kind: FixKind = Fix
         return Fix(f"Install another release of {name}.", needs=(DOWNLOAD,), kind=kind)
     command = install_package(machine.observed.python, f"{own.distribution}=={release}")
     return Fix(f"Install another release of {name}: {release}", command, (DOWNLOAD,), kind=kind)
-
-
-__all__ = ["CALLED", "another_release", "from_conda", "in_new_environment", "install", "install_framework", "new_environment", "release_of"]

@@ -1,0 +1,52 @@
+"""Compiled add-ons of a framework, such as torchvision or flash-attn: their files, and which of them the rest depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from gpudoctor.addons import MAIN
+from gpudoctor.snapshot import Extension
+
+
+class AddOn(msgspec.Struct, frozen=True):
+    """One distribution and its compiled files."""
+
+    files: tuple[Extension, ...]
+
+    @property
+    def name(self) -> str:
+        """The distribution."""
+        return self.files[0].distribution
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        return self.files[0].version
+
+    @property
+    def label(self) -> str:
+        """The distribution with its version: "flash-attn 2.7.4"."""
+        return f"{self.name} {self.version}"
+
+    @property
+    def main_paths(self) -> frozenset[str]:
+        """The paths of the files that it cannot be imported without: those that are known as such, else all."""
+        beginnings = MAIN.get(self.name, ())
+        main = [file.path for file in self.files if file_name(file).startswith(beginnings)]
+        return frozenset(main or (file.path for file in self.files))
+
+
+def file_name(file: Extension) -> str:
+    """The name of a compiled file without its folder."""
+    return file.path.rpartition("/")[2]
+
+
+def add_ons(framework: str, files: Iterable[Extension]) -> tuple[AddOn, ...]:
+    """The add-ons of a framework among all compiled files."""
+    found: dict[str, list[Extension]] = {}
+    for file in files:
+        if file.framework == framework:
+            found.setdefault(file.distribution, []).append(file)
+    return tuple(AddOn(tuple(group)) for group in found.values())

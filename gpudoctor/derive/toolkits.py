@@ -1,0 +1,35 @@
+"""The CUDA toolkits on the system: the one that a build would take, and their CUDA versions."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.snapshot import Fact, Toolkit
+from gpudoctor.versions import Version
+
+HOMES = ("CUDA_HOME", "CUDA_PATH")
+"""The variables that PyTorch's and others' build tools read first, in their order."""
+_ORDER = (*HOMES, "PATH", "/usr/local/cuda")
+
+
+def build_toolkit(toolkits: tuple[Toolkit, ...]) -> Toolkit | None:
+    """The toolkit that a build would take: of CUDA_HOME, of nvcc on PATH, else /usr/local/cuda."""
+    for name in _ORDER:
+        found = next((toolkit for toolkit in toolkits if name in toolkit.named_by or name == toolkit.path), None)
+        if found is not None:
+            return found
+    return None
+
+
+def toolkit_version(toolkit: Toolkit) -> Version | None:
+    """The CUDA version of a toolkit; None where it is not known."""
+    return versions.parse(toolkit.toolkit_cuda.value) if isinstance(toolkit.toolkit_cuda, Fact) else None
+
+
+def system_cudas(toolkits: tuple[Toolkit, ...]) -> list[tuple[Version, str]]:
+    """The CUDA versions on the system, each with its folder, or with where it was stated."""
+    found = []
+    for toolkit in toolkits:
+        version = toolkit_version(toolkit)
+        if version is not None and isinstance(toolkit.toolkit_cuda, Fact):
+            found.append((version, toolkit.path or toolkit.toolkit_cuda.where))
+    return found

@@ -1,0 +1,33 @@
+"""GPUs and the code of a build, as findings show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.derive import EffectiveCode
+from gpudoctor.derive.code import Meeting
+from gpudoctor.findings import Evidence
+
+
+def models(meetings: Iterable[Meeting]) -> str:
+    """The GPUs by model and compute capability: "2 x Tesla T4 (compute capability 7.5)"."""
+    counts: dict[str, int] = {}
+    for meeting in meetings:
+        name = meeting.gpu.name if isinstance(meeting.gpu.name, str) else meeting.gpu.label
+        text = f"{name} (compute capability {meeting.capability})"
+        counts[text] = counts.get(text, 0) + 1
+    return " and ".join(f"{count} x {text}" if count > 1 else text for text, count in counts.items())
+
+
+def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> Iterator[Evidence]:
+    """The code of a build by each source that states it, and the GPUs' compute capabilities."""
+    yield Evidence("GPU code in the build", code.text, code.where)
+    for other in code.others:
+        yield Evidence("GPU code, by another source", other.text, other.where)
+    yield from capability_evidence(meetings)
+
+
+def capability_evidence(meetings: Iterable[Meeting]) -> Iterator[Evidence]:
+    """The GPUs' compute capabilities."""
+    for meeting in meetings:
+        yield Evidence("compute capability", str(meeting.capability), meeting.gpu.label)
