@@ -261,7 +261,7 @@ class TestAgainstCublas:
         products = [
             {"device": "GPU:0", "precision": kind, "size": 64, "flops": best * share} for kind, share in (("bf16", 0.2), ("fp32", 30))
         ]
-        stages = [{"name": f"{kind} on GPU:0", "state": "done", "seconds": 4.0} for kind in speed.MEASURES]
+        stages = [{"name": kind, "device": "GPU:0", "state": "done", "seconds": 4.0} for kind in speed.MEASURES]
         acceptance.reports["full torch"] = full(products=products, stages=stages)
         speed.against_vendor(acceptance)
         seen = states(acceptance)

@@ -155,6 +155,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "persistence_mode_off",
         "host_memory_insufficient",
         "mig_change_pending",
+        "env_slows_gpu",
     ),
     "multi_gpu": (
         "fabric_manager_missing",

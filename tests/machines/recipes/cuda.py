@@ -201,4 +201,12 @@ RECIPES: dict[str, Recipe] = {
         verdict="degraded",
         roots=("env-hides-gpu",),
     ),
+    "launch-blocking-left-on": healthy(
+        about="CUDA_LAUNCH_BLOCKING=1 and CUDA_CACHE_DISABLE=1 are left from debugging",
+        environment={"CUDA_LAUNCH_BLOCKING": "1", "CUDA_CACHE_DISABLE": "1"},
+        verdict="degraded",
+        roots=("env-slows-gpu",),
+        notes=("env-slows-gpu",),
+    ),
+    "launch-blocking-turned-off": healthy(about="CUDA_LAUNCH_BLOCKING=0 is the default", environment={"CUDA_LAUNCH_BLOCKING": "0"}),
 }

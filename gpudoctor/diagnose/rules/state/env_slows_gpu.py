@@ -1,0 +1,68 @@
+"""GD741: env-slows-gpu."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.system import unset
+from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+
+
+class _Setting(NamedTuple):
+    """A variable that slows CUDA programs down at one of these values."""
+
+    name: str
+    values: tuple[str, ...]
+    effect: str
+    severity: Severity
+
+
+_SETTINGS = (
+    _Setting("CUDA_LAUNCH_BLOCKING", ("1",), "makes the CPU wait for each GPU kernel before it launches the next", Severity.WARNING),
+    _Setting("CUDA_CACHE_DISABLE", ("1",), "makes each process compile PTX kernels again", Severity.NOTE),
+    _Setting("NVIDIA_TF32_OVERRIDE", ("0",), "keeps FP32 matmuls and convolutions from using TF32", Severity.NOTE),
+)
+
+
+@rule(
+    "GD741",
+    severity=Severity.WARNING,
+    breaks=Rung.TRAINED,
+    since="0.1",
+    predicts=False,
+    explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "the variable slows every CUDA program down"),),
+)
+def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
+    """An environment variable slows training down.
+
+    ## Why it matters
+    Some variables trade speed for easier debugging or for precision. Set once in a profile, an image or a job script, they stay in effect:
+
+    - CUDA_LAUNCH_BLOCKING=1 runs one kernel at a time. Error messages then name the right line, but the GPU is idle between kernels.
+    - CUDA_CACHE_DISABLE=1 keeps no compiled kernels. Programs that need PTX compiled start slowly every time.
+    - NVIDIA_TF32_OVERRIDE=0 turns TF32 off in cuBLAS and cuDNN. On GPUs since Ampere, FP32 matmuls are then several times slower.
+
+    The first is a warning. The other two are notes: they can be what you want.
+
+    ## What to do
+    Unset the variable, here and where it is set.
+
+    ## References
+    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
+    - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/misc.html
+    """
+    if not machine.hardware:
+        not_applicable("there is no NVIDIA GPU to slow down")
+    values = machine.variables.values
+    for setting in _SETTINGS:
+        value = values.get(setting.name)
+        if value in setting.values:
+            yield Problem(
+                message=f"{setting.name}={value} {setting.effect}.",
+                severity=setting.severity,
+                evidence=(Evidence(setting.name, value, "environment"),),
+                fixes=(unset(setting.name),),
+            )
