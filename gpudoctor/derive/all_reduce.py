@@ -36,6 +36,11 @@ def result(run: AllReduce) -> Result:
     return Result.RIGHT if run.sums and all(one.error == 0 for one in run.sums) else Result.WRONG
 
 
+def across_gpus(runs: tuple[AllReduce, ...]) -> bool:
+    """Whether these runs, of one framework, were across GPUs."""
+    return bool(runs) and runs[0].devices[0].startswith("GPU")
+
+
 def detail(run: AllReduce) -> str:
     """How it ended in words: the reason that was given, or the devices and the error."""
     stage = last(run)

@@ -15,17 +15,21 @@ _FLAWS = (
     (6, 0x3, "access timeout recovery in progress"),
 )
 """Shift and width of the yes-or-no parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*); 1 is yes, 2 no, 0 not supported."""
+_RECOVERIES = {words for _, _, words in _FLAWS if words.endswith("in progress")}
 _CONFIGURATION = 8, 0xF
+INCOMPATIBLE_FIRMWARE = 6
 CONFIGURATIONS = {
     2: "wrong system GUID",
     3: "wrong chassis serial number",
     4: "no partition",
     5: "not enough NVLinks",
-    6: "incompatible GPU firmware",
+    INCOMPATIBLE_FIRMWARE: "incompatible GPU firmware",
     7: "invalid location",
     8: "invalid GPU state",
 }
 """NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_*; 1 is right, 0 not supported."""
+SET_ON_SWITCHES = {2, 3, 4, 7}
+"""The codes whose cause is on the switches: system, chassis, partition and location."""
 _FIFTH = versions.parse("5.0")
 _BLACKWELL = versions.parse("10.0")
 _RACKS = ("GB200", "GB300")
@@ -60,12 +64,27 @@ def in_rack(gpu: Gpu) -> bool:
     return isinstance(gpu.name, str) and any(word in gpu.name for word in _RACKS)
 
 
-def flaws(fabric: Fabric) -> tuple[str, ...]:
-    """What NVML says is wrong with a GPU's place in the fabric, in words; none where nothing is, or the driver does not tell."""
-    mask = fabric.health if isinstance(fabric.health, int) else 0
-    found = [words for shift, width, words in _FLAWS if mask >> shift & width == _TRUE]
+def _health(fabric: Fabric) -> int:
+    return fabric.health if isinstance(fabric.health, int) else 0
+
+
+def configuration(fabric: Fabric) -> int:
+    """NVML's code for what is wrong with the configuration, a key of CONFIGURATIONS; 0 or 1 where nothing is."""
     shift, width = _CONFIGURATION
-    wrong = mask >> shift & width
+    return _health(fabric) >> shift & width
+
+
+def recovering(fabric: Fabric) -> bool:
+    """Whether all that is wrong is a recovery in progress."""
+    found = flaws(fabric)
+    return bool(found) and set(found) <= _RECOVERIES
+
+
+def flaws(fabric: Fabric) -> tuple[str, ...]:
+    """What NVML says is wrong with a GPU's fabric connection; empty where nothing is, or the driver does not report it."""
+    mask = _health(fabric)
+    found = [words for shift, width, words in _FLAWS if mask >> shift & width == _TRUE]
+    wrong = configuration(fabric)
     if wrong > 1:
         found.append(f"incorrect configuration ({CONFIGURATIONS.get(wrong, f'code {wrong}')})")
     if not found and fabric.summary in {"unhealthy", "limited-capacity"}:

@@ -19,9 +19,11 @@ from gpudoctor.snapshot import (
     Cause,
     CudaContext,
     CudaDevice,
+    Fabric,
     KernelLog,
     Missing,
     Node,
+    NvLink,
     NvmlGpu,
     PciDevice,
     ProcGpu,
@@ -60,10 +62,12 @@ class GpuView(View):
     ecc_enabled = Field[bool]("nvml", Rung.NVML)
     ecc_pending = Field[bool]("nvml", Rung.NVML)
     ecc_uncorrected = Field[int]("nvml", Rung.NVML)
+    fabric = Field[Fabric]("nvml", Rung.NVML)
     kernel_right = Field[bool]("context", Rung.KERNEL_RAN)
     link_width = Field[int]("nvml", Rung.NVML)
     link_width_max = Field[int]("nvml", Rung.NVML)
     memory_total = Field[int]("nvml", Rung.NVML)
+    nvlinks = Field[tuple[NvLink, ...]]("nvml", Rung.NVML)
     power_limit = Field[int]("nvml", Rung.NVML)
     power_limit_default = Field[int]("nvml", Rung.NVML)
     recovery_action = Field[str]("nvml", Rung.NVML)
@@ -206,6 +210,12 @@ class GpuView(View):
         if isinstance(self.nvml.alarms, Missing):
             raise CouldNotTell(self.nvml.alarms, Rung.NVML)
         return next((status for status in alarms(self.observed) if status.code == code), None)
+
+    @property
+    def nvlinks_up(self) -> int:
+        """How many of its NVLinks are up, as far as NVML says."""
+        links = self.observed.nvml.nvlinks if isinstance(self.observed.nvml, NvmlGpu) else ()
+        return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
 
     @property
     def siblings(self) -> tuple[GpuView, ...]:

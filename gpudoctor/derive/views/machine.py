@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gpudoctor.derive.all_reduce import Result, across_gpus, result
 from gpudoctor.derive.code import EffectiveCode, Meetings, effective_code, meetings
 from gpudoctor.derive.components import Component, component
 from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
 from gpudoctor.derive.driver import Driver, driver
+from gpudoctor.derive.fabric import fabric_of, switches
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
 from gpudoctor.derive.packages import Stack
@@ -16,6 +18,7 @@ from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
 from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable
 from gpudoctor.derive.views.environment import EnvironmentView
+from gpudoctor.derive.views.fabric import FabricView
 from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.derive.views.view import Section, View
@@ -25,6 +28,7 @@ from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
 from gpudoctor.snapshot import (
     Allocation,
+    AllReduce,
     Amd,
     Cause,
     Compiler,
@@ -53,6 +57,7 @@ from gpudoctor.snapshot import (
     Preload,
     Smoke,
     Snapshot,
+    Status,
     SystemPackages,
     Toolkit,
     Variables,
@@ -121,6 +126,41 @@ class MachineView(View):
     def frameworks(self) -> tuple[FrameworkView, ...]:
         """The installed frameworks; empty where that is not known."""
         return tuple(FrameworkView(self, framework) for framework in self.observed_frameworks)
+
+    @property
+    def fabric(self) -> FabricView:
+        """The NVLink fabric; the rule does not apply where no GPU is attached to one."""
+        if not self.site.has_pci:
+            not_applicable("GPUs of this platform have no NVLink fabric")
+        if not self.nvswitches and not any(map(fabric_of, self.hardware)):
+            not_applicable("no NVSwitch is on the PCI bus, and NVML reports no GPU attached to a fabric")
+        return FabricView(self)
+
+    @property
+    def cuda_init_code(self) -> int | None:
+        """What cuInit answered, without CUDA_VISIBLE_DEVICES where that is set; None where it did not answer."""
+        for section in (self.observed.libcuda_unmasked, self.observed.libcuda):
+            if isinstance(section, Libcuda) and isinstance(section.init, Status):
+                return section.init.code
+        return None
+
+    @cached_property
+    def nvswitches(self) -> int:
+        """How many NVSwitches are on the PCI bus."""
+        return switches(self.observed.pci)
+
+    @property
+    def gpu_all_reduces(self) -> tuple[tuple[str, tuple[AllReduce, ...]], ...]:
+        """By framework, the all-reduce runs across GPUs: with P2P and, where that was not right, without."""
+        return tuple(
+            (smoke.framework, runs) for smoke in self._smokes if isinstance(runs := smoke.all_reduces, tuple) and across_gpus(runs)
+        )
+
+    @property
+    def all_reduced(self) -> bool:
+        """Whether an all-reduce was right."""
+        runs = (run for smoke in self._smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
+        return any(result(run) is Result.RIGHT for run in runs)
 
     def framework(self, name: str) -> FrameworkView | None:
         """An installed framework by name; None where it is not installed, or that is not known."""

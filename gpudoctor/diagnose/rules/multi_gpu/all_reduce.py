@@ -1,7 +1,7 @@
-"""GD8: what sums over all devices showed, as trainings over several GPUs need them; and what may keep GPUs from exchanging data over PCIe."""
+"""What the rules about all-reduce share."""
 
 from __future__ import annotations
 
 from gpudoctor.findings import Fix
 
-_WITHOUT = Fix("Keep NCCL off that way until it works", "export NCCL_P2P_DISABLE=1")
+DISABLE_P2P = Fix("Disable NCCL's peer-to-peer transfers until they work", "export NCCL_P2P_DISABLE=1")

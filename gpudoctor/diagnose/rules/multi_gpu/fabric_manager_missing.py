@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, Hardware, MachineView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.views.fabric import ManagerPlace
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.multi_gpu.fabric import _ITS_LOG, _START, _attached, _complaint, _elsewhere, _install, _waiting, _where
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, FabricManager, Missing, Pci, Snapshot
+from gpudoctor.diagnose.rules.multi_gpu.fabric import ELSEWHERE, START, install_manager, manager_evidence, read_log
+from gpudoctor.findings import Confidence, Problem, Rung, Severity
+from gpudoctor.snapshot import FabricManager
 
-_START_NOW = Fix("Start it, now and at each boot", _START, (ROOT,))
+_ABSENCE = {
+    ManagerPlace.CONTAINER_HOST: "cannot be seen from this container",
+    ManagerPlace.RACK: "belongs on the rack's switch trays, not on this node",
+    ManagerPlace.VM_HOST: "belongs on the host of this virtual machine",
+}
 
 
 @rule(
@@ -22,59 +26,44 @@ _START_NOW = Fix("Start it, now and at each boot", _START, (ROOT,))
     since="0.1",
     explains=(
         Explains(
-            (
-                "gpu-missing-from-cuda",
-                "cuda-init-fails",
-                "nvlink-inactive",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
+            "cuInit answers 802 for every GPU until the fabric manager has set up the fabric.",
         ),
+        Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
+        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
     ),
 )
-def fabric_manager_missing(
-    pci: Pci | Missing,
-    manager: FabricManager | Missing,
-    snapshot: Snapshot,
-    hardware: Hardware,
-    driver: Driver | Missing,
-    machine: MachineView,
-) -> Iterator[Problem]:
-    """The fabric manager, which sets up the NVLink fabric, is not running.
+def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
+    """NVLink fabric is not set up: the fabric manager is not running.
 
     ## Why it matters
-    On HGX, DGX and NVL72 machines a fabric of NVSwitches joins the GPUs. A service, nvidia-fabricmanager, must set it up after each
-    boot. Until then cuInit answers 802, "system not yet initialized", on every GPU, while nvidia-smi shows all in order.
+    On HGX, DGX and NVL72 machines NVSwitches connect the GPUs. The nvidia-fabricmanager service must set up this fabric after each boot.
+    Until then cuInit answers 802, "system not yet initialized", on every GPU, although nvidia-smi looks healthy.
 
-    NVSwitches before NVLink 5 are on the PCI bus. Those of HGX B200 and of NVL72 racks are not: there NVML's fabric state tells. In a rack
-    the fabric manager runs on the switch trays, in a virtual machine mostly on its host.
+    NVSwitches before NVLink 5 are on the PCI bus. Those of HGX B200 and NVL72 racks are not; there NVML reports the fabric state. In a
+    rack the fabric manager runs on the switch trays, in a virtual machine usually on its host.
 
     ## What to do
-    Start the service, and have it started at each boot. Where it is not installed, install the driver's own release: the service
-    refuses to start with another. In a container this is the host's to do.
+    Start the service and enable it at boot. If it is not installed, install exactly the driver's version: the service refuses to start
+    with any other. In a container this has to be done on the host.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     - https://docs.nvidia.com/multi-node-nvlink-systems/mnnvl-user-guide/
     """
-    site = machine.site
-    if not site.has_pci:
-        not_applicable("GPUs of this platform belong to no fabric")
-    how = _attached(pci, hardware)
-    waiting = need(_waiting(snapshot, hardware), Rung.LIBCUDA)
-    running = manager.running if isinstance(manager, FabricManager) else manager
-    if not waiting or running is True:
+    fabric = machine.fabric
+    if not fabric.unready or fabric.manager_seen_running:
         return
-    elsewhere = _elsewhere(hardware, site, pci)
-    if isinstance(running, Missing) and running.cause is not Cause.ABSENT and not elsewhere:
-        need(running)
-    installed = isinstance(manager, FabricManager)
-    state = elsewhere[0] if elsewhere else "is installed but not running" if installed else "is not installed"
-    own = (_START_NOW, _ITS_LOG) if installed else (_install(machine, driver),)
+    place = fabric.manager_place
+    here = place is ManagerPlace.HERE
+    installed = isinstance(machine.observed.fabric_manager, FabricManager)
+    if here and fabric.manager_running:
+        return
+    state = _ABSENCE.get(place, "is installed but not running" if installed else "is not installed")
+    on_this_node = (START, read_log("Read why it did not start")) if installed else (install_manager(machine),)
     yield Problem(
-        message=f"{how}, the fabric is not set up, and the fabric manager {state}.",
-        confidence=Confidence.LIKELY if elsewhere else Confidence.CERTAIN,
-        evidence=(*waiting, Evidence("fabric manager", state, _where(manager)), *_complaint(manager)),
-        fixes=(elsewhere[1],) if elsewhere else own,
+        message=f"The NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {state}.",
+        confidence=Confidence.CERTAIN if here else Confidence.LIKELY,
+        evidence=(*fabric.unready, *manager_evidence(fabric, state)),
+        fixes=on_this_node if here else (ELSEWHERE[place],),
     )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Hardware, MachineView
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.multi_gpu.fabric import _attached, _complaint, _install, _waiting
+from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, FabricManager, Missing, Pci, Snapshot
+from gpudoctor.snapshot import Missing
 
 
 @rule(
@@ -19,55 +20,42 @@ from gpudoctor.snapshot import Cause, FabricManager, Missing, Pci, Snapshot
     breaks=Rung.LIBCUDA,
     since="0.1",
     explains=(
+        Explains(("fabric-manager-missing", "fabric-not-ready"), "The service refuses to start with another driver version."),
         Explains(
-            (
-                "gpu-missing-from-cuda",
-                "cuda-init-fails",
-                "fabric-manager-missing",
-                "fabric-not-ready",
-                "nvlink-inactive",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
+            "Without the service cuInit answers 802 for every GPU.",
         ),
+        Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
+        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
     ),
 )
-def fabric_manager_version_mismatch(
-    pci: Pci | Missing, manager: FabricManager | Missing, driver: Driver, snapshot: Snapshot, hardware: Hardware, machine: MachineView
-) -> Iterator[Problem]:
-    """The fabric manager is of another release than the driver.
+def fabric_manager_version_mismatch(machine: MachineView) -> Iterator[Problem]:
+    """Fabric manager and driver have different versions.
 
     ## Why it matters
-    Driver and fabric manager must be of the same release to the last digit. After one of them was renewed alone the service refuses to
-    start, or does not start again after the next boot, and cuInit answers 802 on every GPU.
+    Driver and fabric manager must have the same version, down to the last digit. After only one of them is updated, the service refuses
+    to start, or will not start after the next boot, and cuInit answers 802 on every GPU.
 
     ## What to do
-    Install the fabric manager of the driver's release, and hold both packages together from then on.
+    Install the fabric manager in the driver's version, and hold both packages together from then on.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
-    if not machine.site.has_pci:
-        not_applicable("GPUs of this platform belong to no fabric")
-    _attached(pci, hardware)
-    if isinstance(manager, Missing):
-        if manager.cause is Cause.ABSENT:
-            not_applicable("no fabric manager is installed")
-        need(manager)
-        return
-    stated = need(manager.version)
+    driver = machine.driver
+    fabric = machine.fabric
+    stated = known(fabric.manager.version)
     version = versions.parse(stated.value)
     if version is None or version == driver.version:
         return
-    waiting = _waiting(snapshot, hardware)
+    waiting = fabric.unready_or_missing
     yield Problem(
-        message=f"The fabric manager is of release {version}, the driver of {driver.version}.",
-        severity=None if waiting and not isinstance(waiting, Missing) else Severity.WARNING,
+        message=f"Fabric manager {version} does not match driver {driver.version}.",
+        severity=Severity.WARNING if isinstance(waiting, Missing) or not waiting else None,
         evidence=(
-            Evidence("release of the fabric manager", stated.value, stated.where),
-            Evidence("release of the driver", str(driver.version), driver.where),
-            *_complaint(manager),
+            Evidence("fabric manager version", stated.value, stated.where),
+            Evidence("driver version", str(driver.version), driver.where),
+            *complaint(fabric),
         ),
-        fixes=(_install(machine, driver),),
+        fixes=(install_manager(machine),),
     )

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import here
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.multi_gpu.fabric import _RESTART, _elsewhere, _waiting
+from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import FabricParts, Missing, Pci, Snapshot
+from gpudoctor.snapshot import FabricParts
 
 _UMAD = Fix(
-    "Load the module ib_umad, now and at each boot",
+    "Load the ib_umad module, now and at each boot",
     "sudo modprobe ib_umad && echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf",
     (ROOT,),
 )
-
-
 _NVLSM = {"ubuntu": "sudo apt install nvlsm", "debian": "sudo apt install nvlsm", "rhel": "sudo dnf install nvlsm"}
-"""In NVIDIA's package repository, beside the driver and the fabric manager."""
-
-
-_IMEX = Fix("Start IMEX, where jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
-
-
-_GET_IMEX = Fix("Install nvidia-imex in the driver's release, where jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD))
+"""From NVIDIA's package repository, like the driver and the fabric manager."""
+_START_IMEX = Fix("Start IMEX if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
+_INSTALL_IMEX = Fix("Install nvidia-imex in the driver's version if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD))
 
 
 @rule(
@@ -37,29 +33,22 @@ _GET_IMEX = Fix("Install nvidia-imex in the driver's release, where jobs use GPU
     breaks=Rung.LIBCUDA,
     since="0.1",
     explains=(
+        Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad."),
         Explains(
-            (
-                "gpu-missing-from-cuda",
-                "cuda-init-fails",
-                "fabric-manager-missing",
-                "fabric-not-ready",
-                "nvlink-inactive",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
+            "Until the fabric is set up, cuInit answers 802 for every GPU.",
         ),
+        Explains(("nvlink-inactive",), "NVLinks stay down until the fabric is set up."),
+        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
     ),
 )
-def fabric_prerequisites_missing(
-    parts: FabricParts | Missing, pci: Pci | Missing, snapshot: Snapshot, hardware: Hardware, site: Site
-) -> Iterator[Problem]:
-    """NVLink 5 needs a service or kernel module that is not running.
+def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
+    """A service or kernel module that NVLink 5 needs is not running.
 
     ## Why it matters
-    From NVLink 5 on (HGX B200, B300) the fabric manager alone sets up nothing: it needs the NVLink subnet manager (package nvlsm), and
-    both reach the switches by InfiniBand management datagrams, which the kernel offers with the module ib_umad. Without these the GPUs
-    stay "in progress" and cuInit answers 802. In an NVL72 rack the switch trays do this; there nodes run IMEX to share memory.
+    From NVLink 5 on (HGX B200, B300) the fabric manager alone is not enough. It needs the NVLink subnet manager (package nvlsm), and both
+    reach the switches through InfiniBand management datagrams, which the kernel module ib_umad provides. Without them the GPUs stay
+    "in progress" and cuInit answers 802. In an NVL72 rack the switch trays do this; nodes there run IMEX to share memory.
 
     ## What to do
     Install nvlsm, load ib_umad, and restart the fabric manager.
@@ -70,44 +59,49 @@ def fabric_prerequisites_missing(
     - https://github.com/siderolabs/extensions/pull/717
     - https://github.com/spectrocloud/CanvOS/pull/700
     """
-    gpus = [gpu for gpu in hardware if fabric_of(gpu) and fifth(gpu)]
+    gpus = [gpu for gpu in machine.hardware if fabric_of(gpu) and fifth(gpu)]
     if not gpus:
         not_applicable("no GPU with NVLink 5 is attached to a fabric")
-    seen = need(parts)
+    parts = machine.fabric_parts
     if all(map(in_rack, gpus)):
-        yield from _without_imex(seen)
+        yield from _imex_missing(parts)
         return
-    if _elsewhere(hardware, site, pci):
+    fabric = machine.fabric
+    if fabric.manager_place is not ManagerPlace.HERE:
         not_applicable("the fabric is set up by the host")
-    waiting = need(_waiting(snapshot, hardware), Rung.LIBCUDA)
-    installed, running, umad = isinstance(seen.nvlsm, str), need(seen.nvlsm_running), need(seen.umad)
-    if not waiting or (running and umad):
+    unready = fabric.unready
+    running, umad = known(parts.nvlsm_running), known(parts.umad)
+    if not unready or (running and umad):
         return
-    lacking = [
-        *((f"NVLSM is not {'running' if installed else 'installed'}",) if not running else ()),
-        *(() if umad else ("ib_umad is not loaded",)),
-    ]
-    install = Fix("Install the NVLink subnet manager", here(site, _NVLSM), (ROOT, DOWNLOAD))
+    installed = isinstance(parts.nvlsm, str)
+    missing, fixes = [], []
+    if not running:
+        missing.append(f"NVLSM is not {'running' if installed else 'installed'}")
+    if not running and not installed:
+        fixes.append(Fix("Install the NVLink subnet manager", here(machine.site, _NVLSM), (ROOT, DOWNLOAD)))
+    if not umad:
+        missing.append("ib_umad is not loaded")
+        fixes.append(_UMAD)
     yield Problem(
-        message=f"{len(gpus)} GPUs with NVLink 5 wait for the fabric: {', '.join(lacking)}.",
+        message=f"{len(gpus)} GPUs with NVLink 5 are waiting for the fabric: {', '.join(missing)}.",
         evidence=(
-            *waiting,
-            Evidence("NVLSM", "running" if running else "not running", str(seen.nvlsm) if installed else "/opt/nvidia/nvlsm"),
+            *unready,
+            Evidence("NVLSM", "running" if running else "not running", str(parts.nvlsm) if installed else "/opt/nvidia/nvlsm"),
             Evidence("ib_umad", "loaded" if umad else "not loaded", "/sys/class/infiniband_mad"),
         ),
-        fixes=(*(() if installed or running else (install,)), *(() if umad else (_UMAD,)), _RESTART),
+        fixes=(*fixes, RESTART),
     )
 
 
-def _without_imex(parts: FabricParts) -> Iterator[Problem]:
+def _imex_missing(parts: FabricParts) -> Iterator[Problem]:
     """A node of a rack can train alone without IMEX."""
-    if need(parts.imex_running):
+    if known(parts.imex_running):
         return
     state = "not running" if isinstance(parts.imex, str) else "not installed"
     yield Problem(
         title="IMEX is not running on this node of an NVL72 rack",
-        message=f"IMEX is {state}: GPUs of several nodes cannot share memory over NVLink. A training on this node alone does not need it.",
+        message=f"IMEX is {state}: GPUs of different nodes cannot share memory over NVLink. Training on this node alone does not need it.",
         severity=Severity.NOTE,
-        evidence=(Evidence("nvidia-imex", state, "systemd's units, /proc"),),
-        fixes=(_IMEX,) if isinstance(parts.imex, str) else (_GET_IMEX, _IMEX),
+        evidence=(Evidence("nvidia-imex", state, "systemd units, /proc"),),
+        fixes=(_START_IMEX,) if isinstance(parts.imex, str) else (_INSTALL_IMEX, _START_IMEX),
     )

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Gpu
-from gpudoctor.derive.fabric import fabric_of, flaws, in_rack
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, flaws, in_rack, recovering
+from gpudoctor.derive.unknown import not_applicable, offered
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.gpu_facts import known, offered
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
-from gpudoctor.diagnose.rules.multi_gpu.nvlinks import _links
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Missing
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+
+_RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,))
 
 
 @rule(
@@ -21,59 +22,52 @@ from gpudoctor.snapshot import Missing
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     explains=(
-        Explains(("all-reduce-failed",), ""),
-        Explains(("nvlink-inactive",), "", Join.GPU),
+        Explains(("all-reduce-failed",), "All-reduce runs over the fabric."),
+        Explains(("nvlink-inactive",), "A GPU that is not properly in the fabric has links down.", Join.GPU),
     ),
 )
-def fabric_unhealthy(gpu: Gpu) -> Iterator[Problem]:
-    """NVML reports that the GPU's connection to the NVLink fabric is unhealthy.
+def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
+    """NVML reports an unhealthy NVLink fabric connection for this GPU.
 
     ## Why it matters
-    A GPU on a fabric reports reduced bandwidth, an unhealthy route, a recovery in progress, or a wrong configuration. A training over
-    several GPUs is then slow, hangs or fails; one on this GPU alone is not affected. A GPU whose registration failed is of no use to CUDA.
+    NVML reports reduced bandwidth, an unhealthy route, a recovery in progress or a wrong configuration. Training across GPUs is then slow,
+    hangs or fails; training on this GPU alone is not affected. CUDA cannot use a GPU whose registration failed.
 
     ## What to do
-    A recovery in progress ends by itself. For the rest look at the links, reset the GPUs, and have the fabric's operator check switch,
+    A recovery in progress ends by itself. Otherwise look at the links, reset the GPUs, and ask the fabric's operator to check switch,
     partition and cabling. Incompatible firmware needs an update.
 
     ## References
     - https://docs.nvidia.com/deploy/nvml-api/
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     """
-    offered(known(gpu).fabric)
-    fabric = fabric_of(gpu)
-    if fabric is None:
+    fabric = gpu.fabric
+    if fabric.state == "not-supported":
         not_applicable("not attached to a fabric")
     found = flaws(fabric)
-    failed = fabric.state == "completed" and bool(fabric.status)
-    if found:
-        health = f"0x{fabric.health:x}" if isinstance(fabric.health, int) else "not told"
-        yield Problem(
-            message=f"{gpu.label}: {', '.join(found)}.",
-            severity=Severity.ERROR if failed else None,
-            evidence=(Evidence("fabric health", f"mask {health}, state {fabric.state}", "nvmlDeviceGetGpuFabricInfoV"),),
-            fixes=(_links(gpu), *_remedies(found, gpu)),
-        )
-    elif isinstance(fabric.health, Missing):
+    if not found:
         offered(fabric.health)
-
-
-_RESET = Fix("Reset all GPUs of the fabric, with no program running", "sudo nvidia-smi --gpu-reset", (ROOT,))
-
-
-def _remedies(found: tuple[str, ...], gpu: Gpu) -> Iterator[Fix]:
-    text = " ".join(found)
-    if all("in progress" in one for one in found):
-        yield Fix("Wait a minute, then look whether the recovery has ended", "nvidia-smi -q | grep -A12 Fabric", kind=FixKind.CHECK)
-        yield _RESET
         return
-    elif "firmware" in text:
-        yield Fix("Update the firmware of the GPU baseboard to the release that the driver needs.", needs=(ROOT, REBOOT))
-    elif in_rack(gpu) or any(word in text for word in ("partition", "chassis", "GUID", "location")):
-        yield Fix("Have the fabric's operator check routes, partition and chassis settings on the switches (NMX-Controller).")
-    else:
-        yield Fix("Restart the fabric manager with no program running", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
-    yield msgspec.structs.replace(_RESET, kind=FixKind.ELSE)
+    unregistered = fabric.state == "completed" and bool(fabric.status)
+    health = f"0x{fabric.health:x}" if isinstance(fabric.health, int) else "not reported"
+    yield Problem(
+        message=f"{gpu.label}: {', '.join(found)}.",
+        severity=Severity.ERROR if unregistered else None,
+        evidence=(Evidence("fabric health", f"mask {health}, state {fabric.state}", "nvmlDeviceGetGpuFabricInfoV"),),
+        fixes=(show_links(gpu), *_remedies(gpu)),
+    )
+
+
+def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
+    fabric = gpu.fabric
+    if recovering(fabric):
+        command = "nvidia-smi -q | grep -A12 Fabric"
+        return (Fix("Wait a minute, then check that the recovery has ended", command, kind=FixKind.CHECK), _RESET)
+    last = msgspec.structs.replace(_RESET, kind=FixKind.ELSE)
+    if configuration(fabric) == INCOMPATIBLE_FIRMWARE:
+        return (Fix("Update the GPU baseboard's firmware to the release the driver needs.", needs=(ROOT, REBOOT)), last)
+    if in_rack(gpu.observed) or configuration(fabric) in SET_ON_SWITCHES:
+        return (Fix("Ask the fabric's operator to check routes, partition and chassis settings on the switches (NMX-Controller)."), last)
+    return (Fix("Stop all programs and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,)), last)

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.gpu_facts import GIB
-from gpudoctor.diagnose.rule import need, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 
 @rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
-def mixed_gpu_models(hardware: Hardware, site: Site) -> Iterator[Problem]:
-    """The GPUs are not all of one model.
+def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
+    """GPUs are of different models.
 
     ## Why it matters
-    A training over all of them goes at the pace of the slowest and with the memory of the smallest, and a build must hold code for each.
-    For a training on one of them it does not matter.
+    Training across all of them runs at the pace of the slowest, with the memory of the smallest, and a build needs kernels for each.
+    Training on one of them is not affected.
 
     ## What to do
-    Choose alike GPUs with CUDA_VISIBLE_DEVICES; CUDA_DEVICE_ORDER=PCI_BUS_ID makes its numbers those of nvidia-smi.
+    Select GPUs of one model with CUDA_VISIBLE_DEVICES. CUDA_DEVICE_ORDER=PCI_BUS_ID makes its numbers match nvidia-smi's.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/
     """
-    usable = [gpu for gpu in hardware if isinstance(gpu.cuda, CudaDevice)]
-    names = [need(gpu.name, Rung.NVML) for gpu in usable]
-    kinds = list(dict.fromkeys(names))
-    if len(kinds) < 2:
+    usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]
+    names = [gpu.name for gpu in usable]
+    models = list(dict.fromkeys(names))
+    if len(models) < 2:
         return
-    counted = ", ".join(f"{names.count(kind)} × {kind}" for kind in kinds)  # noqa: RUF001 -- a cross counts
-    sizes = [gpu.nvml.memory_total for gpu in usable if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.memory_total, int)]
-    smallest = f", the smallest with {min(sizes) // GIB} GiB" if sizes else ""
-    alike = ",".join(str(gpu.cuda.ordinal) for gpu in usable if gpu.name == kinds[0] and isinstance(gpu.cuda, CudaDevice))
+    counted = ", ".join(f"{names.count(model)} × {model}" for model in models)  # noqa: RUF001 -- a cross counts
+    sizes = [gpu.nvml.memory_total for gpu in usable if isinstance(gpu.observed.nvml, NvmlGpu)]
+    known_sizes = [size for size in sizes if isinstance(size, int)]
+    smallest = f", the smallest with {min(known_sizes) // GIB} GiB" if known_sizes else ""
+    alike = ",".join(str(gpu.cuda.ordinal) for gpu in usable if gpu.name == models[0])
     yield Problem(
-        message=f"CUDA shows GPUs of {len(kinds)} models: {counted}{smallest}.",
-        severity=None if site.scheduler else Severity.NOTE,
+        message=f"CUDA shows GPUs of {len(models)} models: {counted}{smallest}.",
+        severity=None if machine.site.scheduler else Severity.NOTE,
         evidence=(Evidence("models", counted, "NVML"),),
-        fixes=(Fix(f"Use only those like {kinds[0]}", f"export CUDA_VISIBLE_DEVICES={alike}"),),
+        fixes=(Fix(f"Use only the {models[0]}", f"export CUDA_VISIBLE_DEVICES={alike}"),),
     )

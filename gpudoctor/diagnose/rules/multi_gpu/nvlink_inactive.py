@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Hardware, Site
-from gpudoctor.derive.fabric import fabric_of, switches
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.fabric import fabric_of
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.gpu_facts import known, links_up, offered, reset
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Missing, Pci
+from gpudoctor.diagnose.gpu_facts import reset
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+
+_RETRAIN = Fix("Restart the fabric manager, which retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
+_RESEAT = Fix("Reseat the NVLink bridge or the module; then have the card examined.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
 
 
 @rule(
@@ -19,53 +23,46 @@ from gpudoctor.snapshot import Missing, Pci
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
-    explains=(Explains(("all-reduce-failed",), ""),),
+    explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )
-def nvlink_inactive(gpu: Gpu, hardware: Hardware, pci: Pci | Missing, site: Site) -> Iterator[Problem]:
-    """NVLinks of this GPU are down that are up on its siblings, or that lead to an NVSwitch.
+def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
+    """NVLinks are down.
 
     ## Why it matters
-    Trainings over several GPUs then talk over fewer links, or over PCIe at a tenth of the speed, or hang. A card with NVLinks and
-    without a bridge has all of them down: that is normal and not reported.
+    Training across GPUs then uses fewer links, falls back to PCIe at a tenth of the speed, or hangs. Reported are links that are up on
+    a GPU of the same model, or that lead to an NVSwitch. A card without a bridge has all its links down: that is normal.
 
     ## What to do
-    Look at the links. One that is down on one GPU only is a bad bridge, a loose module or the card; reset or reboot first. Where all are
-    down on a machine with NVSwitches, its fabric manager does not run.
+    Look at the links. One that is down on a single GPU means a bad bridge, a loose module or a bad card; reset or reboot first. If all
+    links are down on a machine with NVSwitches, the fabric manager is not running.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     """
-    seen = known(gpu)
-    links = offered(seen.nvlinks)
-    if seen.mig_enabled is True:
+    links = gpu.nvlinks
+    if gpu.nvml.mig_enabled is True:
         not_applicable("MIG: instances do not use NVLink")
     down = [str(link.link) for link in links if link.active is False]
-    most = max((links_up(other) for other in hardware if other.name == gpu.name), default=0)
-    switched = bool(switches(pci)) or fabric_of(gpu) is not None
-    if down and (links_up(gpu) < most or switched):
+    most = max(other.nvlinks_up for other in gpu.machine.gpus if other.observed.name == gpu.observed.name)
+    fewer = gpu.nvlinks_up < most
+    switched = bool(gpu.machine.nvswitches) or fabric_of(gpu.observed) is not None
+    if down and (fewer or switched):
+        sibling = f"; a GPU of the same model has {most} up" if fewer else ""
         yield Problem(
-            message=f"{gpu.label}: {len(down)} of {len(links)} NVLinks are down"
-            + (f"; a sibling has {most} up." if links_up(gpu) < most else "."),
+            message=f"{gpu.label}: {len(down)} of {len(links)} NVLinks are down{sibling}.",
             confidence=Confidence.CERTAIN if switched else Confidence.LIKELY,
             evidence=(
                 Evidence("NVLinks down", ", ".join(down), "nvmlDeviceGetNvLinkState"),
-                *((Evidence("NVLink fabric", "NVSwitches join the GPUs", "PCI bus, NVML"),) if switched else ()),
+                *((Evidence("NVLink fabric", "NVSwitches connect the GPUs", "PCI bus, NVML"),) if switched else ()),
             ),
             fixes=(
-                Fix(
-                    "Look at the links and their errors",
-                    f"nvidia-smi nvlink --status -i {gpu.key} && nvidia-smi nvlink -e -i {gpu.key}",
-                    kind=FixKind.CHECK,
-                ),
-                read_log("NVRM|Xid|NVLink", "Read what the kernel says of them (Xid 74)"),
-                Fix("Restart the fabric manager, which trains the links again", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
-                if switched
-                else reset(gpu, site),
-                Fix("Reseat the NVLink bridge or the module; then have the card examined.", needs=(ROOT, REBOOT), kind=FixKind.ELSE),
+                show_links(gpu),
+                read_log("NVRM|Xid|NVLink", "Read what the kernel logged about them (Xid 74)"),
+                _RETRAIN if switched else reset(gpu.observed, gpu.machine.site),
+                _RESEAT,
             ),
         )
     for link in links:
-        need(link.active, Rung.NVML)
+        known(link.active, Rung.NVML)
