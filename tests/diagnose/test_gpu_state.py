@@ -17,9 +17,7 @@ from gpudoctor.snapshot import (
     Libcuda,
     MigInstance,
     Missing,
-    NvLink,
     Nvml,
-    Pci,
     PciDevice,
     RemappedRows,
     Snapshot,
@@ -30,7 +28,7 @@ from gpudoctor.snapshot import (
     Variables,
     XidEvent,
 )
-from tests.builders import TIMED_OUT, address, card, libcuda, machine, smoke
+from tests.builders import TIMED_OUT, address, libcuda, machine, smoke
 
 GIB = 1 << 30
 UNSUPPORTED = Missing(Cause.UNSUPPORTED, "nvmlX answered 3 (Not Supported)")
@@ -172,26 +170,6 @@ def test_an_old_driver_without_recovery_action(matrix: Matrix) -> None:
     assert outcomes("gpu-requires-reset", with_gpus(ill), matrix) == [OutcomeKind.FOUND]
 
 
-def test_links_that_are_down_before_a_switch(matrix: Matrix) -> None:
-    down = {"nvlinks": tuple(NvLink(link, active=False) for link in range(18)), "mig_enabled": False}
-    assert found("nvlink-inactive", with_gpus(down, down), matrix) == []
-    pci = Pci((card(0), card(1), SWITCH))
-    switched = found("nvlink-inactive", with_gpus(down, down, pci=pci), matrix)
-    assert [one.confidence for one in switched] == [Confidence.CERTAIN] * 2
-
-
-def test_links_of_another_model_are_no_measure(matrix: Matrix) -> None:
-    up = {"nvlinks": tuple(NvLink(link, active=True) for link in range(12))}
-    down = {"nvlinks": tuple(NvLink(link, active=False) for link in range(4)), "name": "NVIDIA RTX A6000"}
-    assert found("nvlink-inactive", with_gpus(up, down), matrix) == []
-    assert len(found("nvlink-inactive", with_gpus(up, {**down, "name": "NVIDIA A100-SXM4-80GB"}), matrix)) == 1
-
-
-def test_a_link_whose_state_is_not_known(matrix: Matrix) -> None:
-    unsure = {"nvlinks": (NvLink(0, active=True), NvLink(1, active=TIMED_OUT))}
-    assert outcomes("nvlink-inactive", with_gpus(unsure), matrix) == [OutcomeKind.COULD_NOT_TELL]
-
-
 MEMORY = {"memory_total": 8 * GIB, "memory_used": 7 * GIB, "memory_free": GIB, "compute_processes": (), "graphics_processes": ()}
 
 
@@ -267,12 +245,3 @@ def test_a_display_card_beside_one_that_computes(matrix: Matrix) -> None:
 def test_every_gpu_has_its_own_answer(matrix: Matrix) -> None:
     hot = with_gpus({"clocks_event_reasons": 0}, {"clocks_event_reasons": 0x20}, {"clocks_event_reasons": TIMED_OUT})
     assert outcomes("thermal-throttled", hot, matrix) == [OutcomeKind.PASSED, OutcomeKind.FOUND, OutcomeKind.COULD_NOT_TELL]
-
-
-def test_a_logged_nvlink_error_is_found_also_where_nvml_says_nothing(matrix: Matrix) -> None:
-    snapshot = machine(2, nvml=TIMED_OUT, kernel_log=log((149, 1)))
-    (finding,) = found("nvlink-errors", snapshot, matrix)
-    assert (finding.subject.key, finding.confidence) == (address(1), Confidence.LIKELY)
-    trained = machine(2, kernel_log=log((74, 0)), smoke=(smoke(2),))
-    assert [one.severity for one in found("nvlink-errors", trained, matrix)] == [Severity.NOTE]
-    assert not found("gpu-errors-logged", trained, matrix)
