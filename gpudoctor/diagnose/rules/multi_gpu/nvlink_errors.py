@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import known, offered
-from gpudoctor.diagnose.gpu_facts import as_evidence, reset
+from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import NVLINK_XIDS, show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -58,9 +58,9 @@ def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
             confidence=Confidence.CERTAIN if counts else Confidence.LIKELY,
             evidence=(
                 *(Evidence(what, when, "NVML") for what, when in counts.items()),
-                *as_evidence(logged, gpu.machine.observed.kernel_log),
+                *last_xid(gpu, *NVLINK_XIDS),
             ),
-            fixes=(show_links(gpu), reset(gpu.observed, gpu.machine.site), _RESEAT),
+            fixes=(show_links(gpu), reset(gpu), _RESEAT),
         )
     for link in links:
         if known(link.active, Rung.NVML):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.gpu_facts import reset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -60,7 +60,7 @@ def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
             fixes=(
                 show_links(gpu),
                 read_log("NVRM|Xid|NVLink", "Read what the kernel logged about them (Xid 74)"),
-                _RETRAIN if switched else reset(gpu.observed, gpu.machine.site),
+                _RETRAIN if switched else reset(gpu),
                 _RESEAT,
             ),
         )
