@@ -12,12 +12,24 @@ from gpudoctor.derive.code import xray
 from gpudoctor.derive.components import WHEELS, Component, unlike
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, Fact, Framework, Libraries, LibraryFile, LibraryUse, Missing, Place
+from gpudoctor.snapshot import (
+    Asking,
+    Cause,
+    Damage,
+    Distribution,
+    Fact,
+    FoundBy,
+    Framework,
+    Libraries,
+    LibraryFile,
+    LibraryUse,
+    Missing,
+    Place,
+)
 from gpudoctor.versions import Version
 
 DRIVER = "cuda"
 """The component that comes with the driver; the rules on the driver judge it."""
-WHEEL = "wheel"
 """How the X-ray calls the place of a file that one of NVIDIA's packages brought."""
 PATH = "LD_LIBRARY_PATH"
 _MOST = 4
@@ -118,7 +130,7 @@ def folder(path: str) -> str:
 
 def by_path(use: LibraryUse) -> bool:
     """Whether LD_LIBRARY_PATH led to the file, for this object or for the one that loaded it first."""
-    return use.why.endswith(PATH)
+    return use.found_by is FoundBy.LIBRARY_PATH
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):

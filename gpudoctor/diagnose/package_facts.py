@@ -35,14 +35,18 @@ _SYSTEM = "/usr/lib/python3/dist-packages/"
 _SYSTEM_PACKAGES = {"torch": "python3-torch"}
 
 
-def from_system(framework: Framework, machine: MachineView) -> str:
-    """The package of Debian or of a distribution like it that holds a framework: "Debian's package python3-torch"; empty where none does."""
-    debian = next((one for one in machine.site.distribution if one in {"debian", "ubuntu"}), "")
+def distribution_of(machine: MachineView) -> str:
+    """The distribution with Debian's packages that this is; empty where it is another."""
+    return next((one.capitalize() for one in machine.site.distribution if one in {"debian", "ubuntu"}), "")
+
+
+def system_package(framework: Framework, machine: MachineView) -> str:
+    """The package of Debian, or of a distribution like it, that holds a framework; empty where none does."""
     there = isinstance(framework.location, str) and framework.location.startswith(_SYSTEM)
-    if not debian or not there or framework.name not in _SYSTEM_PACKAGES:
+    if not distribution_of(machine) or not there or framework.name not in _SYSTEM_PACKAGES:
         return ""
     cuda = "-cuda" if framework.cuda_build is True else ""
-    return f"{debian.capitalize()}'s package {_SYSTEM_PACKAGES[framework.name]}{cuda}"
+    return f"{_SYSTEM_PACKAGES[framework.name]}{cuda}"
 
 
 def named_by(one: Violation) -> str:

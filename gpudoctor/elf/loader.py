@@ -7,6 +7,7 @@ privileges. musl's loader follows other rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gpudoctor.elf.cache import Cache
 from gpudoctor.elf.file import Elf
@@ -18,17 +19,24 @@ MOST_OBJECTS = 4096
 CACHE = "/etc/ld.so.cache"
 
 
+class Way(NamedTuple):
+    """What led to a file: a word, which is empty where it is none of those that matter, and all of it in words."""
+
+    by: str
+    words: str
+
+
 class Object:
     """A file in the simulated process. `caller` is the object that asked for it first."""
 
-    __slots__ = ("caller", "elf", "origin", "path", "why")
+    __slots__ = ("caller", "elf", "origin", "path", "way")
 
-    def __init__(self, elf: Elf, path: str, caller: Object | None, why: str) -> None:
+    def __init__(self, elf: Elf, path: str, caller: Object | None, way: Way) -> None:
         self.elf = elf
         self.path = path
         self.origin = path.rpartition("/")[0] or "/"
         self.caller = caller
-        self.why = why
+        self.way = way
 
     @property
     def name(self) -> str:
@@ -39,13 +47,13 @@ class Object:
 class Resolution:
     """What became of one wish. `found` is None where no file could be taken; `problem` then says what ended the search, if not its end."""
 
-    __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "why")
+    __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "way")
 
     def __init__(self, wanted: str, asked_by: Object | None) -> None:
         self.wanted = wanted
         self.asked_by = asked_by
         self.found: Object | None = None
-        self.why = ""
+        self.way = Way("", "")
         self.already = False
         """It was in the process already: then nothing was searched."""
         self.problem = ""
@@ -53,7 +61,7 @@ class Resolution:
         self.refused: list[tuple[str, str]] = []
         self.damaged: list[tuple[str, Refused]] = []
         """Those of the refused that no process could take: empty, truncated, unreadable."""
-        self.shadows: list[tuple[str, str]] = []
+        self.shadows: list[tuple[str, Way]] = []
 
 
 class Opening:
@@ -106,14 +114,14 @@ class Loader:
             raise Refused("there is no such file", fatal=True)
         lib = next(iter(self._setting.defaults), "").strip("/")
         self._tokens = Tokens(lib, self._setting.platform or elf.machine)
-        self.main = self._take(elf, program, None, "the program")
+        self.main = self._take(elf, program, None, Way("", "the program"))
         opening = Opening()
         roots = [self.main]
         for wanted in self._setting.preload.replace(":", " ").split():
             one = self._resolve(wanted, self.main, shadows=False)
             opening.resolutions.append(one)
             if one.found is not None and not one.already:
-                one.found.why = one.why = "LD_PRELOAD"
+                one.found.way = one.way = Way("", "LD_PRELOAD")
                 roots.append(one.found)
         self._needs(roots, opening, None if follow is None else frozenset(follow), shadows=False)
         return opening
@@ -162,8 +170,8 @@ class Loader:
         there = self.loaded(wanted)
         if there is not None:
             result.found, result.already = there, True
-            asker = there.caller.name if there.caller else "the program"
-            result.why = f"already loaded: {there.why}" if there.caller in {None, self.main} else f"already loaded by {asker}: {there.why}"
+            by = f" by {there.caller.name}" if there.caller not in {None, self.main} else ""
+            result.way = Way(there.way.by, f"already loaded{by}: {there.way.words}")
             return result
         try:
             self._search(result, wanted, caller, shadows=shadows)
@@ -177,22 +185,22 @@ class Loader:
         if "/" in wanted:
             path = self._tokens.expand(wanted, caller.origin)
             result.looked_in.append(path.rpartition("/")[0])
-            self._try(result, path, caller, "its path")
+            self._try(result, path, caller, Way("", "its path"))
             return
         seen: set[str] = set()
-        for why, folders in self._lists(caller):
+        for way, folders in self._lists(caller):
             try:
                 for folder in folders:
                     if folder in seen and result.found is not None:
                         continue
                     seen.add(folder)
-                    self._visit(result, f"{folder}/{wanted}", folder, caller, why)
+                    self._visit(result, f"{folder}/{wanted}", folder, caller, way)
                     if result.found is not None and not shadows:
                         return
             except Refused as refused:
                 if refused.fatal:
                     raise
-            if why == _LAST_LIST and not caller.elf.no_defaults:
+            if way is _LAST_LIST and not caller.elf.no_defaults:
                 self._ask_cache(result, wanted, caller)
                 if result.found is not None and not shadows:
                     return
@@ -203,15 +211,15 @@ class Loader:
         path = self._setting.cache.get(wanted)
         if path is not None:
             try:
-                self._try(result, path, caller, CACHE)
+                self._try(result, path, caller, Way("", CACHE))
             except Refused as refused:
                 if refused.fatal:
                     raise
 
-    def _visit(self, result: Resolution, path: str, folder: str, caller: Object, why: str) -> None:
+    def _visit(self, result: Resolution, path: str, folder: str, caller: Object, way: Way) -> None:
         if result.found is None:
             result.looked_in.append(folder)
-            self._try(result, path, caller, why)
+            self._try(result, path, caller, way)
             return
         if path == result.found.path:
             return
@@ -220,12 +228,12 @@ class Loader:
         except Refused:
             return
         if elf is not None and self._fits(elf) and elf.identity != result.found.elf.identity:
-            result.shadows.append((path, why))
+            result.shadows.append((path, way))
 
-    def _try(self, result: Resolution, path: str, caller: Object, why: str) -> None:
+    def _try(self, result: Resolution, path: str, caller: Object, way: Way) -> None:
         """Take `path` if it can be taken, note it under what was refused if it cannot."""
         if result.found is not None:
-            return self._visit(result, path, "", caller, why)
+            return self._visit(result, path, "", caller, way)
         try:
             elf = self._files.elf(path)
         except Refused as refused:
@@ -239,16 +247,16 @@ class Loader:
         if not self._fits(elf):
             result.refused.append((path, f"{elf.bits}-bit {elf.machine}"))
             return None
-        result.why = why
+        result.way = way
         there = self._by_identity.get(elf.identity)
         if there is not None:  # another name of a file that is in the process
             result.found, result.already = there, True
         else:
-            result.found = self._take(elf, path, caller, why)
+            result.found = self._take(elf, path, caller, way)
         return None
 
-    def _take(self, elf: Elf, path: str, caller: Object | None, why: str) -> Object:
-        one = Object(elf, path, caller, why)
+    def _take(self, elf: Elf, path: str, caller: Object | None, way: Way) -> Object:
+        one = Object(elf, path, caller, way)
         self.objects.append(one)
         self._by_identity[elf.identity] = one
         self._by_name.setdefault(path, one)
@@ -260,7 +268,7 @@ class Loader:
         main = self.main
         return main is None or (elf.bits == main.elf.bits and elf.machine == main.elf.machine and elf.little == main.elf.little)
 
-    def _lists(self, caller: Object) -> Iterator[tuple[str, Iterable[str]]]:
+    def _lists(self, caller: Object) -> Iterator[tuple[Way, Iterable[str]]]:
         """The lists of folders in the loader's order, each with what it is called; the cache comes behind _LAST_LIST."""
         if caller.elf.runpath is None:
             one: Object | None = caller
@@ -272,17 +280,17 @@ class Loader:
                 chain.append(self.main)
             for one in chain:
                 if one.elf.rpath:
-                    yield f"DT_RPATH of {one.name}", self._folders(one.elf.rpath, one)
+                    yield Way("rpath", f"DT_RPATH of {one.name}"), self._folders(one.elf.rpath, one)
         if self._setting.library_path and self.main is not None:
-            yield "LD_LIBRARY_PATH", self._folders(self._setting.library_path, self.main)
+            yield Way("ld-library-path", "LD_LIBRARY_PATH"), self._folders(self._setting.library_path, self.main)
         if caller.elf.runpath:
-            yield f"DT_RUNPATH of {caller.name}", self._folders(caller.elf.runpath, caller)
+            yield Way("runpath", f"DT_RUNPATH of {caller.name}"), self._folders(caller.elf.runpath, caller)
         yield _LAST_LIST, ()
         if not caller.elf.no_defaults:
-            yield "a default folder", self._folders(":".join(self._setting.defaults), caller)
+            yield Way("", "a default folder"), self._folders(":".join(self._setting.defaults), caller)
 
     def _folders(self, text: str, owner: Object) -> Folders:
         return Folders(self._files, self._tokens, split(text), owner.origin)
 
 
-_LAST_LIST = "the lists of the process"
+_LAST_LIST = Way("", "the lists of the process")

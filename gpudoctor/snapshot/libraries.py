@@ -14,6 +14,17 @@ class Asking(OpenEnum):
     READ = "read"  # a data file: libdevice.10.bc
 
 
+class FoundBy(OpenEnum):
+    """What leads to a file."""
+
+    RPATH = "rpath"
+    RUNPATH = "runpath"
+    LIBRARY_PATH = "ld-library-path"
+    WHEEL = "wheel"  # it lies in the folder of one of NVIDIA's packages
+    VARIABLE = "variable"  # of the program that starts it: TRITON_PTXAS_PATH
+    OTHER = "other"
+
+
 class GpuCode(Observed, frozen=True):
     """Architectures in a file's fat binaries: sm_80 for SASS, compute_90 for PTX; empty: there is none of that kind."""
 
@@ -35,6 +46,8 @@ class LibraryFile(Observed, frozen=True):
     """Of the component, as exactly as it can be read without loading: wheel metadata, header, soname, file name."""
     owner: str | Missing = NOT_ASKED
     """Whose it is: a distribution (nvidia-cudnn-cu12), "conda", "toolkit", "driver" or "system"."""
+    owners: tuple[str, ...] = ()
+    """The distributions of which it may be, where there are several."""
     code: GpuCode | Missing = NOT_ASKED
 
 
@@ -61,6 +74,7 @@ class Damage(Observed, frozen=True):
     """A phrase: "an empty file", "a link to libx.so.1.2, which does not exist"."""
     owner: str = ""
     """As of LibraryFile; empty where that is not known."""
+    owners: tuple[str, ...] = ()
     asked_by: str = ""
 
 
@@ -70,6 +84,7 @@ class Place(Observed, frozen=True):
     path: str
     why: str
     """How the loader would come to it, or why it refuses it: "LD_LIBRARY_PATH", "32-bit"."""
+    found_by: FoundBy = FoundBy.OTHER
 
 
 class LibraryUse(Observed, frozen=True):
@@ -88,6 +103,8 @@ class LibraryUse(Observed, frozen=True):
     """The file it would get; absent: none, in all the places looked at."""
     why: str = ""
     """Why that file: "DT_RUNPATH $ORIGIN/../../nvidia/cudnn/lib of libtorch_cuda.so", "LD_LIBRARY_PATH", "already loaded by libtorch_cuda.so"."""
+    found_by: FoundBy = FoundBy.OTHER
+    """Of a file that was loaded already: how it was found the first time."""
     shadows: tuple[Place, ...] = ()
     """Other files of that name that the loader would come to later."""
     refused: tuple[Place, ...] = ()

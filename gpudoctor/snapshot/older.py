@@ -78,6 +78,28 @@ def _allocation(allocation: Plain) -> None:
         allocation["hidden"] = True
 
 
+def _found(place: Plain) -> None:
+    """1.3: what led to a file stands apart from the words for it."""
+    why = str(place.get("why"))
+    ways = {
+        "rpath": why.startswith("DT_RPATH"),
+        "runpath": why.startswith("DT_RUNPATH"),
+        "ld-library-path": why.endswith("LD_LIBRARY_PATH"),
+        "wheel": why == "wheel",
+        "variable": why in {"TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"},
+    }
+    way = next((way for way, led in ways.items() if led), "")
+    if way:
+        place.setdefault("found_by", way)
+
+
+def _owned(file: Plain) -> None:
+    """1.3: of several possible owners each has a place."""
+    owners = str(file.get("owner")).split(" or ")
+    if len(owners) > 1:
+        file.setdefault("owners", owners)
+
+
 _CHANGES: dict[str, tuple[Callable[[Plain], None], ...]] = {
     "stage": (_stage,),
     "stage-load": (_stage_load,),
@@ -85,4 +107,8 @@ _CHANGES: dict[str, tuple[Callable[[Plain], None], ...]] = {
     "distribution": (_distribution,),
     "python": (_python,),
     "allocation": (_allocation,),
+    "place": (_found,),
+    "library-use": (_found,),
+    "library-file": (_owned,),
+    "damage": (_owned,),
 }

@@ -17,6 +17,7 @@ from gpudoctor.snapshot import (
     Distribution,
     Extension,
     Fact,
+    FoundBy,
     Framework,
     FrameworkLibraries,
     GpuCode,
@@ -52,17 +53,20 @@ def use(component: str, wanted: str, path: str = "", **changes: Any) -> LibraryU
     release = wanted.partition(".so.")[2]
     version = changes.pop("version", release)
     owner = changes.pop("owner", ABSENT)
-    file = LibraryFile(path, version=Fact(version, "file name") if version else ABSENT, owner=owner) if path else NOWHERE
+    owners = changes.pop("owners", ())
+    found = LibraryFile(path, version=Fact(version, "file name") if version else ABSENT, owner=owner, owners=owners)
+    file = found if path else NOWHERE
     whole = LibraryUse(
         component=component, wanted=wanted, asked_by=f"{SITE}/tensorflow/libtensorflow_framework.so.2", asking=Asking.OPENED, vital=True, file=file,
         why="LD_LIBRARY_PATH" if path else "",
+        found_by=FoundBy.LIBRARY_PATH if path else FoundBy.OTHER,
     )  # fmt: skip
     return msgspec.structs.replace(whole, **changes)
 
 
 def own(folder: str, name: str) -> Place:
     """The copy of NVIDIA's package, which the framework's RUNPATH names."""
-    return Place(f"{SITE}/nvidia/{folder}/lib/{name}", "DT_RUNPATH of libtensorflow_framework.so.2")
+    return Place(f"{SITE}/nvidia/{folder}/lib/{name}", "DT_RUNPATH of libtensorflow_framework.so.2", FoundBy.RUNPATH)
 
 
 def environment(
@@ -119,7 +123,7 @@ def test_a_framework_whose_files_are_not_there_is_no_pass(matrix: Matrix) -> Non
 
 class TestMissing:
     def test_another_release_on_disk_is_said(self, matrix: Matrix) -> None:
-        elsewhere = (Place(f"{SITE}/nvidia/cu13/lib/libcudart.so.13", "wheel"),)
+        elsewhere = (Place(f"{SITE}/nvidia/cu13/lib/libcudart.so.13", "wheel", FoundBy.WHEEL),)
         found = only(environment(use("cudart", "libcudart.so.12", elsewhere=elsewhere)), matrix, "cuda-library-missing")
         assert "libcudart.so.13 is of another release" in found.message
 
@@ -143,7 +147,7 @@ class TestMissing:
 
     def test_the_environments_own_package_is_nearer_than_a_toolkit(self, matrix: Matrix) -> None:
         name = "libcusolver.so.11"
-        places = (Place(f"/usr/local/cuda/lib64/{name}", "toolkit"), Place(f"{SITE}/nvidia/cusolver/lib/{name}", "wheel"))
+        places = (Place(f"/usr/local/cuda/lib64/{name}", "toolkit"), Place(f"{SITE}/nvidia/cusolver/lib/{name}", "wheel", FoundBy.WHEEL))
         snapshot = environment(use("cusolver", name, elsewhere=places))
         assert f"{SITE}/nvidia/cusolver/lib" in only(snapshot, matrix, "pip-nvidia-libs-not-on-path").message
         assert outcome(snapshot, matrix, "cuda-libs-not-on-loader-path") is OutcomeKind.PASSED
@@ -217,22 +221,22 @@ class TestShadowing:
     def test_what_another_loaded_by_it_counts_too(self, matrix: Matrix) -> None:
         name = "libnvJitLink.so.12"
         already = use(
-            "nvjitlink", name, f"{OPT}/{name}", version="12.4.127", asking=Asking.LINKED, why="already loaded by libcusparse.so.12: LD_LIBRARY_PATH",
-            elsewhere=(Place(f"{SITE}/nvidia/nvjitlink/lib/{name}", "wheel"),),
+            "nvjitlink", name, f"{OPT}/{name}", version="12.4.127", asking=Asking.LINKED, why="already loaded by libcusparse.so.12: LD_LIBRARY_PATH", found_by=FoundBy.LIBRARY_PATH,
+            elsewhere=(Place(f"{SITE}/nvidia/nvjitlink/lib/{name}", "wheel", FoundBy.WHEEL),),
         )  # fmt: skip
         found = only(environment(already, path=OPT, wheels="nvidia-nvjitlink-cu12 12.5.82"), matrix, "ld-library-path-shadowing")
         assert found.severity is Severity.ERROR
 
     def test_steps_back_are_not_shown(self, matrix: Matrix) -> None:
         name = "libcublas.so.12"
-        back = Place(f"{SITE}/tensorflow/python/../../nvidia/cublas/lib/{name}", "DT_RUNPATH of x")
+        back = Place(f"{SITE}/tensorflow/python/../../nvidia/cublas/lib/{name}", "DT_RUNPATH of x", FoundBy.RUNPATH)
         snapshot = environment(use("cublas", name, f"{OPT}/{name}", version="12.4.5.8", shadows=(back,)), path=OPT, wheels=CUBLAS)
         assert f"not from {SITE}/nvidia/cublas/lib" in only(snapshot, matrix, "ld-library-path-shadowing").message
 
     @pytest.mark.parametrize("owner", ["conda", "toolkit", "system"])
     def test_condas_cudnn_before_the_package(self, matrix: Matrix, owner: str) -> None:
         name = "libcudnn.so.9"
-        wheel = (Place(f"{SITE}/nvidia/cudnn/lib/{name}", "wheel"),)
+        wheel = (Place(f"{SITE}/nvidia/cudnn/lib/{name}", "wheel", FoundBy.WHEEL),)
         conda = use("cudnn", name, f"/conda/lib/{name}", version="9.3.0", owner=owner, why="DT_RPATH of python3.12", elsewhere=wheel)
         snapshot = environment(conda, wheels="nvidia-cudnn-cu12 9.3.0.75")
         assert only(snapshot, matrix, "cudnn-shadowed-by-system").severity is Severity.NOTE
@@ -241,9 +245,9 @@ class TestShadowing:
 
 
 class TestNccl:
-    def nccl(self, version: str, owner: Any = ABSENT) -> LibraryUse:
+    def nccl(self, version: str, owner: Any = ABSENT, owners: tuple[str, ...] = ()) -> LibraryUse:
         other = () if owner is not ABSENT else (own("nccl", "libnccl.so.2"),)
-        return use("nccl", "libnccl.so.2", f"{OPT}/libnccl.so.2", version=version, shadows=other, owner=owner)
+        return use("nccl", "libnccl.so.2", f"{OPT}/libnccl.so.2", version=version, shadows=other, owner=owner, owners=owners)
 
     @pytest.mark.parametrize(
         ("framework", "gpus", "version", "severity"),
@@ -259,7 +263,7 @@ class TestNccl:
         assert only(snapshot, matrix, "nccl-version-conflict").severity is severity
 
     def test_two_packages_in_one_folder(self, matrix: Matrix) -> None:
-        shared = self.nccl("2.20.5", "nvidia-nccl-cu12 or nvidia-nccl-cu13")
+        shared = self.nccl("2.20.5", "nvidia-nccl-cu12 or nvidia-nccl-cu13", owners=("nvidia-nccl-cu12", "nvidia-nccl-cu13"))
         found = only(environment(shared, framework=torch(), wheels="nvidia-nccl-cu12 2.21.5"), matrix, "nccl-version-conflict")
         assert "share a folder" in found.fixes[0].title
 

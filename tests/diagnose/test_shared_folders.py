@@ -15,16 +15,16 @@ PATH = f"{WHEELS}/cudnn/lib/libcudnn.so.9"
 
 
 @pytest.mark.parametrize(
-    ("owner", "mixed"),
+    ("owners", "mixed"),
     [
-        ("nvidia-cudnn-cu13", True),
-        ("nvidia-cudnn-cu12", False),
-        ("nvidia-cudnn-cu12 or nvidia-cudnn-cu13", False),
-        ("nvidia-cudnn-cu13 or nvidia-cudnn-cu12", False),
+        (("nvidia-cudnn-cu13",), True),
+        (("nvidia-cudnn-cu12",), False),
+        (("nvidia-cudnn-cu12", "nvidia-cudnn-cu13"), False),
+        (("nvidia-cudnn-cu13", "nvidia-cudnn-cu12"), False),
     ],
 )
-def test_only_a_wheel_that_is_known_is_for_another_cuda(owner: str, mixed: bool) -> None:
-    snapshot = with_libraries(recorded("healthy-one"), opened("cudnn", "libcudnn.so.9", file(PATH, "9.28.0", owner)))
+def test_only_a_wheel_that_is_known_is_for_another_cuda(owners: tuple[str, ...], mixed: bool) -> None:
+    snapshot = with_libraries(recorded("healthy-one"), opened("cudnn", "libcudnn.so.9", file(PATH, "9.28.0", *owners)))
     found = diagnose(snapshot, open_matrix(), Policy()).findings
     assert ("cuda-mixed-versions" in [finding.name for finding in found]) is mixed
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.elf.cache import Cache
-from gpudoctor.elf.loader import Loader, Setting
+from gpudoctor.elf.loader import Loader, Setting, Way
 from gpudoctor.elf.system import Refused, System
 
 MAIN = r"""
@@ -153,15 +153,18 @@ def clean(home: Path, **contents: str) -> None:
         fill(home, folder, contents.get(folder, "nothing"))
 
 
+LIBRARY_PATH = Way("ld-library-path", "LD_LIBRARY_PATH")
+
+
 def test_says_why_what_is_hidden_and_what_was_refused(place: Path) -> None:
     clean(place, a="machine", b="class", e="good", f="good")
     one = loader(place, "rpath", library_path=f"{place}/e:{place}/f")
     assert one.main is not None
     found = one.open("libx.so.1", one.main, shadows=True).resolutions[0]
     assert found.found is not None
-    assert (found.found.path, found.why) == (f"{place}/e/libx.so.1", "LD_LIBRARY_PATH")
+    assert (found.found.path, found.way) == (f"{place}/e/libx.so.1", LIBRARY_PATH)
     assert found.refused == [(f"{place}/a/libx.so.1", "64-bit aarch64"), (f"{place}/b/libx.so.1", "32-bit x86_64")]
-    assert found.shadows == [(f"{place}/f/libx.so.1", "LD_LIBRARY_PATH")]
+    assert found.shadows == [(f"{place}/f/libx.so.1", LIBRARY_PATH)]
     assert found.looked_in == [f"{place}/a", f"{place}/b", f"{place}/e"]
 
 
@@ -191,7 +194,7 @@ def test_a_loaded_soname_wins_and_says_who_brought_it(place: Path) -> None:
     assert one.main is not None
     need = one.open(f"{place}/libmid-runpath.so", one.main).resolutions[1]
     assert need.found is not None
-    assert (need.found.path, need.already, need.why) == (f"{place}/f/libx.so.1", True, "already loaded: LD_PRELOAD")
+    assert (need.found.path, need.already, need.way.words) == (f"{place}/f/libx.so.1", True, "already loaded: LD_PRELOAD")
 
 
 def test_libraries_for_this_kind_of_processor_come_first(place: Path) -> None:

@@ -36,8 +36,9 @@ def with_libraries(snapshot: Snapshot, *uses: LibraryUse, toolkits: tuple[Toolki
     return msgspec.structs.replace(snapshot, libraries=seen, toolkits=toolkits)
 
 
-def file(path: str, version: str, owner: str) -> LibraryFile:
-    return LibraryFile(path=path, version=Fact(version, "file name"), owner=owner)
+def file(path: str, version: str, *owners: str) -> LibraryFile:
+    several = owners if len(owners) > 1 else ()
+    return LibraryFile(path=path, version=Fact(version, "file name"), owner=" or ".join(owners), owners=several)
 
 
 def on_cuda_11(snapshot: Snapshot) -> Snapshot:

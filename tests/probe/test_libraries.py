@@ -18,7 +18,7 @@ from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.xray.components import component, cudnn_parts, soname
 from gpudoctor.process import Spec, Supervisor
 from gpudoctor.report.schema import schema
-from gpudoctor.snapshot import Cause, Fact, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
+from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,7 +129,9 @@ def test_a_folder_that_the_runpath_forgets_is_named(tmp_path: Path) -> None:
     lost = uses["libcusolver.so.11"]
     assert isinstance(lost.file, Missing)
     assert (lost.file.cause, lost.vital) == (Cause.ABSENT, True)
-    assert [place.path for place in lost.elsewhere] == [f"{tmp_path}/nvidia/cusolver/lib/libcusolver.so.11"]
+    assert [(place.path, place.found_by) for place in lost.elsewhere] == [
+        (f"{tmp_path}/nvidia/cusolver/lib/libcusolver.so.11", FoundBy.WHEEL)
+    ]
     assert any("nvidia/cublas/lib" in folder for folder in lost.looked_in)
     assert "/etc/ld.so.cache" in lost.looked_in
 
@@ -139,7 +141,8 @@ def test_ld_library_path_shadows_a_runpath(tmp_path: Path) -> None:
     home = tensorflow(tmp_path)
     old = library(tmp_path / "old/libcudnn.so.9", soname="libcudnn.so.9")
     use = by_name(xray(tmp_path, framework("tensorflow", home), environ={"LD_LIBRARY_PATH": f"{tmp_path}/old"}))["libcudnn.so.9"]
-    assert (taken(use).path, use.why) == (str(old), "LD_LIBRARY_PATH")
+    assert (taken(use).path, use.why, use.found_by) == (str(old), "LD_LIBRARY_PATH", FoundBy.LIBRARY_PATH)
+    assert {place.found_by for place in use.shadows} == {FoundBy.RUNPATH}
     assert [os.path.realpath(place.path) for place in use.shadows] == [os.path.realpath(tmp_path / "nvidia/cudnn/lib/libcudnn.so.9")]
 
 
@@ -214,7 +217,7 @@ def test_torch_whose_first_library_fails_preloads_all_and_tries_again(tmp_path: 
     (tmp_path / "nvidia/cu13/lib" / runtime).rename(tmp_path / "away")
     library(tmp_path / "nvidia/cuda_runtime/lib" / runtime, soname=runtime)
     use = by_name(xray(tmp_path, framework("torch", home, "13.2", "")))[runtime]
-    assert use.why == "already loaded: preloaded by torch/__init__.py"
+    assert (use.why, use.found_by) == ("already loaded: preloaded by torch/__init__.py", FoundBy.OTHER)
 
 
 def test_jax_takes_what_its_plugin_preloads(tmp_path: Path) -> None:

@@ -16,8 +16,11 @@ from gpudoctor.errors import UsageError
 from gpudoctor.snapshot import (
     Allocation,
     Cause,
+    FoundBy,
     Host,
     LeftAlone,
+    Libraries,
+    LibraryFile,
     Loads,
     Missing,
     OpenEnum,
@@ -127,6 +130,13 @@ def test_what_version_1_2_wrote_as_sentences_is_read_into_fields() -> None:
     assert read.python.named
     assert isinstance(read.allocation, Allocation)
     assert read.allocation.hidden
+    assert isinstance(read.libraries, Libraries)
+    assert isinstance(read.libraries.frameworks[0].uses, tuple)
+    (use,) = read.libraries.frameworks[0].uses
+    assert isinstance(use.file, LibraryFile)
+    assert use.file.owners == ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+    (shadowed,), (beside,) = use.shadows, use.elsewhere
+    assert [one.found_by for one in (use, shadowed, beside)] == [FoundBy.LIBRARY_PATH, FoundBy.RUNPATH, FoundBy.WHEEL]
     assert decode(encode(read)) == read
 
 

@@ -122,13 +122,12 @@ class Disk:
             files.sort(key=lambda file: (file[0].rpartition("/")[0], len(file[0])))
         return index
 
-    def owner(self, path: str, component: str) -> str:
-        """The distribution that a file is of, "conda", "toolkit", "driver" or "system"; empty where that cannot be told."""
-        named = self._wheel(path, component)[1]
-        if named:
-            return " or ".join(named)
-        if component == "cuda":
-            return "driver"
+    def owners(self, path: str, component: str) -> list[str]:
+        """The distribution that a file is of, or those that it may be of; "conda", "toolkit", "driver" or "system"; none where that cannot be told."""
+        owner = "driver" if component == "cuda" else self._place_owner(path)
+        return self._wheel(path, component)[1] or ([owner] if owner else [])
+
+    def _place_owner(self, path: str) -> str:
         if any(path.startswith(f"{prefix}/lib/") and self.exists(f"{prefix}/conda-meta") for prefix in self._prefixes):
             return "conda"
         if any(path.startswith(f"{place}/cuda") for place in TOOLKITS):

@@ -13,7 +13,7 @@ from gpudoctor.probe.xray import triton, xla
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.disk import Disk
 from gpudoctor.probe.xray.extensions import extensions
-from gpudoctor.probe.xray.patient import Around, Patient, missing, places
+from gpudoctor.probe.xray.patient import Around, Patient, missing, nearby, places
 from gpudoctor.probe.xray.wanted import Wish, loading
 
 Say = Callable[[dict[str, Any]], None]
@@ -180,9 +180,9 @@ def _need(shared: Around, one: Any, *, direct: bool) -> dict[str, Any]:
         "asked_by": one.asked_by.path,
         "direct": direct,
         "path": taken,
-        "why": one.why,
+        "why": one.way.words,
         "problem": one.problem,
         "looked_in": [] if one.found else one.looked_in,
-        "shadows": places(one.shadows),
-        "elsewhere": places(shared.disk.elsewhere(one.wanted, taken)) if part else [],
+        "shadows": places((path, way.words, way.by) for path, way in one.shadows),
+        "elsewhere": nearby(shared.disk.elsewhere(one.wanted, taken)) if part else [],
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor.elf import fatbin, file
-from gpudoctor.elf.loader import Loader, Object, Opening, Resolution, Setting
+from gpudoctor.elf.loader import Loader, Object, Opening, Resolution, Setting, Way
 from gpudoctor.elf.system import Refused, System
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.disk import Disk
@@ -62,7 +62,7 @@ class Around:
     def described(self, path: str, soname: str, part: str, *, code: bool = False) -> dict[str, Any]:
         """The LibraryFile of a component."""
         version = self.disk.version(path, part, soname)
-        owner = self.disk.owner(path, part)
+        owners = self.disk.owners(path, part)
         said: dict[str, Any] = {"type": "library-file", "path": path, "real": self.disk.real(path)}
         if soname:
             said["soname"] = soname
@@ -70,7 +70,8 @@ class Around:
             said["version"] = {"type": "fact", "value": version[0], "where": version[1]}
         else:
             said["version"] = missing("failed" if " and " in version else "absent", version)
-        said["owner"] = owner or missing("absent", f"{path} lies in no place that says whose it is")
+        said["owner"] = " or ".join(owners) or missing("absent", f"{path} lies in no place that says whose it is")
+        said["owners"] = owners if len(owners) > 1 else []
         if code:
             said["code"] = self.code(path)
         return said
@@ -104,7 +105,7 @@ class Patient:
         opening = self.loader.open(path, self.main, skip=BASE)
         first = opening.resolutions[0]
         if why and first.found is not None and not first.already:
-            first.found.why = why
+            first.found.way = Way("", why)
         if note:
             for one in opening.resolutions[1:]:
                 self.note(one, asking="linked", vital=True)
@@ -126,15 +127,15 @@ class Patient:
         self.uses[wanted] = {
             "type": "library-use", "component": part, "wanted": wanted, "asked_by": asker, "asking": "opened", "vital": True,
             "file": missing("absent", f"no {wanted} is in {folder} or its like on sys.path"), "looked_in": [folder],
-            "elsewhere": places(self.around.disk.elsewhere(wanted, "")[:MOST_ELSEWHERE]),
+            "elsewhere": nearby(self.around.disk.elsewhere(wanted, "")[:MOST_ELSEWHERE]),
         }  # fmt: skip
         self._own[wanted] = True
 
     def break_off(self, path: str, kind: str, why: str, asker: str = "") -> None:
         """Keep why the framework's import fails."""
         path, asker = (os.path.normpath(one) if one else "" for one in (path, asker))
-        owner = self.around.disk.owner(path, "") if path.startswith("/") and not path.startswith(f"{self._home}/") else ""
-        self.broken.setdefault(path, {"type": "damage", "path": path, "kind": kind, "why": why, "owner": owner, "asked_by": asker})
+        owners = self.around.disk.owners(path, "") if path.startswith("/") and not path.startswith(f"{self._home}/") else []
+        self.broken.setdefault(path, damage(path, kind, why, owners) | {"asked_by": asker})
 
     def forget(self) -> None:
         """Begin the notes again."""
@@ -172,30 +173,41 @@ class Patient:
         }
         if one.found is not None:
             said["file"] = self.around.described(one.found.path, one.found.elf.soname, part, code=one.wanted.startswith(_WITH_CODE))
-            said["why"] = one.why
+            said["why"] = one.way.words
+            said.update({"found_by": one.way.by} if one.way.by else {})
         else:
             damaged = [self._damage(path, refused, part) for path, refused in one.damaged]
             reason = one.problem or f"{one.wanted} is in none of the places looked at"
             said["file"] = missing("failed" if damaged else "absent", f"{damaged[0]['path']}: {damaged[0]['why']}" if damaged else reason)
             said["looked_in"] = one.looked_in
             said["damaged"] = damaged
-        said["shadows"] = places(one.shadows)
-        said["refused"] = places(one.refused)
+        said["shadows"] = places((path, way.words, way.by) for path, way in one.shadows)
+        said["refused"] = places((path, why, "") for path, why in one.refused)
         taken = one.found.path if one.found else ""
         noted = {path for path, _ in one.shadows}
         others = [place for place in self.around.disk.elsewhere(one.wanted, taken) if place[0] not in noted]
-        said["elsewhere"] = places(others[:MOST_ELSEWHERE])
+        said["elsewhere"] = nearby(others[:MOST_ELSEWHERE])
         return said
 
     def _damage(self, path: str, refused: Refused, part: str) -> dict[str, Any]:
-        owner = self.around.disk.owner(path, part)
-        return {"type": "damage", "path": path, "kind": refused.kind, "why": refused.reason, "owner": owner}
+        return damage(path, refused.kind, refused.reason, self.around.disk.owners(path, part))
+
+
+def damage(path: str, kind: str, why: str, owners: list[str]) -> dict[str, Any]:
+    """A Damage of the snapshot."""
+    several = owners if len(owners) > 1 else []
+    return {"type": "damage", "path": path, "kind": kind, "why": why, "owner": " or ".join(owners), "owners": several}
 
 
 _WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")
 """What of cuDNN decides which GPUs it serves: its precompiled engines hold code that the rest of it no longer calls."""
 
 
-def places(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """As Place structs."""
-    return [{"type": "place", "path": path, "why": why} for path, why in found]
+def places(found: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
+    """As Place structs: a path, why, and the word of FoundBy where there is one."""
+    return [{"type": "place", "path": path, "why": why, **({"found_by": by} if by else {})} for path, why, by in found]
+
+
+def nearby(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """As Place structs: paths on disk, each with whose folder it lies in."""
+    return places((path, kind, kind if kind == "wheel" else "") for path, kind in found)

@@ -28,7 +28,8 @@ def uses(around: Around, environ: Mapping[str, str]) -> list[dict[str, Any]]:
 def _use(around: Around, own: str, name: str, variable: str, environ: Mapping[str, str]) -> dict[str, Any]:
     """A variable that names no program is passed over, as Triton does."""
     told = environ.get(variable, "")
-    path, why = (told, variable) if told.startswith("/") and around.disk.exists(told) else (f"{own}/{name}", "Triton's own")
+    named = told.startswith("/") and around.disk.exists(told)
+    path, why = (told, variable) if named else (f"{own}/{name}", "Triton's own")
     try:
         file = assembler(around, path)
     except OSError as error:
@@ -36,4 +37,5 @@ def _use(around: Around, own: str, name: str, variable: str, environ: Mapping[st
     return {
         "type": "library-use", "component": COMPONENT, "wanted": name, "asked_by": f"{own.partition('/triton/')[0]}/triton", "asking": "started",
         "vital": False, "file": file, "why": why, "shadows": [], "refused": [], "elsewhere": [],
+        "found_by": "variable" if named else "other",
     }  # fmt: skip

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudoctor.probe.xray.disk import TOOLKITS, Disk
-from gpudoctor.probe.xray.patient import Around, missing, places
+from gpudoctor.probe.xray.patient import Around, missing, nearby, places
 
 FLAG = "--xla_gpu_cuda_data_dir="
 LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
@@ -56,9 +56,9 @@ def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: l
         "asked_by": library,
         "asking": asking,
         "vital": False,
-        "shadows": places((path, whys[path]) for path in there[1:]),
+        "shadows": places((path, whys[path], "") for path in there[1:]),
         "refused": [],
-        "elsewhere": places(_elsewhere(disk, part, there)),
+        "elsewhere": nearby(_elsewhere(disk, part, there)),
     }
     if there:
         return {**said, "file": _file(around, part, there[0]), "why": whys[there[0]]}

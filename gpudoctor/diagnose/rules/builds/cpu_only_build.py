@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.package_facts import by_directml, directml, from_system
+from gpudoctor.diagnose.package_facts import by_directml, directml, distribution_of, system_package
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -63,8 +63,8 @@ def _cpu_only(framework: Framework, machine: MachineView, version: str, rocm: st
     package = directml(framework, machine)
     if package:
         return f"{package} uses DirectX, which exists on Windows and in WSL only: on Linux it does not use the NVIDIA GPU, nor CUDA."
-    vendor = from_system(framework, machine)
-    whose = f" ({vendor})" if vendor else ""
+    package = system_package(framework, machine)
+    whose = f" ({distribution_of(machine)}'s package {package})" if package else ""
     return f"{framework.distribution or framework.name} {version}{whose} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."
 
 

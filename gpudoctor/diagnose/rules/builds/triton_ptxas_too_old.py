@@ -16,7 +16,7 @@ from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.triton import _OFF, _compiles
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import CudaRelease
-from gpudoctor.snapshot import Cause, Fact, Framework, LibraryFile, LibraryUse, Missing
+from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version
 
 COMPONENT, FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
@@ -98,7 +98,7 @@ def _other(use: LibraryUse, target: str, machine: MachineView) -> Fix:
         if isinstance(one.ptxas, str) and isinstance(one.toolkit_cuda, Fact)
         if (version := versions.parse(one.toolkit_cuda.value)) and (row := machine.matrix.cuda(version)) and target in (row.sass or ())
     ]
-    if use.why == variable and not knowing:
+    if use.found_by is FoundBy.VARIABLE and not knowing:
         return unset(variable)
     if knowing:
         return set_variable(variable, shell_path(max(knowing)[1]), "Have Triton start the ptxas of a newer toolkit")

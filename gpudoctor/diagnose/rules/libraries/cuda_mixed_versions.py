@@ -16,7 +16,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cuda_versions import _system
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Libraries, LibraryFile, Missing, Snapshot, Variables
+from gpudoctor.snapshot import Framework, Libraries, LibraryFile, LibraryUse, Missing, Snapshot, Variables
 from gpudoctor.versions import Version
 
 
@@ -47,21 +47,21 @@ def cuda_mixed_versions(machine: MachineView, snapshot: Snapshot, variables: Var
     libraries = xrayed(machine)
     for framework in machine.observed_frameworks:
         cuda = machine.effective_cuda(framework)
-        foreign = tuple(_foreign(framework, cuda.version.major, libraries)) if isinstance(cuda, EffectiveCuda) else ()
+        foreign = dict(_foreign(framework, cuda.version.major, libraries)) if isinstance(cuda, EffectiveCuda) else {}
         if foreign:
             yield Problem(
                 message=f"{framework.label} is built for CUDA {cuda.version.major if isinstance(cuda, EffectiveCuda) else ''} "
-                f"and would load {foreign[0].value}, which is for another CUDA.",
-                evidence=foreign,
-                fixes=tuple(_one_cuda(framework, machine, foreign)),
+                f"and would load {_of(next(iter(foreign.values())))}, which is for another CUDA.",
+                evidence=tuple(Evidence(f"{use.component}, asked for by {use.asked_by}", _of(foreign[use]), use.why) for use in foreign),
+                fixes=tuple(_one_cuda(framework, machine, tuple(foreign.values()))),
             )
 
 
-def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[Evidence, ...]) -> Iterator[Fix]:
+def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[LibraryFile, ...]) -> Iterator[Fix]:
     """The packages of the build's own CUDA, in a release that the framework accepts, over those for another."""
     cuda = machine.effective_cuda(framework)
     stack = machine.stack_or_missing
-    owners = dict.fromkeys(one.value.rpartition(" of ")[2] for one in foreign)
+    owners = dict.fromkeys(str(file.owner) for file in foreign)
     if isinstance(cuda, EffectiveCuda) and isinstance(stack, Stack):
         suffix = f"-cu{cuda.version.major}"
         wanted = {name.rpartition("-cu")[0] + suffix for name in owners if "-cu" in name}
@@ -85,20 +85,24 @@ def _one_cuda(framework: Framework, machine: MachineView, foreign: tuple[Evidenc
     yield Fix(f"Give {framework.label} an environment of its own, without {' and '.join(owners)}.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
-def _foreign(framework: Framework, major: int, libraries: Libraries) -> Iterator[Evidence]:
+def _foreign(framework: Framework, major: int, libraries: Libraries) -> Iterator[tuple[LibraryUse, LibraryFile]]:
     """What a framework would load from wheels for another CUDA: the first file of each component."""
     seen = xray(framework, libraries)
     uses = seen.uses if seen is not None and isinstance(seen.uses, tuple) else ()
     first = {use.component: use for use in reversed(uses)}
     for use in uses:
         if use is first[use.component] and isinstance(use.file, LibraryFile) and _made_for(use.file) not in {0, major}:
-            yield Evidence(f"{use.component}, asked for by {use.asked_by}", f"{use.file.path} of {use.file.owner}", use.why)
+            yield use, use.file
+
+
+def _of(file: LibraryFile) -> str:
+    return f"{file.path} of {file.owner}"
 
 
 def _made_for(file: LibraryFile) -> int:
     """The CUDA of the wheel that a file is of: nvidia-cudnn-cu12, or nvidia-cusparse in nvidia/cu13; 0 where that cannot be told."""
     owner = file.owner if isinstance(file.owner, str) else ""
-    if not owner.startswith("nvidia-") or " or " in owner:  # of two wheels that share a folder, where their files do not tell
+    if not owner.startswith("nvidia-") or file.owners:  # of two wheels that share a folder, where their files do not tell
         return 0
     folder = file.path.rpartition("/nvidia/cu")[2].partition("/")[0]
     digits = next((text for text in (owner.rpartition("-cu")[2], folder) if text.isdigit()), "0")

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.library_facts import PATH, WHEEL, copy, folder, same_name, told, uses
+from gpudoctor.diagnose.library_facts import PATH, copy, folder, same_name, told, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.shadowing import _how, _severity
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, LibraryFile, LibraryUse
+from gpudoctor.snapshot import FoundBy, Framework, LibraryFile, LibraryUse
 
 _OTHERS = {"system", "toolkit", "conda"}
 """Owners of a file that no package of the environment brought."""
@@ -72,4 +72,4 @@ def cudnn_shadowed_by_system(framework: Framework, machine: MachineView, hardwar
 def _package(use: LibraryUse) -> str:
     """The copy that one of NVIDIA's packages brought; empty where there is none."""
     named = (place.path for place in use.shadows if "/site-packages/nvidia/" in place.path or "/dist-packages/nvidia/" in place.path)
-    return next(named, "") or next((place.path for place in same_name(use) if place.why == WHEEL), "")
+    return next(named, "") or next((place.path for place in same_name(use) if place.found_by is FoundBy.WHEEL), "")

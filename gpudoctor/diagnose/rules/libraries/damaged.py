@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView, Stack
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import reinstall_packages
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.package_facts import from_system
+from gpudoctor.diagnose.package_facts import system_package
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, Missing, Python
 
@@ -47,7 +47,7 @@ def _fixes(found: list[Damage], framework: Framework, machine: MachineView, pyth
         yield Fix("Make the environment anew on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
         return
     packages = tuple(_packages(found, framework, machine))
-    vendor = from_system(framework, machine).rpartition(" ")[2]
+    vendor = system_package(framework, machine)
     if vendor and packages:
         yield Fix(f"Reinstall {vendor}", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD))
     elif packages:
@@ -73,7 +73,7 @@ def _packages(found: Iterable[Damage], framework: Framework, machine: MachineVie
 
 
 def _owner(damage: Damage, framework: Framework) -> str:
-    named = damage.owner.partition(" or ")[0]
+    named = damage.owners[0] if damage.owners else damage.owner
     foreign = named in _FOREIGN or (
         damage.kind is DamageKind.MISSING and not damage.path.startswith(("/", "libtorch", "libtensorflow", "libc10"))
     )

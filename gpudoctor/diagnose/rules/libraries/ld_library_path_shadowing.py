@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.library_facts import PATH, WHEEL, Copy, all_uses, by_path, copy, folder, same_name, told, uses
+from gpudoctor.diagnose.library_facts import PATH, Copy, all_uses, by_path, copy, folder, same_name, told, uses
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.shadowing import _how, _severity
 from gpudoctor.findings import Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, LibraryFile, LibraryUse, Missing, Variables
+from gpudoctor.snapshot import FoundBy, Framework, LibraryFile, LibraryUse, Missing, Variables
 
 _MOST = 4
 
@@ -90,8 +90,8 @@ def _shadowing(found: Iterable[LibraryUse], framework: Framework, machine: Machi
 
 def _would_be(use: LibraryUse) -> str:
     """The copy that the folders named by the framework's own files, or its packages, would give; empty where there is none."""
-    named = (place.path for place in use.shadows if place.why.startswith("DT_R"))
-    return next(named, "") or next((place.path for place in same_name(use) if place.why == WHEEL), "")
+    named = (place.path for place in use.shadows if place.found_by in {FoundBy.RPATH, FoundBy.RUNPATH})
+    return next(named, "") or next((place.path for place in same_name(use) if place.found_by is FoundBy.WHEEL), "")
 
 
 def _rank(one: Copy) -> int:

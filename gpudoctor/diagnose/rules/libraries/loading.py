@@ -10,10 +10,10 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import install_package, reinstall_packages
 from gpudoctor.diagnose.advice.releases import TORCH_INDEX
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.library_facts import WHEEL, asked, folder, installed_wheels, named, same_name, unfound, uses
-from gpudoctor.diagnose.package_facts import from_system
+from gpudoctor.diagnose.library_facts import asked, folder, installed_wheels, named, same_name, unfound, uses
+from gpudoctor.diagnose.package_facts import system_package
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
-from gpudoctor.snapshot import Distribution, Fact, Framework, LibraryUse, Missing, Python
+from gpudoctor.snapshot import Distribution, Fact, FoundBy, Framework, LibraryUse, Missing, Python
 
 
 def _nowhere(found: tuple[LibraryUse, ...], *, cudnn: bool) -> tuple[LibraryUse, ...]:
@@ -35,7 +35,7 @@ def _missing(lost: tuple[LibraryUse, ...], framework: Framework, machine: Machin
 def bring(framework: Framework, machine: MachineView, lost: tuple[LibraryUse, ...], python: Python | Missing) -> tuple[Fix, ...]:
     """The command that installs what is missing as packages; those that are installed by their metadata are installed again."""
     release = framework.release
-    vendor = from_system(framework, machine).rpartition(" ")[2]
+    vendor = system_package(framework, machine)
     if vendor:
         return (Fix(f"Reinstall {vendor} with what it requires", f"sudo apt-get install --reinstall {vendor}", (ROOT, DOWNLOAD)),)
     gone = installed_wheels(lost, framework, machine)
@@ -83,8 +83,8 @@ def _is_default(version: str, machine: MachineView) -> bool:
 
 def _beside_the_path(framework: Framework, machine: MachineView, hardware: Hardware, *, wheels: bool) -> Iterator[Problem]:
     found = [(use, same_name(use)) for use in unfound(uses(framework, machine, hardware))]
-    nearest = [(use, next((place for place in there if place.why == WHEEL), there[0])) for use, there in found if there]
-    beside = [(use, place) for use, place in nearest if (place.why == WHEEL) is wheels]
+    nearest = [(use, next((place for place in there if place.found_by is FoundBy.WHEEL), there[0])) for use, there in found if there]
+    beside = [(use, place) for use, place in nearest if (place.found_by is FoundBy.WHEEL) is wheels]
     if not beside:
         return
     folders = list(dict.fromkeys(folder(place.path) for _, place in beside))

@@ -56,7 +56,7 @@ def nccl_version_conflict(framework: Framework, machine: MachineView, hardware: 
     one = copy(use, another, framework, machine)
     if one is None:
         return
-    two = isinstance(use.file, LibraryFile) and isinstance(use.file.owner, str) and " or " in use.file.owner
+    two = isinstance(use.file, LibraryFile) and len(use.file.owners) > 1
     version = need(one.version)
     if not (another or two) or one.wanted is None or _same(one.wanted, version):
         return
