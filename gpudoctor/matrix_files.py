@@ -35,7 +35,7 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
 def _vouch(matrix: Matrix, directory: str) -> None:
     """Refuse tables that somebody handed us where they do not hold together."""
-    from gpudoctor.matrix.check import problems  # noqa: PLC0415 -- the shipped tables were checked when they were made
+    from gpudoctor.matrix.consistency import problems  # noqa: PLC0415 -- the shipped tables were checked when they were made
 
     for problem in problems(matrix):
         raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor import requirements
+from gpudoctor import preflight
 from gpudoctor.derive import specifiers
-from gpudoctor.derive.log import telling_lines
+from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
 from gpudoctor.process import Outcome, crash
@@ -111,7 +111,7 @@ def _patterns() -> dict[str, str]:
 
 
 PATTERNS = _patterns()
-_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, requirements._SIZE.pattern}
+_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE.pattern}
 """Used with match or fullmatch only."""
 NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
 """Files whose texts are cut to the length that a name can have, and must match whole."""

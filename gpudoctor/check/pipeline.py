@@ -119,7 +119,7 @@ class Pipeline:
     def _wait(self, inventory: Inventory, snapshot: Snapshot, supervisor: Supervisor) -> tuple[Inventory, Snapshot]:
         """Look again for as long as the user waits, or the check may last, with time for one more look; the last look."""
         from gpudoctor.check.wait import look_again  # noqa: PLC0415 -- only where it was asked for
-        from gpudoctor.derive.healing import healing  # noqa: PLC0415 -- likewise
+        from gpudoctor.derive.transient import healing  # noqa: PLC0415 -- likewise
 
         def look() -> Snapshot:
             nonlocal inventory
@@ -146,7 +146,7 @@ class Pipeline:
 
     def _load_tables(self) -> None:
         """Read the tables that most diagnoses ask, and load what every report goes through, while the slower children still look."""
-        import gpudoctor.probe.owner  # noqa: PLC0415 -- see above
+        import gpudoctor.probe.identity  # noqa: PLC0415 -- see above
         import gpudoctor.redact.shell  # noqa: PLC0415 -- see above
         import gpudoctor.report.build  # noqa: F401, PLC0415 -- see above
         from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, TORCH_BUILDS  # noqa: PLC0415 -- see above

@@ -61,7 +61,7 @@ def _runnable(examination: Examination | Supposition) -> Examination | Suppositi
 
 def redactor(root: str, *, stays: bool) -> Redactor:
     """What to take out of what is written: secrets always, names unless it `stays` on the user's own screen."""
-    from gpudoctor.probe.owner import owner  # noqa: PLC0415 -- loaded when the children have ended
+    from gpudoctor.probe.identity import owner  # noqa: PLC0415 -- loaded when the children have ended
     from gpudoctor.redact import Redactor  # noqa: PLC0415 -- likewise
 
     return Redactor(None if stays else owner(root, os.environ))

@@ -111,7 +111,7 @@ def _levelled(asked: Asked) -> Asked:
 
 def _alone(asked: Asked) -> None:
     """Raises UsageError for what --node leaves nothing to."""
-    from gpudoctor.requirements import FRAMEWORKS, parse  # noqa: PLC0415 -- loads packaging, for those who require something
+    from gpudoctor.preflight import FRAMEWORKS, parse  # noqa: PLC0415 -- loads packaging, for those who require something
 
     training = asked.level if asked.level in {"train", "full"} else None
     beside = {
@@ -150,7 +150,7 @@ def _reasons(given: tuple[str, ...]) -> dict[str, str]:
 def _required(given: tuple[str, ...]) -> tuple[str, ...]:
     if not given:
         return ()
-    from gpudoctor.requirements import parse  # noqa: PLC0415 -- loads packaging, for those who require something
+    from gpudoctor.preflight import parse  # noqa: PLC0415 -- loads packaging, for those who require something
 
     return tuple(parse(text).text for text in given)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.code import EffectiveCode, xray
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.packages import Demand, Stack, known
@@ -185,10 +185,10 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
     if jetson and not found.loaded_where.startswith(found.wheel):
         return found
-    row = matrix.cudnn(found.loaded, cuda.version.major, platform.word(snapshot.host, snapshot.python))
+    row = matrix.cudnn(found.loaded, cuda.version.major, wheel_platform.name(snapshot.host, snapshot.python))
     if row is None or row.sass is None:
         return found
-    where = cited(row.source, f"cuDNN {row.release} for {platform.called(row.platform)}")
+    where = cited(row.source, f"cuDNN {row.release} for {wheel_platform.label(row.platform)}")
     return msgspec.structs.replace(found, code=EffectiveCode(sass=row.sass, ptx=row.ptx, where=where))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
 from gpudoctor.frameworks import spec_of
@@ -42,7 +42,7 @@ def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matri
         return None
     interpreter = python.version if isinstance(python, Python) and isinstance(python.version, str) else None
     parsed = versions.parse(interpreter) if interpreter else None
-    wheels = platform.word(host, python) or platform.LINUX
+    wheels = wheel_platform.name(host, python) or wheel_platform.LINUX
     return matrix.resolve(name, one.value, wheels, parsed.short if parsed else None).row
 
 

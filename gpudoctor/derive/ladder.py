@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive.gpus import Gpu, divided
 from gpudoctor.derive.load import loads_of, unseen
-from gpudoctor.derive.lost import forbidden, library_alarm, off_the_bus, unresponsive
+from gpudoctor.derive.lost_gpus import forbidden, library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.training import judge, kernel_right, proven

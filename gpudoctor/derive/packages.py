@@ -11,7 +11,7 @@ from functools import cached_property
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
@@ -70,7 +70,7 @@ class Stack:
     def __init__(self, snapshot: Snapshot, packages: Packages, matrix: Matrix) -> None:
         self.supposed = snapshot.origin == SUPPOSED
         """An installer is still to make this environment, and refuses what does not fit."""
-        self.platform = platform.word(snapshot.host, snapshot.python)
+        self.platform = wheel_platform.name(snapshot.host, snapshot.python)
         """As the matrix calls it; empty where it is not known."""
         self.python = _short(snapshot.python)
         """The interpreter's minor version, "3.11"; empty where it is not known."""
@@ -82,7 +82,7 @@ class Stack:
 
     def row(self, one: Distribution) -> FrameworkRelease | None:
         """What the matrix says of exactly this release, on this platform, or on Linux where the platform is not known."""
-        return self._row(one, self.platform or platform.LINUX) or self._row(one, platform.ANY)
+        return self._row(one, self.platform or wheel_platform.LINUX) or self._row(one, wheel_platform.ANY)
 
     def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
         found = self.matrix.resolve(one.name, one.version, wheels)
@@ -90,7 +90,9 @@ class Stack:
 
     def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
         """What the matrix says of exactly this release on other platforms, by their words."""
-        others = dict.fromkeys(row.platform for row in self.matrix.releases(one.name) if row.platform not in {self.platform, platform.ANY})
+        others = dict.fromkeys(
+            row.platform for row in self.matrix.releases(one.name) if row.platform not in {self.platform, wheel_platform.ANY}
+        )
         rows = ((wheels, self._row(one, wheels)) for wheels in others)
         return {wheels: row for wheels, row in rows if row is not None}
 
@@ -196,7 +198,7 @@ def _short(python: Python | Missing) -> str:
 
 def _environment(python: Python | Missing, word: str) -> dict[str, str]:
     """The environment markers of PEP 508, as far as they are known."""
-    environment = platform.markers(word)
+    environment = wheel_platform.markers(word)
     if isinstance(python, Python) and isinstance(python.version, str):
         cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)
         environment |= {"python_version": _short(python), "python_full_version": python.version}

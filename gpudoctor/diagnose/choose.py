@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Rung, Severity, Skipped
-from gpudoctor.requirements import parse
+from gpudoctor.preflight import parse
 
 ANY = "any"
 

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, Ladder, Site
-from gpudoctor.derive.lost import alarms
+from gpudoctor.derive.lost_gpus import alarms
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Rung, RungState, Severity

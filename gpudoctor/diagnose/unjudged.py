@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.addons import EXTENSIONS, UNREAD
-from gpudoctor.derive import EffectiveCode, MachineView, Stack
+from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
 from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins
 from gpudoctor.derive.packages import SUPPOSED, Demand, stack_of
-from gpudoctor.derive.platform import word
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.unexamined import unexamined
@@ -72,7 +71,7 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
     """Why nothing is known of a supposed framework's release; empty where it is, be it for another platform."""
     if machine.observed.origin != SUPPOSED:
         return ""
-    here = machine.matrix.resolve(framework.distribution, version, word(machine.observed.host, machine.observed.python))
+    here = machine.matrix.resolve(framework.distribution, version, wheel_platform.name(machine.observed.host, machine.observed.python))
     platforms = {row.platform for row in machine.matrix.releases(framework.distribution)}
     elsewhere = any(machine.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
     return "" if here.how is not Resolved.NONE or elsewhere else here.why

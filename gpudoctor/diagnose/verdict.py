@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.diagnose.requirements import Answer, judged
+from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps

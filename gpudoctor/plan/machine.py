@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.cite import cited
@@ -52,7 +52,7 @@ def machine(wish: Wish, matrix: Matrix) -> Machine:
     stated = "--os" if wish.os != "linux" else ""
     where = ", ".join(filter(None, (stated, "--arch" if wish.arch else ""))) or "the default"
     return Machine(
-        platform=platform.word(host, python),
+        platform=wheel_platform.name(host, python),
         host=host,
         python=python,
         nvml=Nvml(gpus=gpus) if gpus else NOT_STATED,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, machine
-from gpudoctor.plan.mistaken import refuse
+from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.model import Wish
 from gpudoctor.plan.packages import Packages, python_environment
 from gpudoctor.plan.stated import stated
@@ -51,7 +51,7 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
 def _environment(wish: Wish, word: str) -> dict[str, str]:
     """The marker variables of PEP 508 for the supposed interpreter and system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
-    return {**platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
+    return {**wheel_platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
 
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:

@@ -9,9 +9,9 @@ import msgspec
 
 from gpudoctor.frameworks import CATALOGUE, BuildFile, CudaPlugin, FrameworkSpec, framework_of
 from gpudoctor.probe import files
-from gpudoctor.probe.constants import Constants
 from gpudoctor.probe.inside import Inside
 from gpudoctor.probe.packages import parse
+from gpudoctor.probe.python_constants import Constants
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Fact, Framework, Missing, readable
 
 NOTHING = Inside()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking, heard
-from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import (
@@ -239,7 +239,7 @@ class Inventory:
 
 
 def _elsewhere(environ: Mapping[str, str], path: tuple[str, ...], root: str) -> tuple[Distribution, ...]:
-    from gpudoctor.probe.elsewhere import elsewhere  # noqa: PLC0415 -- only where the environment holds no framework
+    from gpudoctor.probe.other_environments import elsewhere  # noqa: PLC0415 -- only where the environment holds no framework
 
     return elsewhere(environ, path, root)
 

@@ -107,7 +107,7 @@ def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]
 def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
     if len(entries) < 2:
         return [entry for entry, _ in entries]
-    from gpudoctor.probe.leftovers import settled  # noqa: PLC0415 -- only where there are two
+    from gpudoctor.probe.stale_metadata import settled  # noqa: PLC0415 -- only where there are two
 
     return settled(folder, entries, name)
 

@@ -12,11 +12,11 @@ from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, frame
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.preflight import parse
 from gpudoctor.probe.packages import relevant
 from gpudoctor.probe.script_folder import NAMES
 from gpudoctor.probe.variables import WHOLE
 from gpudoctor.probe.xray.wanted import loading
-from gpudoctor.requirements import parse
 from gpudoctor.snapshot.distributions import normalise
 
 PACKAGE = Path(gpudoctor.__file__).parent

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.matrix import Matrix, check
+from gpudoctor.matrix import Matrix, consistency
 from gpudoctor.matrix.table import Row, Table
 
 from .samples import matrix, version
@@ -52,7 +52,7 @@ def test_a_row_without_floors_is_unknown() -> None:
 
 
 def problems(**tables: Any) -> list[str]:
-    return list(check.problems(matrix(**tables)))
+    return list(consistency.problems(matrix(**tables)))
 
 
 def test_a_source_that_is_missing_or_unused_is_told() -> None:

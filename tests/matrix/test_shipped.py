@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor import versions
 from gpudoctor.frameworks import stack_of
-from gpudoctor.matrix import Matrix, check
+from gpudoctor.matrix import Matrix, consistency
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import (
     ALL,
@@ -51,7 +51,7 @@ def test_rows_are_sorted_and_unique(shipped: Matrix, table: Table[Any]) -> None:
 
 
 def test_nothing_is_wrong_between_the_tables(shipped: Matrix) -> None:
-    assert list(check.problems(shipped)) == []
+    assert list(consistency.problems(shipped)) == []
 
 
 def test_every_csv_is_a_known_table() -> None:

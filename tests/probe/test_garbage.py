@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.probe import files
-from gpudoctor.probe.constants import Constants
 from gpudoctor.probe.container import container
+from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.host import accounts, host
 from gpudoctor.probe.kernel_driver import kernel_driver
-from gpudoctor.probe.nodes import device_nodes
 from gpudoctor.probe.packages import packages, parse
 from gpudoctor.probe.pci import pci
+from gpudoctor.probe.python_constants import Constants
 from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.variables import variables
 from gpudoctor.probe.wsl import wsl

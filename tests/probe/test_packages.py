@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.elsewhere import elsewhere
 from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.other_environments import elsewhere
 from gpudoctor.probe.packages import packages
 from gpudoctor.snapshot import Cause, Distribution, Missing
 from tests.probe.places import Options, look, plant

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpudoctor import versions
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.load import holds, loads_of
-from gpudoctor.derive.lost import alarms
+from gpudoctor.derive.lost_gpus import alarms
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, Section, View

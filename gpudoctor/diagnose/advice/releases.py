@@ -8,8 +8,8 @@ import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, Stack
 from gpudoctor.derive.code import Fit, capability, runs
-from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import TORCH_BUILDS

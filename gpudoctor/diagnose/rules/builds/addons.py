@@ -6,8 +6,8 @@ import shlex
 
 from gpudoctor.addons import MAIN
 from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.derive.platform import LINUX
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import TORCH_INDEX

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack
-from gpudoctor.derive import platform as platforms
+from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import known
 from gpudoctor.diagnose.advice.installing import install_framework
@@ -63,13 +62,13 @@ def no_cuda_wheel_for_platform(
     others = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
     if not others:
         return
-    here = platforms.called(stack.platform)
+    here = wheel_platform.label(stack.platform)
     yield Problem(
-        message=f"The package index has {own.label} for {here} without CUDA; with CUDA it has it for {', '.join(map(platforms.called, others))}.",
+        message=f"The package index has {own.label} for {here} without CUDA; with CUDA it has it for {', '.join(map(wheel_platform.label, others))}.",
         only_for=framework.name,
         evidence=(
             Evidence(f"wheel for {here}", "without CUDA", known(row)),
-            *(Evidence(f"wheel for {platforms.called(name)}", "with CUDA", known(other)) for name, other in others.items()),
+            *(Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", known(other)) for name, other in others.items()),
         ),
         fixes=_cuda_elsewhere(framework, own, stack, machine),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.packages import Violation
-from gpudoctor.derive.platform import LINUX
+from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package

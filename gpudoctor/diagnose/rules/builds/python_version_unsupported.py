@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive import platform as platforms
+from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.derive.packages import known, stack_of
 from gpudoctor.diagnose.advice.installing import in_new_environment, install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
@@ -41,7 +40,7 @@ def python_version_unsupported(stack: Stack, python: Python, machine: MachineVie
     lacking = [(one, row) for one, row in lacking if stack.python not in row.pythons]
     stated = [(one, row) for one, row in lacking if stack.stated(one)] or lacking[:1]
     for one, row in stated:
-        here = platforms.called(row.platform) if row.platform != platforms.ANY else "any platform"
+        here = wheel_platform.label(row.platform) if row.platform != wheel_platform.ANY else "any platform"
         yield Problem(
             message=f"{one.label} has wheels for Python {_span(row.pythons)} on {here}, and none for {stack.python}.",
             evidence=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder
-from gpudoctor.derive.lost import lost_under_load, off_the_bus
+from gpudoctor.derive.lost_gpus import lost_under_load, off_the_bus
 from gpudoctor.diagnose.gpu_facts import as_evidence, logged, milder
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.hardware.generation import _capability, _models, _named, _smokes
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.requirements import FEATURES, parse
+from gpudoctor.preflight import FEATURES, parse
 from gpudoctor.versions import Version
 
 BF16 = Version(*FEATURES["bf16"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Gpu, Ladder, Site
-from gpudoctor.derive.lost import off_the_bus, unresponsive
+from gpudoctor.derive.lost_gpus import off_the_bus, unresponsive
 from gpudoctor.diagnose.gpu_facts import known, milder, reset
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, platform
+from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, wheel_platform
 from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
 from gpudoctor.derive.components import unlike, with_code
 from gpudoctor.derive.specifiers import satisfies
@@ -85,7 +85,7 @@ def _pin(
         compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)
         return accepted and compatible and all(one.capability and runs(row, one.capability) is Fit.NATIVE for one in lost)
 
-    published = machine.matrix.cudnns(cuda.version.major, platform.word(machine.observed.host, machine.observed.python))
+    published = machine.matrix.cudnns(cuda.version.major, wheel_platform.name(machine.observed.host, machine.observed.python))
     row = next((row for row in reversed(published) if fits(row)), None)
     if row is None:
         title = f"Install a {framework.name} with a cuDNN for this GPU; none that {framework.label} accepts has code for it"

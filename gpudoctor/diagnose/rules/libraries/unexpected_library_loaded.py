@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.code import xray
-from gpudoctor.derive.mapped import unexpected
+from gpudoctor.derive.mapped_libraries import unexpected
 from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.library_facts import xrayed
 from gpudoctor.diagnose.rule import need, not_applicable, rule

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.derive.log import telling_lines
+from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.derive.unknown import CouldNotTell, applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.system import read_page

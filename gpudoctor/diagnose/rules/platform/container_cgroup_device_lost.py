@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Site
-from gpudoctor.derive.nodes import all_withheld
+from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Hardware
+from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.derive.nodes import all_withheld
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.platform import word
+from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.wheels import _compiled
@@ -46,7 +45,7 @@ def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, machine:
     - https://github.com/tensorflow/tensorflow/blob/master/RELEASE.md
     - https://github.com/jax-ml/jax/blob/main/jaxlib/cpu_feature_guard.c
     """
-    if not word(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):
+    if not wheel_platform.name(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):
         not_applicable("AVX is of x86_64 processors")
     needs = [
         (one, row)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.requirements import Answer, judged
+from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
-from gpudoctor.requirements import FRAMEWORKS
+from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Missing, Python, Snapshot
 
 _ELSEWHERE = Fix("Examine the environment that you train with", "gpudoctor check --python PATH", kind=FixKind.CHECK)

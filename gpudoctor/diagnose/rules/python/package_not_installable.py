@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive import platform as platforms
+from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.derive.packages import known
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import not_applicable, rule
@@ -61,9 +60,9 @@ def _unpublished(one: Distribution, stack: Stack, machine: MachineView) -> Itera
         return
     others = stack.elsewhere(one) if stack.platform else {}
     if others:
-        here = platforms.called(stack.platform)
-        message = f"{one.label} has no wheel for {here}; it has for {', '.join(map(platforms.called, others))}."
-        evidence = tuple(Evidence(f"wheel for {platforms.called(name)}", "published", known(row)) for name, row in others.items())
+        here = wheel_platform.label(stack.platform)
+        message = f"{one.label} has no wheel for {here}; it has for {', '.join(map(wheel_platform.label, others))}."
+        evidence = tuple(Evidence(f"wheel for {wheel_platform.label(name)}", "published", known(row)) for name, row in others.items())
     else:
         near = list(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
         if not near or any(row.release == release for row in rows):

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView, Site, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.requirements import Answer
+from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.requirements import FRAMEWORKS
+from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Missing
 
 

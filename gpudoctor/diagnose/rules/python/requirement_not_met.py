@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import least_of, update_driver
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.requirements import Answer, Judged
+from gpudoctor.diagnose.preflight import Answer, Judged
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.requirements import FEATURES, FRAMEWORKS
+from gpudoctor.preflight import FEATURES, FRAMEWORKS
 
 
 @rule(

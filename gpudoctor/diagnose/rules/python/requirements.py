@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.requirements import Judged, judged
+from gpudoctor.diagnose.preflight import Judged, judged
 from gpudoctor.diagnose.rule import CouldNotTell, not_applicable
 from gpudoctor.diagnose.verdict import required
 from gpudoctor.snapshot import Missing

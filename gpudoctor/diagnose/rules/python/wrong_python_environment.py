@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.package_facts import shown
-from gpudoctor.diagnose.requirements import Answer, judged
+from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
 from gpudoctor.snapshot import Distribution, Python, Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Flaw, MachineView, judge
-from gpudoctor.derive.log import telling_lines
+from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.installing import another_release
 from gpudoctor.diagnose.advice.system import read_page

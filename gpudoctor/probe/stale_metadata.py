@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.probe import files
-from gpudoctor.probe.constants import Constants
+from gpudoctor.probe.python_constants import Constants
 from gpudoctor.snapshot import Fact, Missing
 
 _VERSIONS = {

@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from gpudoctor.probe.nodes import device_nodes
+from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.snapshot import Cause, DeviceNodes, Missing
 from tests.probe.places import plant
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.derive.log import telling_lines
+from gpudoctor.derive.framework_log import telling_lines
 
 NEW = "E0000 00:00:1795235664.918000   31245 cuda_executor.cc:1737] INTERNAL: CUDA Runtime error"
 OLD = "2025-01-31 10:00:00.123456: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2251] Cannot dlopen some GPU libraries."

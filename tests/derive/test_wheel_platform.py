@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive import platform
+from gpudoctor.derive import wheel_platform
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 from tests.builders import ABSENT
 
@@ -29,25 +29,25 @@ def test_the_word_is_that_of_the_wheels_that_fit(
     system: Platform | Missing, kernel: str | Missing, interpreter: str | Missing, word: str
 ) -> None:
     host = Host(platform=system, architecture=kernel)
-    assert platform.word(host, Python("python", "named", machine=interpreter)) == word
+    assert wheel_platform.name(host, Python("python", "named", machine=interpreter)) == word
 
 
 def test_nothing_is_known_of_a_machine_that_was_not_looked_at() -> None:
-    assert platform.word(ABSENT, ABSENT) == ""
+    assert wheel_platform.name(ABSENT, ABSENT) == ""
 
 
 def test_markers_are_those_of_the_platform() -> None:
-    assert platform.markers("win_amd64") == {
+    assert wheel_platform.markers("win_amd64") == {
         "sys_platform": "win32",
         "platform_system": "Windows",
         "os_name": "nt",
         "platform_machine": "AMD64",
     }
-    assert platform.markers("linux_aarch64")["platform_machine"] == "aarch64"
-    assert platform.markers("macos_arm64")["sys_platform"] == "darwin"
-    assert platform.markers("") == {}
+    assert wheel_platform.markers("linux_aarch64")["platform_machine"] == "aarch64"
+    assert wheel_platform.markers("macos_arm64")["sys_platform"] == "darwin"
+    assert wheel_platform.markers("") == {}
 
 
 @pytest.mark.parametrize(("word", "text"), [("win_amd64", "Windows (amd64)"), ("linux_x86_64", "Linux (x86_64)"), ("any", "any")])
 def test_platforms_are_called_by_their_names(word: str, text: str) -> None:
-    assert platform.called(word) == text
+    assert wheel_platform.label(word) == text

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.derive.gpus import gpus
-from gpudoctor.derive.healing import healing
 from gpudoctor.derive.site import site
+from gpudoctor.derive.transient import healing
 from gpudoctor.snapshot import Cause, DeviceNodes, Fact, Host, KernelDriver, Missing, Node, Nvml, Pci, Platform, Snapshot, Status
 from tests.builders import ABSENT, SUCCESS, TIMED_OUT, bare, card, in_docker, libcuda, machine
 

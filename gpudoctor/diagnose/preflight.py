@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Rung, RungState
-from gpudoctor.requirements import FEATURES, Requirement, fits, parse
+from gpudoctor.preflight import FEATURES, Requirement, fits, parse
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
 
 _LOST = {RungState.FAILED, RungState.MASKED}

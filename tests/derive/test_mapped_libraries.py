@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.mapped import unexpected
+from gpudoctor.derive.mapped_libraries import unexpected
 from gpudoctor.snapshot import Asking, Cause, FrameworkLibraries, LibraryFile, LibraryUse, Missing
 
 

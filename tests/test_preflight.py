@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirements import fits, parse
+from gpudoctor.preflight import fits, parse
 
 GIB = 1 << 30
 

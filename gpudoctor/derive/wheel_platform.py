@@ -25,11 +25,11 @@ _MARKERS = {
     "win": {"sys_platform": "win32", "platform_system": "Windows", "os_name": "nt"},
     "macos": {"sys_platform": "darwin", "platform_system": "Darwin", "os_name": "posix"},
 }
-_CALLED = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
+_LABELS = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
 
 
-def word(host: Host | Missing, python: Python | Missing) -> str:
-    """The platform in the matrix's words; empty where system or architecture is not known, or no wheels are published for it.
+def name(host: Host | Missing, python: Python | Missing) -> str:
+    """Return the platform as the matrix names it; empty where system or architecture is not known, or no wheels are published for it.
 
     The interpreter's architecture counts before the kernel's: a 32-bit Python on a 64-bit kernel takes 32-bit wheels.
     """
@@ -42,14 +42,14 @@ def word(host: Host | Missing, python: Python | Missing) -> str:
     return f"{system}_{architecture}" if architecture else ""
 
 
-def called(platform: str) -> str:
-    """A platform for a person: "Windows (amd64)"."""
+def label(platform: str) -> str:
+    """Return a platform as people call it: "Windows (amd64)"."""
     system, _, machine = platform.partition("_")
-    return f"{_CALLED.get(system, system)} ({machine})" if machine else platform
+    return f"{_LABELS.get(system, system)} ({machine})" if machine else platform
 
 
 def markers(platform: str) -> dict[str, str]:
-    """What the environment markers of PEP 508 are on a platform; a marker that is not here is not known."""
+    """Return the environment markers of PEP 508 on a platform; one that is missing here is not known."""
     system, _, machine = platform.partition("_")
     if system not in _MARKERS:
         return {}
