@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.addons import MAIN
+from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.snapshot import Extension
 
 
@@ -33,8 +33,8 @@ class AddOn(msgspec.Struct, frozen=True):
     @property
     def main_paths(self) -> frozenset[str]:
         """The paths of the files that it cannot be imported without: those that are known as such, else all."""
-        beginnings = MAIN.get(self.name, ())
-        main = [file.path for file in self.files if file_name(file).startswith(beginnings)]
+        _, known = ADDONS.get(self.name, ("", Addon()))
+        main = [file.path for file in self.files if file_name(file).startswith(known.main)]
         return frozenset(main or (file.path for file in self.files))
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.jax_parts import JAXLIB
-from gpudoctor.derive.packages import Violation, major, stack_of
+from gpudoctor.derive.packages import Violation, major
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
+from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
 
 TORCHVISION, TORCHAUDIO = "torchvision", "torchaudio"

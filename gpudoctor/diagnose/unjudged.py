@@ -8,20 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.addons import EXTENSIONS, UNREAD
 from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
 from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins
-from gpudoctor.derive.packages import SUPPOSED, Demand, stack_of
+from gpudoctor.derive.packages import SUPPOSED, Demand
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
+from gpudoctor.frameworks import ADDONS, stack_of
 from gpudoctor.matrix import FrameworkRelease, Resolved
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
 from gpudoctor.snapshot.distributions import near
 
+_UNREAD = (
+    "onnxruntime-gpu",
+    "onnxruntime-training",
+    "mxnet-cu",
+    "pycuda",
+    "rmm-cu",
+    "cudf-cu",
+    "cuml-cu",
+    "cugraph-cu",
+)
+"""How the names of those begin that compute on the GPU by themselves, and that no rule looks into on a machine."""
 _UNKNOWN_PACKAGE = "no table lists this package"
 
 
@@ -196,9 +207,9 @@ def _addons(machine: MachineView) -> Iterator[NotJudged]:
     if not machine.hardware or isinstance(packages, Missing):
         return
     for one in packages.distributions:
-        if one.name.startswith(UNREAD):
+        if one.name.startswith(_UNREAD):
             yield NotJudged(ENVIRONMENT, one.label, "no rule looks into this package on a machine")
-        elif one.name in EXTENSIONS and (reason := _unread(one, machine)):
+        elif one.name in ADDONS and (reason := _unread(one, machine)):
             yield NotJudged(ENVIRONMENT, one.label, reason)
 
 

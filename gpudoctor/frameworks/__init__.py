@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from gpudoctor.frameworks.jax import JAX
-from gpudoctor.frameworks.spec import BuildFile, CudaPlugin, FrameworkSpec, HidingVariable, Names, OnWindows
+from gpudoctor.frameworks.paddle import PADDLE
+from gpudoctor.frameworks.spec import Addon, BuildFile, CudaPlugin, FrameworkSpec, HidingVariable, Names, OnWindows
 from gpudoctor.frameworks.tensorflow import TENSORFLOW
 from gpudoctor.frameworks.torch import TORCH
 
 __all__ = [
+    "ADDONS",
     "CATALOGUE",
     "TRAINED",
+    "Addon",
     "BuildFile",
     "CudaPlugin",
     "FrameworkSpec",
@@ -21,9 +24,11 @@ __all__ = [
     "stack_of",
 ]
 
-CATALOGUE = (TENSORFLOW, TORCH, JAX)
+CATALOGUE = (TENSORFLOW, TORCH, JAX, PADDLE)
 TRAINED = tuple(one.name for one in CATALOGUE if one.trains)
 """Those that the smoke training trains with."""
+ADDONS = {name: (one.name, addon) for one in CATALOGUE for name, addon in one.addons.items()}
+"""By distribution: the framework that an add-on is for, and the add-on."""
 
 _BY_NAME = {one.name: one for one in CATALOGUE}
 _BY_DISTRIBUTION = {name: one.name for one in CATALOGUE for name in one.distributions}

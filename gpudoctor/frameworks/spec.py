@@ -104,6 +104,17 @@ class HidingVariable(NamedTuple):
         return [word.strip().lower() for word in value.split(",") if word.strip()]
 
 
+class Addon(NamedTuple):
+    """A package that computes on the GPU for a framework, with compiled files of its own."""
+
+    folder: str = ""
+    """The folder of its compiled files in site-packages; empty where they lie in site-packages itself."""
+    files: tuple[str, ...] = ()
+    """How the names of those in site-packages begin."""
+    main: tuple[str, ...] = ()
+    """How the name of the library begins that stands for the add-on, where it has several: others may serve one kind of GPU."""
+
+
 class OnWindows(NamedTuple):
     """Why native Windows has no CUDA builds of a framework, or no longer has them."""
 
@@ -133,6 +144,12 @@ class FrameworkSpec(NamedTuple):
     """Distributions that are published for one release of it and installed with it."""
     stand_ins: Names = NONE
     """Distributions that the usual ones require on some platform, and that hold the package in their place."""
+    addons: Mapping[str, Addon] = {}
+    """By distribution."""
+    own_symbols: tuple[str, ...] = ()
+    """How the names of its libraries' functions begin, which add-ons call."""
+    own_libraries: tuple[str, ...] = ()
+    """How the names of the libraries in its folder lib begin that define them."""
     modules: tuple[str, ...] = ()
     """What a program imports with it: a file of such a name beside the script is imported instead."""
     version_files: Mapping[str, tuple[str, tuple[str, ...]]] = {}

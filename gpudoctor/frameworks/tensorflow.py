@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec, Names, OnWindows
+from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, Names, OnWindows
 
 _BUILD_INFO = "python/platform/build_info.py"
 
@@ -19,6 +19,10 @@ TENSORFLOW = FrameworkSpec(
     related=Names("tensorflow*", "tf-nightly*", "tf-keras*", "keras*", "intel-tensorflow*"),
     tabled=("tensorflow", "tensorflow-cpu", "tensorflow-gpu"),
     stand_ins=Names("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-base"),
+    addons={
+        "tensorflow-addons": Addon(folder="tensorflow_addons/custom_ops"),
+        "tensorflow-text": Addon(folder="tensorflow_text/python/ops"),
+    },
     modules=("tensorflow", "keras"),
     version_headers=("tensorflow/include/tensorflow/core/public/release_version.h", "tensorflow/include/tensorflow/core/public/version.h"),
     build=BuildFile(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec, HidingVariable, Names
+from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, HidingVariable, Names
 
 TORCH = FrameworkSpec(
     name="torch",
@@ -13,6 +13,50 @@ TORCH = FrameworkSpec(
     related=Names("torch*", "xformers*", "vllm*"),
     tabled=("torch", "torchvision", "torchaudio"),
     companions=("torchvision", "torchaudio"),
+    addons={
+        "torchvision": Addon(folder="torchvision", main=("_C.",)),
+        "torchaudio": Addon(folder="torchaudio", main=("libtorchaudio.", "_torchaudio.", "_libtorchaudio.")),
+        "torchtext": Addon(folder="torchtext"),
+        "torchcodec": Addon(folder="torchcodec"),
+        "torchao": Addon(folder="torchao"),
+        "flash-attn": Addon(files=("flash_attn_",)),
+        "flash-attn-3": Addon(files=("flash_attn_",)),
+        "xformers": Addon(folder="xformers", main=("_C.",)),
+        "bitsandbytes": Addon(folder="bitsandbytes"),
+        "apex": Addon(files=("amp_C", "apex_C", "fused_layer_norm_cuda", "syncbn")),
+        "causal-conv1d": Addon(files=("causal_conv1d_cuda",)),
+        "mamba-ssm": Addon(files=("selective_scan_cuda",)),
+        "deepspeed": Addon(folder="deepspeed/ops"),
+        "transformer-engine-torch": Addon(files=("transformer_engine_torch",)),
+        "vllm": Addon(folder="vllm", main=("_C.", "_C_stable_libtorch.")),
+        "auto-gptq": Addon(files=("autogptq_cuda", "exllama")),
+        "autoawq-kernels": Addon(files=("awq_", "exl")),
+        "exllamav2": Addon(files=("exllamav2_ext",)),
+        "natten": Addon(folder="natten", main=("libnatten.",)),
+        "sageattention": Addon(folder="sageattention", main=("_fused.", "_qattn")),
+        "flashinfer-python": Addon(folder="flashinfer"),
+        "torch-scatter": Addon(folder="torch_scatter"),
+        "torch-sparse": Addon(folder="torch_sparse"),
+        "torch-cluster": Addon(folder="torch_cluster"),
+        "torch-spline-conv": Addon(folder="torch_spline_conv"),
+        "pytorch3d": Addon(folder="pytorch3d"),
+        "detectron2": Addon(folder="detectron2"),
+        "mmcv": Addon(folder="mmcv"),
+    },
+    own_symbols=(
+        "_ZN2at",
+        "_ZNK2at",
+        "_ZN3c10",
+        "_ZNK3c10",
+        "_ZN5torch",
+        "_ZNK5torch",
+        "_ZTIN3c10",
+        "_ZTVN3c10",
+        "_ZTVN5torch",
+        "aoti_torch_",
+        "torch_",
+    ),  # at::, c10::, torch::, and the stable interface's
+    own_libraries=("libtorch", "libc10", "libshm"),
     modules=("torch", "torchvision", "torchaudio", "triton"),
     version_files={"torch": ("torch/version.py", ("__version__",))},
     build=BuildFile(files=("torch/version.py",), cuda=("cuda",), hip="hip", rocm_kernels="torch/lib/rocblas/library"),

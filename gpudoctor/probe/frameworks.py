@@ -36,9 +36,15 @@ def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen:
     for spec in CATALOGUE:
         folder = seen.folder(spec.name) or _importable(folders, spec.name)
         distribution = _distribution(spec.name, folder, installed, folders)
-        if folder is not None or distribution is not None:
+        if distribution is not None or (folder is not None and _is_whole(spec, folder)):
             found.append(_framework(spec, folder, distribution, installed, _shadow(folders, spec.name, folder)))
     return tuple(found)
+
+
+def _is_whole(spec: FrameworkSpec, folder: str) -> bool:
+    """Whether a package without metadata is the framework: a folder of its name that holds none of its own files is something else."""
+    files_of_its_own = (*(spec.build.files if spec.build else ()), *(file for file, _ in spec.version_files.values()))
+    return any(os.path.isfile(f"{folder}/{file}") for file in files_of_its_own)
 
 
 def _shadow(folders: list[str], name: str, package: str | None) -> str | Missing:

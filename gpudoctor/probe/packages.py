@@ -29,7 +29,6 @@ RELEVANT = Names(
     "transformer-engine*",
     "numba*",
     "pycuda*",
-    "paddlepaddle*",
     "mxnet*",
     "xgboost*",
     "lightgbm*",

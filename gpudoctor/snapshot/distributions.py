@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks import framework_of as family
-
-__all__ = ["family", "near", "normalise"]
-
 
 def normalise(name: str) -> str:
     """The name as PEP 503 compares it: tensorflow_cpu and TensorFlow.CPU are tensorflow-cpu."""

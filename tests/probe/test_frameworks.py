@@ -93,6 +93,29 @@ def test_torch(tmp_path: Path, case: tuple[str, str, str, bool, str]) -> None:
     assert found.rocm_build is ("'6.3'" in content)
 
 
+PADDLE = "full_version     = '{}'\nmajor            = '2'\nrc               = '0'\ncuda_version     = '{}'\ncudnn_version    = '{}'\nwith_mkl         = 'ON'\n"
+PADDLE_3_3_CPU = PADDLE.format("3.3.1", "False", "False") + "hip_version = None\ncompiled_cuda_archs     = []\n"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "content", "expected"),
+    [
+        ("paddlepaddle_gpu-2.6.2", PADDLE.format("2.6.2", "11.8", "8.6.0"), ("2.6.2", True, "11.8", "8.6.0")),
+        ("paddlepaddle-2.6.2", PADDLE.format("2.6.2", "False", "False"), ("2.6.2", False, "absent", "absent")),
+        ("paddlepaddle-3.3.1", PADDLE_3_3_CPU, ("3.3.1", False, "absent", "absent")),
+    ],
+)
+def test_paddle(tmp_path: Path, metadata: str, content: str, expected: tuple[str, bool, str, str]) -> None:
+    found = only(installed(tmp_path, f"{metadata}.dist-info", files={"paddle/version/__init__.py": content, "paddle/__init__.py": ""}))
+    assert found.name == "paddle"
+    assert (value(found.version), found.cuda_build, value(found.built_with_cuda), value(found.built_with_cudnn)) == expected
+    assert found.rocm_build is False
+
+
+def test_a_folder_of_its_name_without_metadata_and_files_of_its_own_is_no_framework(tmp_path: Path) -> None:
+    assert installed(tmp_path, "paddle-1.4.4.dist-info", files={"paddle/__init__.py": "", "jax/__init__.py": ""}) == ()
+
+
 @pytest.mark.parametrize(
     ("others", "cuda", "cudnn"),
     [

@@ -94,7 +94,7 @@ def test_outside_conda_there_is_nothing_of_conda(tmp_path: Path) -> None:
 
 def test_a_file_before_the_package_hides_it(tmp_path: Path) -> None:
     plant(tmp_path / "project", {"torch.py": ""})
-    plant(tmp_path / "site", {"torch/__init__.py": "", "jax/__init__.py": "", "jax.py": ""})
+    plant(tmp_path / "site", {"torch/version.py": "", "torch/__init__.py": "", "jax/version.py": "", "jax/__init__.py": "", "jax.py": ""})
     hidden, jax = frameworks([str(tmp_path / "project"), str(tmp_path / "site")], ())
     assert (hidden.name, hidden.shadow) == ("torch", f"{tmp_path}/project/torch.py")
     assert isinstance(jax.shadow, Missing)  # in one folder the package comes before the file

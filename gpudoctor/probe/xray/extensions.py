@@ -5,39 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpudoctor.addons import EXTENSIONS
 from gpudoctor.elf import symbols
 from gpudoctor.elf.file import Elf
 from gpudoctor.elf.system import Refused
+from gpudoctor.frameworks import ADDONS, Addon, spec_of
 from gpudoctor.probe.xray.components import component
 from gpudoctor.probe.xray.patient import Around, missing
 
-BESIDE = {
-    "flash-attn": ("flash_attn_",),
-    "flash-attn-3": ("flash_attn_",),
-    "apex": ("amp_C", "apex_C", "fused_layer_norm_cuda", "syncbn"),
-    "causal-conv1d": ("causal_conv1d_cuda",),
-    "mamba-ssm": ("selective_scan_cuda",),
-    "transformer-engine-torch": ("transformer_engine_torch",),
-    "auto-gptq": ("autogptq_cuda", "exllama"),
-    "autoawq-kernels": ("awq_", "exl"),
-    "exllamav2": ("exllamav2_ext",),
-}
-"""How such files are called."""
-OF_TORCH = (
-    "_ZN2at",
-    "_ZNK2at",
-    "_ZN3c10",
-    "_ZNK3c10",
-    "_ZN5torch",
-    "_ZNK5torch",
-    "_ZTIN3c10",
-    "_ZTVN3c10",
-    "_ZTVN5torch",
-    "aoti_torch_",
-    "torch_",
-)
-"""How the names of its functions begin: at::, c10::, torch::, and the stable interface's."""
 MOST_FILES = 24
 MOST_NAMES = 20
 
@@ -54,20 +28,19 @@ def extensions(around: Around, cuda: dict[str, str], homes: dict[str, str]) -> I
                 continue
             name, _, version = entry[: -len(".dist-info")].rpartition("-")
             name = name.replace("_", "-").replace(".", "-").lower()
-            if name in EXTENSIONS:
-                folder, framework = EXTENSIONS[name]
-                for path in _files(around, site, name, folder, cuda.get(framework, "")):
-                    found = _extension(around, path, homes.get(framework, ""))
+            if name in ADDONS:
+                framework, addon = ADDONS[name]
+                for path in _files(around, site, name, addon, cuda.get(framework, "")):
+                    found = _extension(around, path, framework, homes.get(framework, ""))
                     if found is not None:
                         yield {"type": "extension", "distribution": name, "version": version, "framework": framework, "path": path, **found}
 
 
-def _files(around: Around, site: str, name: str, folder: str, cuda: str) -> list[str]:
-    disk = around.disk
+def _files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> list[str]:
+    disk, folder = around.disk, addon.folder
     if not folder:
-        return [f"{site}/{one}" for one in sorted(disk.names(site)) if one.endswith(".so") and one.startswith(BESIDE.get(name, ()))][
-            :MOST_FILES
-        ]
+        beside = [one for one in sorted(disk.names(site)) if one.endswith(".so") and one.startswith(addon.files)]
+        return [f"{site}/{one}" for one in beside][:MOST_FILES]
     if name == "bitsandbytes":  # it brings one for each CUDA and takes that of torch's
         digits = "".join(cuda.split(".")[:2])
         return [f"{site}/{folder}/libbitsandbytes_cuda{digits}.so"] if digits else []
@@ -75,7 +48,7 @@ def _files(around: Around, site: str, name: str, folder: str, cuda: str) -> list
     return [f"{place}/{one}" for place in places for one in sorted(disk.names(place)) if one.endswith(".so")][:MOST_FILES]
 
 
-def _extension(around: Around, path: str, home: str) -> dict[str, Any] | None:
+def _extension(around: Around, path: str, framework: str, home: str) -> dict[str, Any] | None:
     try:
         elf = around.system.elf(path)
     except Refused:
@@ -85,18 +58,17 @@ def _extension(around: Around, path: str, home: str) -> dict[str, Any] | None:
     wanted = [name for name in elf.needed if component(name) is not None]
     if not wanted and not elf.sections:
         return None
-    return {"code": around.code(path), "wanted": wanted, "undefined": _undefined(around, path, elf, home)}
+    return {"code": around.code(path), "wanted": wanted, "undefined": _undefined(around, path, elf, framework, home)}
 
 
-def _undefined(around: Around, path: str, elf: Elf, home: str) -> Any:
-    """The symbols in torch's own name spaces that none of the framework's libraries, linked or not, defines."""
-    libraries = [
-        name for name in around.disk.names(f"{home}/lib") if name.startswith(("libtorch", "libc10", "libshm")) and name.endswith(".so")
-    ]
+def _undefined(around: Around, path: str, elf: Elf, framework: str, home: str) -> Any:
+    """The symbols in the framework's own name spaces that none of its libraries, linked or not, defines."""
+    spec = spec_of(framework)
+    libraries = [name for name in around.disk.names(f"{home}/lib") if name.startswith(spec.own_libraries) and name.endswith(".so")]
     if not libraries:
-        return missing("not-asked", "only symbols of torch are compared")
+        return missing("not-asked", f"symbols of {framework} are not compared")
     try:
-        left = {name for name in symbols.undefined(around.system.place(path), elf) if name.startswith(OF_TORCH)}
+        left = {name for name in symbols.undefined(around.system.place(path), elf) if name.startswith(spec.own_symbols)}
         for name in sorted(libraries):
             library = around.system.elf(f"{home}/lib/{name}")
             if left and library is not None:

@@ -5,6 +5,16 @@ from __future__ import annotations
 from tests.machines.packages import Package, torch
 from tests.machines.recipes.base import TF, Recipe, healthy
 
+PADDLE = Package(
+    "paddlepaddle-gpu",
+    "2.6.2",
+    {
+        "paddle/__init__.py": "",
+        "paddle/version/__init__.py": "full_version     = '2.6.2'\ncuda_version     = '11.8'\ncudnn_version    = '8.6.0'\n",
+    },
+    ("protobuf>=3.20.2", "numpy>=1.13"),
+)
+
 RECIPES: dict[str, Recipe] = {
     "torch-of-a-vendor": healthy(
         about="a vendor's build of PyTorch that no table lists, whose libraries hold no readable GPU code",
@@ -12,8 +22,8 @@ RECIPES: dict[str, Recipe] = {
         verdict="unknown",
     ),
     "paddle-beside-tensorflow": healthy(
-        about="TensorFlow in order, and beside it another framework that no rule looks into",
-        packages=(TF, Package("paddlepaddle-gpu", "2.6.1")),
+        about="TensorFlow in order, and beside it PaddlePaddle, of which nothing says for which GPUs it has kernels",
+        packages=(TF, PADDLE),
         verdict="unknown",
     ),
     "node-alone": healthy(

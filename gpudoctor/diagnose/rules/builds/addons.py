@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-from gpudoctor.addons import MAIN
 from gpudoctor.derive import Hardware, MachineView
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
@@ -14,6 +13,7 @@ from gpudoctor.diagnose.advice.releases import TORCH_INDEX
 from gpudoctor.diagnose.library_facts import all_uses
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.frameworks import ADDONS
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Extension, Fact, Framework, Missing
 
@@ -35,7 +35,7 @@ def _addons(framework: Framework, machine: MachineView, hardware: Hardware) -> d
 
 def _main(addon: list[Extension]) -> list[Extension]:
     """The libraries that stand for an add-on: those that are known as such, else all."""
-    beginnings = MAIN.get(addon[0].distribution, ())
+    beginnings = ADDONS[addon[0].distribution][1].main if addon[0].distribution in ADDONS else ()
     return [one for one in addon if _file(one).startswith(beginnings)] or addon
 
 

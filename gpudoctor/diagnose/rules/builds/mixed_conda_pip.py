@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.packages import stack_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Distribution, Missing, Packages, Python
 
 _CONDA_CALLS = {"pytorch": "torch", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"}

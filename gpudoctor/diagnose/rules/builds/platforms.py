@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import stack_of
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest, pick
 from gpudoctor.findings import Fix
+from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Distribution, Framework, Missing
 
 _STUB = "stub"

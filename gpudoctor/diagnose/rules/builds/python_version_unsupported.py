@@ -8,13 +8,14 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import MachineView, Stack, wheel_platform
-from gpudoctor.derive.packages import known, stack_of
+from gpudoctor.derive.packages import known
 from gpudoctor.diagnose.advice.installing import in_new_environment, install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import need, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.platforms import _STUB, _newest_here
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution, Python
 

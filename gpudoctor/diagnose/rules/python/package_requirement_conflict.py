@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation, stack_of
+from gpudoctor.derive.packages import Violation
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
@@ -14,6 +14,7 @@ from gpudoctor.diagnose.package_facts import demanded, named_by, shown
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.packages import _NVIDIA, _accepted, _contradicted, _unmet
 from gpudoctor.findings import Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Distribution
 
 

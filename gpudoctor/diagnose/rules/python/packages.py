@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import Stack
-from gpudoctor.derive.packages import Contradiction, Violation, stack_of
+from gpudoctor.derive.packages import Contradiction, Violation
 from gpudoctor.diagnose.package_facts import named_by, there
 from gpudoctor.findings import Evidence, Fix, Problem, Severity
+from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Framework
 
 _NVIDIA = ("nvidia-", "cuda-")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Stack
-from gpudoctor.derive.packages import Violation, known, major, stack_of
+from gpudoctor.derive.packages import Violation, known, major
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
@@ -14,6 +14,7 @@ from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.packages import _accepted, _of, _unmet
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Framework, Missing, Python
 

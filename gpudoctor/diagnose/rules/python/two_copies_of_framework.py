@@ -15,8 +15,8 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.installations import _rename
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Fact, Framework, Packages
-from gpudoctor.snapshot.distributions import family
 
 _WHOLE = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu")
 
@@ -66,10 +66,10 @@ def two_copies_of_framework(framework: Framework, packages: Packages, machine: M
             evidence=(Evidence(f"first {framework.name} on sys.path", framework.shadow, "the folders on sys.path"),),
             fixes=(_rename(framework.shadow),),
         )
-    left = [one for one in packages.leftovers if family(one.name) == framework.name]
+    left = [one for one in packages.leftovers if framework_of(one.name) == framework.name]
     if left:
         yield _leftover(framework, left)
-    copies = [one for one in packages.distributions if family(one.name) == framework.name]
+    copies = [one for one in packages.distributions if framework_of(one.name) == framework.name]
     if any(one.name in _WHOLE for one in copies):
         copies = [one for one in copies if one.name not in _COMPANIONS]
     copies = list({(one.name, one.version, one.where): one for one in copies}.values())

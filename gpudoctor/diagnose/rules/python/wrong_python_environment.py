@@ -11,8 +11,8 @@ from gpudoctor.diagnose.package_facts import shown
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import Explains, need, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Policy, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Python, Snapshot
-from gpudoctor.snapshot.distributions import family
 
 
 @rule(
@@ -44,7 +44,7 @@ def wrong_python_environment(machine: MachineView, snapshot: Snapshot, policy: P
     if not others:
         return
     lacking = [one.requirement.subject for one in judged(machine, None) if one.answer is Answer.LACKING]
-    required = any(family(one.name) in lacking for one in others)
+    required = any(framework_of(one.name) in lacking for one in others)
     look_only = policy.level in {None, Level.LOOK, Level.TOUCH}
     first = others[0]
     environment = first.where.partition("/lib/")[0].removesuffix("/local")
@@ -66,5 +66,5 @@ def wrong_python_environment(machine: MachineView, snapshot: Snapshot, policy: P
 
 def _into_this_one(first: Distribution, machine: MachineView) -> tuple[Fix, ...]:
     """The same framework, in a release that works here."""
-    framework = family(first.name)
+    framework = framework_of(first.name)
     return install_framework(machine, framework, kind=FixKind.INSTEAD) if framework else ()

@@ -1,0 +1,19 @@
+"""PaddlePaddle, which is recognised and not trained with. Read from the wheels of paddlepaddle-gpu 2.6.2 and paddlepaddle 2.6.2 to 3.3.1."""
+
+from __future__ import annotations
+
+from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec, Names
+
+_VERSION = "paddle/version/__init__.py"
+
+PADDLE = FrameworkSpec(
+    name="paddle",
+    title="PaddlePaddle",
+    distributions=("paddlepaddle-gpu", "paddlepaddle"),
+    compiled=Names("paddlepaddle*"),
+    related=Names("paddlepaddle*"),
+    modules=("paddle",),
+    version_files=dict.fromkeys(("paddlepaddle-gpu", "paddlepaddle"), (_VERSION, ("full_version",))),
+    mistaken={"paddle": "paddlepaddle-gpu"},  # paddle on the index is another project
+    build=BuildFile(files=(_VERSION,), cuda=("cuda_version",), cudnn=("cudnn_version",), hip="hip_version", nothing="False"),
+)
