@@ -84,11 +84,7 @@ class Meeting(msgspec.Struct, frozen=True):
     @property
     def capability_or_missing(self) -> Version | Missing:
         """The GPU's compute capability, or why it is not known."""
-        if self.capability is not None:
-            return self.capability
-        nvml = self.gpu.nvml
-        unread = nvml.compute_capability if isinstance(nvml, NvmlGpu) else nvml
-        return unread if isinstance(unread, Missing) else Missing(Cause.FAILED, f"{self.gpu.label}: {unread}")
+        return unread_capability(self.gpu) if self.capability is None else self.capability
 
 
 class Meetings(tuple[Meeting, ...]):
@@ -188,6 +184,12 @@ def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
             return versions.parse(layer.compute_capability)
     product = matrix.gpu(gpu.name) if isinstance(gpu.name, str) else None
     return product.compute_capability if product else None
+
+
+def unread_capability(gpu: Gpu) -> Missing:
+    """Why a GPU's compute capability is not known."""
+    unread = gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
+    return unread if isinstance(unread, Missing) else Missing(Cause.FAILED, f"{gpu.label}: {unread}")
 
 
 def effective_code(

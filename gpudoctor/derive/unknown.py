@@ -9,7 +9,8 @@ from gpudoctor.snapshot import Cause, Missing
 
 T = TypeVar("T")
 NO_GPU = "this machine has no NVIDIA GPU"
-"""Why a rule on what only a GPU needs does not apply."""
+NO_PCI_BUS = "this platform does not show its GPUs on a PCI bus"
+"""Why a rule does not apply that needs one."""
 
 
 class CouldNotTell(Exception):  # noqa: N818 -- an outcome, not an error

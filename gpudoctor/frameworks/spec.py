@@ -169,6 +169,10 @@ class FrameworkSpec(NamedTuple):
     """The packages of conda-forge that are the build with CUDA."""
     conda_names: Mapping[str, str] = {}
     """Packages of conda by name, and the distribution that each holds."""
+    uv_backend: str = ""
+    """The option with which uv chooses its build for the GPU at hand."""
+    metal_plugin: str = ""
+    """The distribution without which it uses no GPU on macOS."""
     debian: str = ""
     """Debian's package."""
     mistaken: Mapping[str, str] = {}

@@ -35,6 +35,7 @@ TENSORFLOW = FrameworkSpec(
         architectures="cuda_compute_capabilities",
     ),
     gpu_extra="and-cuda",
+    metal_plugin="tensorflow-metal",
     conda=("tensorflow-gpu",),
     conda_names={"tensorflow": "tensorflow", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"},
     mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},

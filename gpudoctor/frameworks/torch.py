@@ -62,6 +62,7 @@ TORCH = FrameworkSpec(
     build=BuildFile(files=("torch/version.py",), cuda=("cuda",), hip="hip", rocm_kernels="torch/lib/rocblas/library"),
     brings_cuda=True,
     wheel_index="https://download.pytorch.org/whl",
+    uv_backend="--torch-backend=auto",
     conda=("pytorch-gpu",),
     conda_names={"pytorch": "torch", "torch": "torch"},
     debian="python3-torch",

@@ -12,7 +12,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
 from gpudoctor.derive.unknown import NO_GPU, CouldNotTell, applicable, known, not_applicable
-from gpudoctor.derive.views.view import View
+from gpudoctor.derive.views.view import Section, View
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import Fault, FrameworkRelease
@@ -44,6 +44,8 @@ class FrameworkView(View):
 
     observed: Framework
     machine: MachineView
+
+    architectures = Section[tuple[str, ...]]()
 
     def __init__(self, machine: MachineView, observed: Framework) -> None:
         self.__dict__.update(machine=machine, observed=observed)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
+from gpudoctor.derive.code import capability, unread_capability
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.load import holds, loads_of
-from gpudoctor.derive.lost_gpus import alarms
+from gpudoctor.derive.lost_gpus import alarms, off_the_bus, unresponsive
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, Section, View
-from gpudoctor.findings import Rung, RungState, Severity, Subject
+from gpudoctor.derive.xids import OFF_THE_BUS
+from gpudoctor.findings import Evidence, Rung, RungState, Severity, Subject
 from gpudoctor.snapshot import (
     NOT_ASKED,
     ApplicationClocks,
@@ -89,6 +91,11 @@ class GpuView(View):
         return self.observed.label
 
     @property
+    def model(self) -> str:
+        """Its product name; its label where the name is not known."""
+        return self.observed.name if isinstance(self.observed.name, str) else self.label
+
+    @property
     def subject(self) -> Subject:
         """What a finding about this GPU is about."""
         return self.observed.subject
@@ -97,13 +104,53 @@ class GpuView(View):
     def nvml(self) -> NvmlGpu:
         """What NVML says of this GPU. Ends the rule where NVML says nothing, or where a virtual machine has the GPU."""
         if self.observed.set_aside:
-            not_applicable("bound to vfio-pci: set aside for a guest")
+            not_applicable("bound to vfio-pci for a virtual machine")
         return known(self.observed.nvml, Rung.NVML)
 
     @property
     def opened(self) -> bool:
         """Whether NVML opened this GPU."""
         return isinstance(self.observed.nvml, NvmlGpu) and isinstance(self.observed.nvml.address, str)
+
+    @property
+    def vanished(self) -> bool:
+        """Whether NVML no longer lists this GPU and the kernel logged that it fell off the bus."""
+        seen = self.observed.nvml
+        return isinstance(seen, Missing) and seen.cause is Cause.ABSENT and bool(self.xids(OFF_THE_BUS))
+
+    @property
+    def off_the_bus(self) -> tuple[Evidence, ...]:
+        """What shows that this GPU fell off the bus; without that, ends the rule for a GPU that NVML did not open and that has not vanished."""
+        signs = off_the_bus(self.observed)
+        seen = self.observed.nvml
+        if signs or self.vanished:
+            return signs
+        if isinstance(seen, Missing):
+            not_applicable("NVML does not list it")
+        return signs if known(seen.address, Rung.NVML) else ()
+
+    @property
+    def unresponsive(self) -> tuple[Evidence, ...]:
+        """What shows that NVML gets errors from this GPU.
+
+        The rule does not apply to a GPU off the bus. Where nothing shows errors, ends the rule if they were not counted.
+        """
+        if off_the_bus(self.observed):
+            not_applicable("it fell off the bus")
+        signs = unresponsive(self.observed)
+        if not signs and isinstance(self.nvml.refusals, Missing):
+            raise CouldNotTell(self.nvml.refusals, Rung.NVML)
+        return signs
+
+    @property
+    def capability_or_missing(self) -> Version | Missing:
+        """The compute capability, or why it is not known."""
+        return capability(self.observed, self.machine.matrix) or unread_capability(self.observed)
+
+    @property
+    def capability(self) -> Version:
+        """The compute capability; ends the rule where it is not known."""
+        return known(self.capability_or_missing, Rung.NVML)
 
     @property
     def supposed_capability(self) -> Version | None:

@@ -16,7 +16,7 @@ from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
-from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, NO_PCI_BUS, CouldNotTell, applicable, known, not_applicable
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.fabric import FabricView
 from gpudoctor.derive.views.framework import FrameworkView
@@ -34,6 +34,7 @@ from gpudoctor.snapshot import (
     Compiler,
     Container,
     ContainerTools,
+    CudaDevice,
     CudaFiles,
     Details,
     DeviceNodes,
@@ -53,7 +54,9 @@ from gpudoctor.snapshot import (
     Missing,
     Mps,
     Nvml,
+    NvmlGpu,
     Pci,
+    PciDevice,
     Preload,
     Smoke,
     Snapshot,
@@ -100,7 +103,6 @@ class MachineView(View):
     device_nodes = Section[DeviceNodes](Rung.DEVICE_NODE)
     fabric_manager = Section[FabricManager]()
     fabric_parts = Section[FabricParts]()
-    amd = Section[tuple[Amd, ...]](Rung.KERNEL_DRIVER)
     nvml = Section[Nvml](Rung.NVML)
     libcuda = Section[Libcuda](Rung.LIBCUDA)
     libcuda_unmasked = Section[Libcuda](Rung.LIBCUDA)
@@ -152,14 +154,12 @@ class MachineView(View):
     @property
     def gpu_all_reduces(self) -> tuple[tuple[str, tuple[AllReduce, ...]], ...]:
         """By framework, the all-reduce runs across GPUs: with P2P and, where that was not right, without."""
-        return tuple(
-            (smoke.framework, runs) for smoke in self._smokes if isinstance(runs := smoke.all_reduces, tuple) and across_gpus(runs)
-        )
+        return tuple((smoke.framework, runs) for smoke in self.smokes if isinstance(runs := smoke.all_reduces, tuple) and across_gpus(runs))
 
     @property
     def all_reduced(self) -> bool:
         """Whether an all-reduce was right."""
-        runs = (run for smoke in self._smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
+        runs = (run for smoke in self.smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
         return any(result(run) is Result.RIGHT for run in runs)
 
     def framework(self, name: str) -> FrameworkView | None:
@@ -176,6 +176,53 @@ class MachineView(View):
         """What CUDA_VISIBLE_DEVICES leaves; the rule does not apply where it is not set."""
         found = self.visibility_or_missing
         return known(found, Rung.LIBCUDA) if found is not None else not_applicable("CUDA_VISIBLE_DEVICES is not set")
+
+    @property
+    def amd(self) -> tuple[Amd, ...]:
+        """The GPUs that ROCm's kernel driver serves; the rule does not apply where it serves none."""
+        return applicable(self.observed.amd, Rung.KERNEL_DRIVER)
+
+    @property
+    def pci_devices(self) -> tuple[PciDevice, ...]:
+        """The GPUs, display devices and accelerators on the PCI bus; the rule does not apply to a platform whose GPUs are not on one."""
+        devices = self.pci.devices
+        return devices if self.site.has_pci else not_applicable(NO_PCI_BUS)
+
+    @property
+    def nvml_init_code(self) -> int | None:
+        """What nvmlInit answered; None where it did not answer."""
+        nvml = self.observed.nvml
+        return nvml.init.code if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) else None
+
+    @property
+    def nvml_gpus(self) -> tuple[NvmlGpu, ...]:
+        """The GPUs that NVML counts; ends the rule where NVML did not start."""
+        init = self.nvml.init
+        if isinstance(init, Status) and init.code:
+            raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {init.name}"), Rung.NVML)
+        return known(self.nvml.gpus, Rung.NVML)
+
+    @property
+    def cuda_devices(self) -> tuple[CudaDevice, ...]:
+        """The devices that CUDA shows to a program in the examined environment; empty where that is not known."""
+        libcuda = self.observed.libcuda
+        return libcuda.devices if isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) else ()
+
+    @property
+    def usable_gpus(self) -> tuple[GpuView, ...]:
+        """The GPUs that programs may use; the rule does not apply where there is none."""
+        usable = tuple(gpu for gpu in self.gpus if not gpu.observed.set_aside and not gpu.hidden)
+        return usable or not_applicable("there is no GPU that programs may use")
+
+    @property
+    def known_frameworks(self) -> tuple[FrameworkView, ...]:
+        """The installed frameworks; ends the rule where they are not known."""
+        return self.frameworks if known(self.observed.frameworks) else ()
+
+    @property
+    def smokes(self) -> tuple[Smoke, ...]:
+        """The smoke training of each framework; empty where there was none."""
+        return () if isinstance(self.observed.smoke, Missing) else self.observed.smoke
 
     @property
     def libraries(self) -> Libraries:
@@ -306,16 +353,12 @@ class MachineView(View):
     @cached_property
     def cpu_framework(self) -> str:
         """The framework that was shown to train on the CPU; empty where none was."""
-        return next((smoke.framework for smoke in self._smokes if _proves(smoke, "CPU")), "")
+        return next((smoke.framework for smoke in self.smokes if _proves(smoke, "CPU")), "")
 
     def trains(self, framework: str, *, on_cpu: bool = False) -> bool:
         """Whether this framework was shown to train on some GPU, or, where that will do, `on_cpu`."""
         kinds = ("GPU", "CPU") if on_cpu else ("GPU",)
-        return any(_proves(smoke, kind) for smoke in self._smokes for kind in kinds if smoke.framework == framework)
-
-    @property
-    def _smokes(self) -> tuple[Smoke, ...]:
-        return () if isinstance(self.observed.smoke, Missing) else self.observed.smoke
+        return any(_proves(smoke, kind) for smoke in self.smokes for kind in kinds if smoke.framework == framework)
 
 
 def _proves(smoke: Smoke, kind: str) -> bool:

@@ -45,3 +45,13 @@ def read_gpu_log(gpu: GpuView) -> Fix:
 def bring_back(gpu: GpuView) -> tuple[Fix, ...]:
     """How a GPU that no longer answers usually comes back, after its kernel log is read."""
     return read_gpu_log(gpu), power_cycle(), _SUSPECT_HARDWARE
+
+
+def undo_change(gpu: GpuView, command: str) -> tuple[Fix, ...]:
+    """How to undo a change that waits for a reset; nothing in a container, which cannot."""
+    return () if gpu.machine.site.container else (Fix("Undo the change", command, (ROOT,), kind=FixKind.INSTEAD),)
+
+
+def on_or_off(enabled: bool) -> str:  # noqa: FBT001 -- a setting, not an option
+    """A setting in words."""
+    return "on" if enabled else "off"

@@ -11,7 +11,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.build_facts import met
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
-from gpudoctor.diagnose.rules.hardware.generation import _capability, _models, _named, _smokes
+from gpudoctor.diagnose.rules.builds.gpu_models import _capability, _models, _named, _smokes
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Fact, Framework, Missing, StageState

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, built_for_amd, called
-from gpudoctor.findings import Evidence, Fix, FixKind, Policy, Problem, Rung, Severity
-from gpudoctor.snapshot import Missing, Pci, Python, Snapshot
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
 @rule(
@@ -21,70 +20,59 @@ from gpudoctor.snapshot import Missing, Pci, Python, Snapshot
     since="0.1",
     predicts=False,
     explains=(
-        Explains(
-            (
-                "no-gpu",
-                "no-driver",
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("no-gpu", "no-driver"), "CUDA has neither GPU nor driver on a machine with AMD GPUs alone."),
+        Explains(CUDA_FAILS, "A CUDA build finds no GPU on such a machine, so training uses the CPU or fails."),
     ),
 )
-def amd_gpu_unsupported(pci: Pci, snapshot: Snapshot, policy: Policy, site: Site, python: Python | Missing) -> Iterator[Problem]:
-    """The GPU is AMD's and the framework is built for CUDA.
+def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
+    """Framework is built for CUDA, but the GPU is from AMD.
 
     ## Why it matters
-    CUDA is NVIDIA's alone. A framework reaches an AMD GPU through ROCm and only in a build for ROCm; a build for CUDA computes on the CPU
-    beside the finest AMD card, without a word.
+    CUDA runs on NVIDIA GPUs only. A framework uses an AMD GPU through ROCm, and only in a ROCm build; a CUDA build silently computes on
+    the CPU.
 
     ## What to do
-    Install the ROCm build of the framework, if AMD supports the GPU: its compatibility matrix says so. ROCm supports few of the
-    graphics units inside AMD's processors. Gpudoctor does not examine ROCm itself.
+    Install the ROCm build of the framework, if AMD's compatibility matrix lists the GPU. ROCm supports few of the integrated GPUs in AMD
+    processors. Gpudoctor does not examine ROCm itself.
 
     ## References
     - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
     - https://pytorch.org/get-started/locally/
     """
-    if not site.has_pci:
-        not_applicable("GPUs of this platform do not show on a PCI bus")
-    theirs = amd_gpus(pci)
-    if not theirs:
+    gpus = amd_gpus(machine)
+    if not gpus:
         return
-    frameworks = () if isinstance(snapshot.frameworks, Missing) else snapshot.frameworks
-    for_cuda = [one for one in frameworks if one.cuda_build is True]
-    if not for_cuda or built_for_amd(snapshot):
-        if isinstance(snapshot.frameworks, Missing):
-            need(snapshot.frameworks)
+    for_cuda = [framework for framework in machine.known_frameworks if framework.observed.cuda_build is True]
+    if not for_cuda or rocm_frameworks(machine):
         return
-    names = ", ".join(one.name for one in for_cuda)
-    torch = any(one.name == "torch" for one in for_cuda)
+    names = ", ".join(framework.name for framework in for_cuda)
+    labels = ", ".join(map(device_label, gpus))
     yield Problem(
-        severity=Severity.NOTE if policy.allow_cpu else None,
-        message=f"{', '.join(map(called, theirs))}: {names} {'is' if len(for_cuda) == 1 else 'are'} built for CUDA, which an AMD GPU does not run.",
+        severity=Severity.NOTE if machine.policy.allow_cpu else None,
+        message=f"{names} {'is' if len(for_cuda) == 1 else 'are'} built for CUDA, which does not run on {labels}.",
         evidence=(
-            *(Evidence("GPU", called(one), f"/sys/bus/pci/devices/{one.address}") for one in theirs),
-            *(
-                Evidence(f"{one.name}'s build", "CUDA", one.location if isinstance(one.location, str) else one.distribution)
-                for one in for_cuda
-            ),
+            *(Evidence("GPU", device_label(device), f"/sys/bus/pci/devices/{device.address}") for device in gpus),
+            *(Evidence(f"{framework.name} build", "CUDA", _where(framework)) for framework in for_cuda),
         ),
         fixes=(
-            *(
-                _rocm(python)
-                if torch
-                else (Fix("Install a build for ROCm, as AMD publishes it: https://rocm.docs.amd.com", needs=(DOWNLOAD,)),)
-            ),
-            Fix("Accept the CPU, and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            _install_rocm_build(machine, for_cuda),
+            Fix("Accept the CPU and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
 
 
-def _rocm(python: Python | Missing) -> tuple[Fix, ...]:
-    """PyTorch's build for ROCm. uv finds the index for the installed driver; pip would have to be told it, and no table holds it."""
+def _where(framework: FrameworkView) -> str:
+    observed = framework.observed
+    return observed.location if isinstance(observed.location, str) else observed.distribution
+
+
+def _install_rocm_build(machine: MachineView, frameworks: list[FrameworkView]) -> Fix:
+    """How to install a ROCm build. uv finds the index for the installed driver; pip would need its address, which no table holds."""
+    framework = next((framework for framework in frameworks if framework.spec.uv_backend), None)
+    if framework is None:
+        return Fix("Install a ROCm build, as AMD publishes it: https://rocm.docs.amd.com", needs=(DOWNLOAD,))
+    python = machine.observed.python
     path = interpreter(python)
-    uv, first = ("uv", "") if installs_with_uv(python) else (f"{path} -m uv", f"{install_package(python, 'uv')} && ")
-    command = f"{first}{uv} pip install --python {path} --reinstall torch --torch-backend=auto"
-    return (Fix("Install PyTorch's build for ROCm", command, (DOWNLOAD,)),)
+    uv = "uv" if installs_with_uv(python) else f"{install_package(python, 'uv')} && {path} -m uv"
+    command = f"{uv} pip install --python {path} --reinstall {framework.name} {framework.spec.uv_backend}"
+    return Fix(f"Install the ROCm build of {framework.spec.title}", command, (DOWNLOAD,))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu
+from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.gpu_facts import replace
-from gpudoctor.diagnose.rule import Explains, need, rule
+from gpudoctor.diagnose.advice.system import set_variable
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.state.masks import _devices
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import CudaContext, Snapshot
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 
 
 @rule(
@@ -20,60 +19,56 @@ from gpudoctor.snapshot import CudaContext, Snapshot
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     seen_at=Level.TOUCH,
     explains=(
         Explains(
-            (
-                "smoke-wrong-result",
-                "smoke-did-not-learn",
-                "smoke-loss-not-finite",
-                "all-reduce-failed",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", "all-reduce-failed"),
+            "Wrong bits spread through every number that is computed from them.",
         ),
+        Explains(TRAINING_FAILS, "Wrong addresses and loop counters crash a program, make it hang or make it give up the GPU."),
     ),
 )
-def gpu_computes_wrong(gpu: Gpu, context: CudaContext, snapshot: Snapshot) -> Iterator[Problem]:
-    """The GPU computed wrong integers.
+def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
+    """GPU computed wrong integers.
 
     ## Why it matters
-    A small kernel of ours mixes the bits of some thousand integers, and every result is known beforehand. Integer arithmetic has no
-    rounding: one wrong bit is a defect of the GPU, its memory, its power supply, or of the driver's compiler.
+    A small kernel of gpudoctor mixes the bits of some thousand integers, and every result is known beforehand. Integer arithmetic has no
+    rounding: one wrong bit is a defect of the GPU, its memory, its power supply, or the driver's compiler.
 
     ## What to do
-    Do not train on this GPU. Take back overclocking and undervolting, run NVIDIA's diagnostics, look at the ECC counters and the
-    kernel's log, and have the card replaced if it happens again.
+    Do not train on this GPU. Undo overclocking and undervolting, run NVIDIA's diagnostics, check the ECC counters and the kernel log, and
+    have the card replaced if it happens again.
 
     ## References
     - https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
     """
-    if need(context.kernel_right, Rung.KERNEL_RAN):
+    if gpu.kernel_right:
         return
+    context = gpu.context
     first = context.first_wrong if isinstance(context.first_wrong, str) else "not known which"
+    wrong = f"{context.wrong} of {context.elements}"
     yield Problem(
-        message=f"{gpu.label}: {context.wrong} of {context.elements} results of a small kernel are wrong, the first: {first}.",
+        message=f"{gpu.label}: {wrong} results of a small kernel are wrong, the first: {first}.",
         evidence=(
-            Evidence("wrong results", f"{context.wrong} of {context.elements}", "our own kernel"),
-            Evidence("the first", first, "our own kernel"),
+            Evidence("wrong results", wrong, "gpudoctor's kernel"),
+            Evidence("the first", first, "gpudoctor's kernel"),
         ),
         fixes=(
-            Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
-            *_take_out(gpu, snapshot),
+            Fix("Check for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            _avoid(gpu),
             Fix("Confirm it with NVIDIA's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
-            replace("Replace the card", FixKind.ELSE),
+            replace(kind=FixKind.ELSE),
         ),
     )
 
 
-def _take_out(gpu: Gpu, snapshot: Snapshot) -> tuple[Fix, ...]:
-    """Train on the others; the only one is set to the clocks that it was built for."""
-    others = [one for one in _devices(snapshot) if one.address != gpu.key]
+def _avoid(gpu: GpuView) -> Fix:
+    """Train on the other GPUs; where there is none, set this one to its default clocks."""
+    others = [device for device in gpu.machine.cuda_devices if device.address != gpu.key]
     if others:
-        left = ",".join(one.uuid if isinstance(one.uuid, str) else str(one.ordinal) for one in others)
-        return (Fix("Train on the other GPUs only", f"export {VARIABLE}={left}"),)
-    return (
-        Fix("Undo overclocking: set the default clocks", f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc", (ROOT,)),
+        left = ",".join(device.uuid if isinstance(device.uuid, str) else str(device.ordinal) for device in others)
+        return set_variable(VARIABLE, left, "Train on the other GPUs only")
+    return Fix(
+        "Undo overclocking: set the default clocks", f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc", (ROOT,)
     )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Ladder, Site
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.kernel_facts import is_free_driver
-from gpudoctor.diagnose.rule import CouldNotTell, Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.hardware.hardware import _back, _holder, _kernel_says
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, ProcGpu, Status
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
+
+_UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
+"""Why NVML may know no address of a GPU that it opens."""
 
 
 @rule(
@@ -19,77 +24,77 @@ from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, ProcGpu
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "A GPU that the driver cannot open is lost to CUDA and to training, and can make cuInit fail."),),
 )
-def gpu_count_mismatch(gpu: Gpu, nvml: Nvml, site: Site, ladder: Ladder) -> Iterator[Problem]:
-    """NVML does not open every GPU of this machine.
+def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
+    """NVML does not open all GPUs of this machine.
 
     ## Why it matters
-    The PCI bus, CUDA, or the driver itself shows a GPU that NVML does not open: it fell off the bus, its driver failed to start it, or
-    another driver holds it. Programs that expect all GPUs will fail or use fewer than they think. Its siblings are not affected.
+    The PCI bus, CUDA or the driver itself shows a GPU that NVML does not open: it fell off the bus, its driver failed to start it, or
+    another driver is bound to it. Programs that expect all GPUs fail or use fewer than intended. The other GPUs are not affected.
 
-    A GPU that CUDA lists and NVML does not can be trained on, so that is a warning: nvidia-smi and every monitor overlook it.
+    A GPU that CUDA lists and NVML does not can still train, so that is a warning: nvidia-smi and every monitor overlook it.
 
-    In a container the PCI bus is the host's; there only GPUs with a device node of their own are counted.
+    In a container the PCI bus is the host's; there only GPUs with a device node of their own count.
 
     ## What to do
-    Read the kernel's log about this address. A GPU that fell off the bus (Xid 79) comes back with a cold boot, or does not: then
-    suspect power, riser, slot or card. Do not change the driver while identical siblings work.
+    Read the kernel log about this address. A GPU that fell off the bus (Xid 79) may come back after a cold boot. If it does not,
+    suspect power, riser, slot or card. Do not change the driver while identical GPUs work.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     - https://docs.nvidia.com/deploy/nvml-api/
     """
-    if isinstance(nvml.init, Status) and nvml.init.code:
-        raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {nvml.init.name}"), Rung.NVML)
-    listed = need(nvml.gpus, Rung.NVML)
-    if gpu.set_aside:
-        not_applicable("bound to vfio-pci: set aside for a guest")
-    if isinstance(gpu.pci, PciDevice) and is_free_driver(gpu.pci):
-        not_applicable(f"{gpu.pci.driver} holds it")
-    if isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True:
-        not_applicable("the driver was told to leave it alone (NVreg_ExcludedGpus)")
-    opened = sum(isinstance(one.address, str) for one in listed)
-    if isinstance(gpu.nvml, NvmlGpu):
-        if isinstance(gpu.nvml.address, str):
-            return
-        if gpu.nvml.address.cause in {Cause.TIMED_OUT, Cause.NOT_STATED}:
-            need(gpu.nvml.address, Rung.NVML)
-        seen = f"NVML counts it and cannot open it: {gpu.nvml.address.reason}"
-    else:
-        seen = "NVML does not list it"
-    usable = ladder.proven(gpu.key, Rung.LIBCUDA)
+    counted = gpu.machine.nvml_gpus
+    pci, proc = gpu.observed.pci, gpu.observed.proc
+    if gpu.observed.set_aside:
+        not_applicable("bound to vfio-pci for a virtual machine")
+    if isinstance(pci, PciDevice) and is_free_driver(pci):
+        not_applicable(f"{pci.driver} is bound to it")
+    if isinstance(proc, ProcGpu) and proc.excluded is True:
+        not_applicable("the driver is configured to ignore it (NVreg_ExcludedGpus)")
+    if gpu.opened:
+        return
+    seen = _seen_by_nvml(gpu)
+    opened = sum(isinstance(other.address, str) for other in counted)
+    usable = gpu.proven(Rung.LIBCUDA)
     yield Problem(
-        message=f"{gpu.label}: {seen}; {opened} other {'GPU is' if opened == 1 else 'GPUs are'} open."
-        + (" CUDA lists it." if usable else ""),
+        message=f"{gpu.label}: {seen}; NVML opens {opened} other {'GPU' if opened == 1 else 'GPUs'}."
+        + (" CUDA lists this GPU." if usable else ""),
         severity=Severity.WARNING if usable else None,
         evidence=(
             Evidence("NVML", seen, "libnvidia-ml.so.1"),
-            Evidence("kernel driver bound", _bound(gpu), f"/sys/bus/pci/devices/{gpu.key}/driver"),
+            Evidence("bound kernel driver", _bound(pci), f"/sys/bus/pci/devices/{gpu.key}/driver"),
         ),
-        fixes=(Fix("Restart the container; if the GPU stays away, look for it on the host."),)
-        if site.container
-        else (_kernel_says(gpu), _SAME_DRIVER, reboot())
-        if usable
-        else _back(gpu),
+        fixes=_fixes(gpu, usable=usable),
     )
 
 
+def _seen_by_nvml(gpu: GpuView) -> str:
+    """What NVML makes of a GPU that it did not open; ends the rule where only the address is unknown."""
+    seen = gpu.observed.nvml
+    if not isinstance(seen, NvmlGpu) or not isinstance(seen.address, Missing):
+        return "NVML does not list it"
+    if seen.address.cause in _UNKNOWN_ADDRESS:
+        raise CouldNotTell(seen.address, Rung.NVML)
+    return f"NVML counts it and cannot open it ({seen.address.reason})"
+
+
+def _bound(device: PciDevice | Missing) -> str:
+    return bound_driver(device) if isinstance(device, PciDevice) else f"not known ({device.reason})"
+
+
+def _fixes(gpu: GpuView, *, usable: bool) -> tuple[Fix, ...]:
+    if gpu.machine.site.container:
+        return (Fix("Restart the container; if the GPU is still missing, look for it on the host."),)
+    if usable:
+        return read_gpu_log(gpu), _SAME_DRIVER, reboot()
+    return bring_back(gpu)
+
+
 _SAME_DRIVER = Fix(
-    "Find out whether NVML and CUDA are of one driver release", "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'", kind=FixKind.CHECK
+    "Find out whether NVML and CUDA come from the same driver version",
+    "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'",
+    kind=FixKind.CHECK,
 )
-
-
-def _bound(gpu: Gpu) -> str:
-    return _holder(gpu.pci) if isinstance(gpu.pci, PciDevice) else f"not known ({gpu.pci.reason})"

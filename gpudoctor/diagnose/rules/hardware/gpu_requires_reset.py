@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Hardware, Ladder, Site
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.gpu_facts import alarm, milder, offered, reset, sure
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.hardware.health import _RESET_REQUIRED
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Missing, Nvml, NvmlGpu
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.diagnose.rules.hardware.alarms import RESET_REQUIRED, alarm_confidence, alarm_evidence
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.snapshot import NvmlGpu
 
-_ACTIONS = {
-    "reset": ("a reset", Severity.ERROR),
-    "reboot": ("a reboot of the machine", Severity.ERROR),
-    "bus-reset": ("a reset of its PCIe bus", Severity.ERROR),
-    "system-reboot": ("a reboot of the machine", Severity.ERROR),
-    "drain-p2p": ("the end of all programs that use peer access", Severity.WARNING),
-    "drain-and-reset": ("no new work and, when the present work has ended, a reset", Severity.WARNING),
-    "recover-imex-domain": ("a recovery of its IMEX domain", Severity.WARNING),
+_ERRORS = {
+    "reset": "a reset",
+    "reboot": "a reboot of the machine",
+    "bus-reset": "a reset of its PCIe bus",
+    "system-reboot": "a reboot of the machine",
 }
-"""What each recovery action asks for, and whether the GPU is of no use until then."""
+"""The recovery actions without which the GPU cannot be used, and what each asks for."""
+_WARNINGS = {
+    "drain-p2p": "that all programs that use peer access end",
+    "drain-and-reset": "no new work and a reset once the current work ends",
+    "recover-imex-domain": "a recovery of its IMEX domain",
+}
 
 
 @rule(
@@ -30,54 +32,42 @@ _ACTIONS = {
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     explains=(
-        Explains(
-            (
-                "gpu-missing-from-cuda",
-                "gpu-count-mismatch",
-            ),
-            "",
-            Join.GPU,
-        ),
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(GPU_NOT_OPENED, "The driver does not open a GPU that waits for a reset.", Join.GPU),
+        Explains(CUDA_FAILS, "A GPU that waits for a reset is lost to CUDA and to training, and can make cuInit fail."),
     ),
 )
-def gpu_requires_reset(gpu: Gpu, nvml: Nvml, ladder: Ladder, hardware: Hardware, site: Site) -> Iterator[Problem]:
-    """The GPU needs a reset or a reboot before it can be used.
+def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
+    """GPU needs a reset or reboot.
 
     ## Why it matters
-    After some errors the driver takes no more work for a GPU, or none that can be trusted, until it is reset. NVML says so by the answer
-    "GPU requires reset", and newer drivers by a recovery action that names what it takes.
+    After some errors the driver accepts no more work for a GPU, or its results cannot be trusted, until it is reset. NVML then answers
+    "GPU requires reset"; newer drivers name a recovery action.
 
     ## What to do
-    Do what the recovery action says, when nothing runs on the GPU. If it comes back, read the kernel's log for the Xid before it.
+    Do what the recovery action says, when nothing runs on the GPU. If it happens again, read the kernel log for the Xid before it.
 
     ## References
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     """
-    said = alarm(gpu, nvml, _RESET_REQUIRED)
-    wanted = gpu.nvml.recovery_action if isinstance(gpu.nvml, NvmlGpu) else "none"
-    action, severity = _ACTIONS.get(str(wanted), ("", Severity.ERROR))
-    if said is None and (isinstance(wanted, Missing) or not action):
-        offered(wanted)
+    alarm = gpu.nvml_error(RESET_REQUIRED)
+    action = _reported_action(gpu) if alarm else gpu.recovery_action
+    wanted = _ERRORS.get(action) or _WARNINGS.get(action, "")
+    if not alarm and not wanted:
         return
-    reboots = "reboot" in str(wanted)
+    severe = bool(alarm) or action in _ERRORS
+    reboots = "reboot" in action and not gpu.machine.site.container
     yield Problem(
-        message=f"{gpu.label}: the driver asks for {action or 'a reset'} before the GPU can be trusted.",
-        severity=Severity.WARNING if said is None and severity is Severity.WARNING else milder(ladder, gpu),
-        confidence=sure(gpu, len(hardware) - 1),
-        evidence=(
-            *((Evidence("NVML", f"{said.code} {said.text}", "libnvidia-ml.so.1"),) if said else ()),
-            *((Evidence("recovery action", str(wanted), "NVML"),) if action else ()),
-        ),
-        fixes=(reboot() if reboots and not site.container else reset(gpu, site),),
+        message=f"{gpu.label}: the driver asks for {wanted or 'a reset'}.",
+        severity=gpu.error_unless_kernel_ran if severe else Severity.WARNING,
+        confidence=alarm_confidence(gpu),
+        evidence=(*alarm_evidence(alarm), *((Evidence("recovery action", action, "NVML"),) if wanted else ())),
+        fixes=(reboot() if reboots else reset(gpu),),
     )
+
+
+def _reported_action(gpu: GpuView) -> str:
+    """The recovery action; empty where NVML names none."""
+    seen = gpu.observed.nvml
+    return seen.recovery_action if isinstance(seen, NvmlGpu) and isinstance(seen.recovery_action, str) else ""

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive.xids import GSP_FAILURES
+from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.gpu_facts import as_evidence, logged
 from gpudoctor.diagnose.kernel_facts import said
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import KernelLog, Missing, NvmlGpu, PciDevice
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import PciDevice
 
-GSP_TIMEOUT, GSP_ERROR = 119, 120
-
-
-GSP_LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
+_LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
 
 
 @rule(
@@ -25,57 +24,42 @@ GSP_LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|fail
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",
-    about=SubjectKind.GPU,
     explains=(
+        Explains(GPU_NOT_OPENED, "The driver cannot start a GPU whose firmware does not start.", Join.GPU),
         Explains(
-            (
-                "gpu-missing-from-cuda",
-                "gpu-count-mismatch",
-                "gpu-fell-off-bus",
-                "gpu-not-responding",
-                "gpu-requires-reset",
-            ),
-            "",
+            ("gpu-fell-off-bus", "gpu-not-responding", "gpu-requires-reset"),
+            "Calls about a GPU whose firmware stopped answering fail until it is reset.",
             Join.GPU,
         ),
-        Explains(
-            (
-                "driver-hung",
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("driver-hung", *CUDA_FAILS), "The driver waits for the firmware, so CUDA and training fail or hang."),
     ),
 )
-def gsp_firmware_failure(gpu: Gpu, log: KernelLog | Missing) -> Iterator[Problem]:
-    """The GPU's own firmware (GSP) failed or does not answer.
+def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
+    """GPU firmware (GSP) failed or stopped responding.
 
     ## Why it matters
-    Since Turing a GPU runs a part of the driver itself, on a processor called GSP. When that does not start, or stops answering (Xid 119
-    and 120), every call about the GPU fails or waits. If the GPU works again by now, it is worth knowing only.
+    Since Turing, part of the driver runs on the GPU itself, on a processor called GSP. When it does not start, or stops responding (Xid
+    119 and 120), every call about the GPU fails or waits. If the GPU works again by now, this is only a note.
 
     ## What to do
-    Reset the GPU or reboot; where the log says "WPR2 already up", only power off and on helps. If it happens again, renew the driver:
-    most of such failures were mended there. The proprietary modules can do without the firmware (NVreg_EnableGpuFirmware=0), the open
-    ones cannot.
+    Reset the GPU or reboot; where the log says "WPR2 already up", only powering off and on helps. If it happens again, update the driver:
+    most such failures were fixed there. The proprietary modules can run without the firmware (NVreg_EnableGpuFirmware=0); the open
+    modules cannot.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     - https://github.com/NVIDIA/open-gpu-kernel-modules/issues/789
     """
-    if not isinstance(gpu.pci, PciDevice) or gpu.set_aside:
+    if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
         not_applicable("not a GPU that a kernel driver of this machine should drive")
-    events = logged(gpu, log, GSP_TIMEOUT, GSP_ERROR)
-    lines = said(log, GSP_LINES, gpu)
+    log = gpu.machine.observed.kernel_log if gpu.opened else gpu.machine.kernel_log  # firmware of a GPU that NVML opened responds
+    events, lines = gpu.xids(*GSP_FAILURES), said(log, _LINES, gpu.observed)
     if not events and not lines:
-        if not (isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str)):
-            need(log, Rung.KERNEL_DRIVER)
-        return  # a GPU that answers NVML has firmware that answers
+        return
+    reason = events[-1].text if events else lines[-1].value
     yield Problem(
-        message=f"{gpu.label}: the firmware failed: {events[-1].text[:100] if events else lines[-1].value[:100]}",
-        evidence=(*as_evidence(events, log), *lines),
+        message=f"{gpu.label}: GSP firmware failed: {reason[:100]}",
+        evidence=(*last_xid(gpu, *GSP_FAILURES), *lines),
         fixes=(
             Fix("Save the kernel log for a report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
             power_cycle(),

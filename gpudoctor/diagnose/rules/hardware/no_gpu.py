@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.rule import CouldNotTell, Explains, not_applicable, rule
+from gpudoctor.derive.unknown import CouldNotTell
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.hardware.hardware import _holder
-from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, built_for_amd, called
-from gpudoctor.findings import Evidence, Fix, FixKind, Policy, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Missing, Nvml, Pci, Snapshot, Status
+from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, bound_driver, device_label, rocm_frameworks
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Missing
 
 _LIB_RM_VERSION_MISMATCH = 18
+"""nvmlReturn_t: the driver's libraries do not match its kernel module, so a kernel module is loaded."""
 
 
 @rule(
@@ -22,59 +23,53 @@ _LIB_RM_VERSION_MISMATCH = 18
     breaks=Rung.SLOT,
     since="0.1",
     explains=(
-        Explains(
-            (
-                "no-driver",
-                "cuda-init-fails",
-                "cuda-visible-devices-masked",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("no-driver",), "Without a GPU the driver has nothing to drive."),
+        Explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU CUDA has no device to show."),
+        Explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU nothing can train on one."),
     ),
 )
-def no_gpu(pci: Pci, site: Site, policy: Policy, nvml: Nvml | Missing, snapshot: Snapshot) -> Iterator[Problem]:
-    """No NVIDIA GPU is on the PCI bus.
+def no_gpu(machine: MachineView) -> Iterator[Problem]:
+    """No NVIDIA GPU on the PCI bus.
 
     ## Why it matters
-    The kernel enumerates every device on the PCI bus before any driver is loaded. A GPU that is not there cannot be reached by any
-    driver, library or framework: no software change on this machine can help.
+    The kernel lists every device on the PCI bus before it loads any driver. No driver, library or framework can use a GPU that is not
+    listed: no software change on this machine can help.
 
     ## What to do
     - In a cloud: choose an instance type with a GPU, or attach one.
     - In a virtual machine: pass the GPU through from the host.
-    - On a workstation: power off, reseat the card, connect its power cables, and look for it in the firmware's setup.
-    - If the CPU is to do: `gpudoctor check --allow-cpu`.
+    - On a workstation: power off, reseat the card, connect its power cables, and look for it in the firmware setup.
+    - If the CPU will do: `gpudoctor check --allow-cpu`.
 
-    GPUs and accelerators of other vendors are named, and not examined: gpudoctor tests what runs on CUDA.
+    GPUs and accelerators of other vendors are named but not examined: gpudoctor tests CUDA.
 
     ## References
     - https://docs.kernel.org/PCI/sysfs-pci.html
     """
-    if not site.has_pci:
-        not_applicable("GPUs of this platform do not show on a PCI bus")
-    if any(is_gpu(device) for device in pci.devices):
+    devices = machine.pci_devices
+    if any(is_gpu(device) for device in devices):
         return
-    if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _LIB_RM_VERSION_MISMATCH:
-        reason = "the PCI bus shows no NVIDIA device, yet an NVIDIA kernel driver answered, which loads only where there is one"
+    if machine.nvml_init_code == _LIB_RM_VERSION_MISMATCH:
+        reason = "the PCI bus shows no NVIDIA device, but an NVIDIA kernel driver answered, and it loads only where there is one"
         raise CouldNotTell(Missing(Cause.FAILED, reason), Rung.NVML)
-    rocm = built_for_amd(snapshot) if amd_gpus(pci) else ""
-    if rocm:
-        raise CouldNotTell(
-            Missing(Cause.UNSUPPORTED, f"the GPU here is AMD's and {rocm} a build for ROCm, which gpudoctor does not examine"), None
-        )
-    others = [called(device) for device in pci.devices]
+    for_rocm = rocm_frameworks(machine) if amd_gpus(machine) else ""
+    if for_rocm:
+        reason = f"the GPU is from AMD and {for_rocm} is built for ROCm, which gpudoctor does not examine"
+        raise CouldNotTell(Missing(Cause.UNSUPPORTED, reason), None)
+    others = ", ".join(device_label(device) for device in devices)
+    instead = f" (display devices and accelerators found: {others})" if others else ""
     yield Problem(
-        message="No device on the PCI bus is an NVIDIA GPU"
-        + (f"; the display devices and accelerators there are {', '.join(others)}." if others else "."),
-        severity=Severity.NOTE if policy.allow_cpu else None,
+        message=f"No NVIDIA GPU is on the PCI bus{instead}.",
+        severity=Severity.NOTE if machine.policy.allow_cpu else None,
         evidence=(
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
-            *(Evidence(called(device), _holder(device), f"/sys/bus/pci/devices/{device.address}") for device in pci.devices),
+            *(Evidence(device_label(device), bound_driver(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
         ),
         fixes=(
-            Fix("Use an instance type with a GPU; in a virtual machine pass one through; else reseat the card and its power cables."),
-            Fix("Accept the CPU, and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            Fix(
+                "Use an instance type with a GPU; in a virtual machine, pass one through; "
+                "on your own machine, reseat the card and its power cables."
+            ),
+            Fix("Accept the CPU and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.gpu_facts import as_evidence, known, logged, offered, reset
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.xids import ROW_REMAPPED
+from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import KernelLog, Missing
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
-def row_remap_pending(gpu: Gpu, log: KernelLog | Missing, site: Site) -> Iterator[Problem]:
-    """A bad row of the GPU's memory waits for a reset to be replaced by a spare one.
+@rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+def row_remap_pending(gpu: GpuView) -> Iterator[Problem]:
+    """GPU needs a reset to replace a bad memory row.
 
     ## Why it matters
-    The GPU met an error in a row of its memory and has a spare row for it, which is put in its place at the next reset. Until then the
-    bad row stays in use or its page is fenced off, and a program that meets it ends.
+    The GPU met an error in a row of its memory and replaces it with a spare row at the next reset. Until then the bad row stays in use
+    or its page is blocked, and a program that reads it ends.
 
     ## What to do
     Reset the GPU, or reboot, when nothing runs on it.
@@ -25,10 +25,9 @@ def row_remap_pending(gpu: Gpu, log: KernelLog | Missing, site: Site) -> Iterato
     ## References
     - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
     """
-    rows = offered(known(gpu).remapped_rows)
-    if rows.pending:
+    if gpu.remapped_rows.pending:
         yield Problem(
-            message=f"{gpu.label}: a row of its memory is to be replaced at the next reset.",
-            evidence=(Evidence("row remapping pending", "yes", "nvmlDeviceGetRemappedRows"), *as_evidence(logged(gpu, log, 63), log)),
-            fixes=(reset(gpu, site),),
+            message=f"{gpu.label} replaces a bad memory row at the next reset.",
+            evidence=(Evidence("row remapping pending", "yes", "nvmlDeviceGetRemappedRows"), *last_xid(gpu, ROW_REMAPPED)),
+            fixes=(reset(gpu),),
         )

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu
-from gpudoctor.diagnose.gpu_facts import known, offered, replace
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
-@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
-def spare_rows_exhausted(gpu: Gpu) -> Iterator[Problem]:
-    """A bank of the GPU's memory has no spare rows left, or few.
+@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
+    """GPU memory has a bank with few or no spare rows left.
 
     ## Why it matters
-    Since Ampere a row of memory that had an uncorrectable error is replaced by a spare row of its bank. In a bank without spare rows the
-    next such error cannot be repaired: remapping fails (Xid 64), and NVIDIA replaces the card. Few left are a sign that it is wearing out.
+    Since Ampere the GPU replaces a memory row that had an uncorrectable error with a spare row of its bank. In a bank without spare rows
+    the next such error cannot be repaired: remapping fails (Xid 64), and NVIDIA replaces the card. Few spare rows mean that the card is
+    wearing out.
 
     ## What to do
-    Plan the card's replacement where a bank has none left. Keep an eye on the histogram where a bank has few.
+    Plan to replace the card where a bank has none left. Watch the histogram where a bank has few.
 
     ## References
     - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
     """
-    rows = offered(known(gpu).spare_rows)
+    rows = gpu.spare_rows
     if not rows.none and not rows.low:
         return
-    banks, left = (rows.none, "no spare rows left") if rows.none else (rows.low, "few spare rows left")
+    banks, left = (rows.none, "no") if rows.none else (rows.low, "few")
     total = rows.max + rows.high + rows.partial + rows.low + rows.none
     histogram = f"all {rows.max}, many {rows.high}, some {rows.partial}, few {rows.low}, none {rows.none}"
     yield Problem(
-        message=f"{gpu.label}: {banks} of {total} banks of its memory {'has' if banks == 1 else 'have'} {left}.",
+        message=f"{gpu.label}: {banks} of {total} memory banks {'has' if banks == 1 else 'have'} {left} spare rows left.",
         severity=None if rows.none else Severity.NOTE,
         evidence=(Evidence("banks by spare rows left", histogram, "nvmlDeviceGetRowRemapperHistogram"),),
         fixes=(

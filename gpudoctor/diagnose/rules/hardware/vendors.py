@@ -1,13 +1,12 @@
-"""GD1: GPUs of other vendors, and builds of frameworks that cannot use them."""
+"""GPUs of other vendors on the PCI bus, and frameworks built for them."""
 
 from __future__ import annotations
 
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.snapshot import Missing, Pci, PciDevice, Snapshot
+from gpudoctor.snapshot import PciDevice
 
 AMD = "1002"
-
-
 VENDORS = {
     AMD: "AMD",
     "8086": "Intel",
@@ -23,19 +22,24 @@ VENDORS = {
 """Vendors of display devices and accelerators, by PCI id, as the PCI ID repository names them."""
 
 
-def called(device: PciDevice) -> str:
-    """A device that is not NVIDIA's, for a person."""
+def device_label(device: PciDevice) -> str:
+    """The vendor and PCI id of a device that is not NVIDIA's."""
     return f"{VENDORS.get(device.vendor, 'vendor')} {device.vendor}:{device.device}"
 
 
-def built_for_amd(snapshot: Snapshot) -> str:
-    """The frameworks that are ROCm builds; empty where none is."""
-    frameworks = () if isinstance(snapshot.frameworks, Missing) else snapshot.frameworks
-    return ", ".join(one.name for one in frameworks if one.rocm_build is True)
+def bound_driver(device: PciDevice) -> str:
+    """The kernel driver bound to a device, or why there is none."""
+    return device.driver if isinstance(device.driver, str) else f"none ({device.driver.reason})"
 
 
-def amd_gpus(pci: Pci) -> list[PciDevice]:
-    """AMD's GPUs, where none is NVIDIA's: beside one of those they only drive the display."""
-    if any(is_gpu(device) for device in pci.devices):
-        return []
-    return [device for device in pci.devices if device.vendor == AMD]
+def amd_gpus(machine: MachineView) -> tuple[PciDevice, ...]:
+    """AMD's GPUs; empty where there is an NVIDIA GPU, beside which they only drive the display."""
+    devices = machine.pci_devices
+    if any(is_gpu(device) for device in devices):
+        return ()
+    return tuple(device for device in devices if device.vendor == AMD)
+
+
+def rocm_frameworks(machine: MachineView) -> str:
+    """The names of the frameworks that are ROCm builds; empty where none is."""
+    return ", ".join(framework.name for framework in machine.frameworks if framework.observed.rocm_build is True)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import known, offered
+from gpudoctor.derive.xids import NVLINK_ERRORS
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.multi_gpu.nvlinks import NVLINK_XIDS, show_links
+from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LinkCount, NvLink, NvmlGpu
 
@@ -48,7 +49,7 @@ def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    logged = gpu.xids(*NVLINK_XIDS)
+    logged = gpu.xids(*NVLINK_ERRORS)
     links = _links_seen(gpu) if logged else gpu.nvlinks
     counts = dict(entry for link in links for entry in (*_rising(link), *_failed(link)))
     if counts or logged:
@@ -58,7 +59,7 @@ def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
             confidence=Confidence.CERTAIN if counts else Confidence.LIKELY,
             evidence=(
                 *(Evidence(what, when, "NVML") for what, when in counts.items()),
-                *last_xid(gpu, *NVLINK_XIDS),
+                *last_xid(gpu, *NVLINK_ERRORS),
             ),
             fixes=(show_links(gpu), reset(gpu), _RESEAT),
         )

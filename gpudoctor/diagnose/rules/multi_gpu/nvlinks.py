@@ -5,9 +5,6 @@ from __future__ import annotations
 from gpudoctor.derive import GpuView
 from gpudoctor.findings import Fix, FixKind
 
-NVLINK_XIDS = (74, *range(144, 151))
-"""NVLink errors before NVLink 5 and from it on, by NVIDIA's Xid catalogue."""
-
 
 def show_links(gpu: GpuView) -> Fix:
     """The state and error counters of a GPU's NVLinks."""

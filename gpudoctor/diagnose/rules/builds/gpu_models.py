@@ -1,4 +1,4 @@
-"""GD1 and GD5: what a GPU's generation cannot do, and the framework's compiler not with it."""
+"""GPUs by model, and what a smoke training showed of them."""
 
 from __future__ import annotations
 
