@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import os
 from collections.abc import Iterable
@@ -24,8 +25,11 @@ def open_matrix(directory: str | None = None) -> Matrix:
     if not os.path.isdir(folder):
         raise UsageError(f"There is no folder {folder} with compatibility tables; name one that exists, or leave out --compat.")
 
-    def read(table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
-        return read_table(folder, table, distribution)
+    content = functools.cache(_content)
+
+    def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+        path = os.path.join(folder, f"{table.name}.csv")
+        return parse_table(path, content(path), table, distribution, platform)
 
     matrix = Matrix(read)
     if directory is not None:
@@ -41,23 +45,28 @@ def _vouch(matrix: Matrix, directory: str) -> None:
         raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")
 
 
-def read_table(directory: str, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
-    """The rows of `directory`/`table.name`.csv, or of one distribution; UsageError where it cannot be read, TableError where it is wrong."""
-    path = os.path.join(directory, f"{table.name}.csv")
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            content = file.read()
+            return file.read()
     except OSError as error:
         raise UsageError(f"The compatibility table {path} cannot be read: {error.strerror}; restore it or leave out --compat.") from None
-    return parse_table(path, content, table, distribution)
 
 
-def parse_table(path: str, content: bytes, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
-    """The rows that a table's file holds, or those of one distribution, which is their first cell.
+def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
+    """Return the rows of `directory`/`table.name`.csv; UsageError where it cannot be read, TableError where it is wrong."""
+    path = os.path.join(directory, f"{table.name}.csv")
+    return parse_table(path, _content(path), table)
+
+
+def parse_table(path: str, content: bytes, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+    """Return the rows that a table's file holds: of one distribution, which is their first cell, or for one platform or any, where named.
 
     The file is UTF-8: a header, then one row a line, sorted; `path` is for the TableError.
     """
     beginning = f"{distribution},".encode() if distribution else b""
+    place = list(table.columns).index("platform") if platform else 0
+    platforms = (platform.encode(), b"any")
     lines = content.split(b"\n")
     if lines[-1]:
         raise TableError(path, len(lines), "the last line has no end")
@@ -67,7 +76,7 @@ def parse_table(path: str, content: bytes, table: Table[Row], distribution: str 
         for number, line in enumerate(lines[:-1], start=1):
             if number == 1:
                 _head(table, _cells(line))
-            elif line.startswith(beginning):
+            elif line.startswith(beginning) and (not platform or line.split(b",", place + 1)[place] in platforms):
                 key = _take(table, _cells(line), rows, key)
     except (ValueError, csv.Error) as problem:
         raise TableError(path, number, str(problem)) from None

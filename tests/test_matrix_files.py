@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from gpudoctor import versions
 from gpudoctor.errors import TableError, UsageError
-from gpudoctor.matrix.tables import ALL, CUDA, DRIVERS, GPUS, OTHERS, RELEASES, SOURCE_TABLE, WHEELS
+from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.tables import ALL, CUDA, CUDNN, DRIVERS, GPUS, OTHERS, RELEASES, SOURCE_TABLE, TORCH_BUILDS, WHEELS
 from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
 
 COMPAT = Path(__file__).resolve().parent.parent / "compat"
@@ -170,3 +172,15 @@ def test_the_rows_of_one_distribution_are_those_of_the_whole_table() -> None:
         for name in {row.distribution for row in whole}:
             assert shipped.rows(table, name) == tuple(row for row in whole if row.distribution == name)
     assert shipped.rows(OTHERS, "cupy") == ()  # the beginning of other names
+
+
+@pytest.mark.parametrize("seen_before", [False, True])
+def test_the_rows_for_one_platform_are_those_of_the_whole_table(seen_before: bool) -> None:
+    tables: tuple[Table[Any], ...] = (*WHEELS, CUDNN, TORCH_BUILDS)
+    for table in tables:
+        whole = open_matrix().rows(table)
+        for platform in {row.platform for row in whole} - {"any"}:
+            shipped = open_matrix()
+            if seen_before:
+                shipped.rows(table)
+            assert shipped.rows(table, platform=platform) == tuple(row for row in whole if row.platform in {platform, "any"})

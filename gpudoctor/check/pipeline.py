@@ -151,12 +151,12 @@ class Pipeline:
         import gpudoctor.report.build  # noqa: F401, PLC0415 -- see above
         from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, TORCH_BUILDS  # noqa: PLC0415 -- see above
 
-        matrix = self._matrix()
-        tables: tuple[Table[Any], ...] = (CUDA, CUDNN, DRIVERS, TORCH_BUILDS)
-        for table in tables:
-            matrix.rows(table)
+        matrix, platform = self._matrix(), f"linux_{os.uname().machine}"
+        tables: tuple[tuple[Table[Any], str], ...] = ((CUDA, ""), (DRIVERS, ""), (CUDNN, platform), (TORCH_BUILDS, platform))
+        for table, only_for in tables:
+            matrix.rows(table, platform=only_for)
         for framework in TRAINED:
-            matrix.releases(framework)
+            matrix.releases(framework, platform)
 
     def _touch(self, snapshot: Snapshot, inventory: Inventory, supervisor: Supervisor) -> Snapshot:
         """A kernel of ours on each GPU: NVML has finished, so that neither our memory nor our process is counted."""

@@ -50,10 +50,10 @@ _BRANCH_SPAN = 5
 
 
 class Reader(Protocol):
-    """Gives the rows of a table, sorted by its key; TableError where a row is wrong."""
+    """Returns the rows of a table, sorted by its key; TableError where a row is wrong."""
 
-    def __call__(self, table: Table[Row], distribution: str = "", /) -> tuple[Row, ...]:
-        """The rows of `table`, or of a distribution in it, by which it is sorted: many tables hold several, and parsing costs time."""
+    def __call__(self, table: Table[Row], distribution: str = "", platform: str = "", /) -> tuple[Row, ...]:
+        """Return the rows of `table`, or only those of a distribution or for a platform: parsing the others would cost time."""
         ...
 
 
@@ -62,14 +62,18 @@ class Matrix:
 
     def __init__(self, read_table: Reader) -> None:
         self._read_table = read_table
-        self._rows: dict[tuple[str, str], tuple[Any, ...]] = {}
+        self._rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
 
-    def rows(self, table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
-        """All rows of a table, or of one distribution in it."""
-        key = (table.name, distribution)
+    def rows(self, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+        """Return all rows of a table, or those of one distribution, or those for one platform and those for any."""
+        key = (table.name, distribution, platform)
         if key not in self._rows:
-            self._rows[key] = self._read_table(table, distribution)
+            whole = self._rows.get((table.name, distribution, ""))
+            if whole is None:
+                self._rows[key] = self._read_table(table, distribution, platform)
+            else:
+                self._rows[key] = tuple(row for row in whole if row.platform in {platform, "any"})
         return self._rows[key]
 
     @property
@@ -143,7 +147,7 @@ class Matrix:
 
     def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
         """The releases of cuDNN for a major release of CUDA and a platform, oldest first."""
-        return tuple(row for row in self.rows(CUDNN) if row.cuda == cuda and row.platform == platform)
+        return tuple(row for row in self.rows(CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
         """The oldest and the newest branch known to drive GPUs of this compute capability; None where no row says it."""
@@ -154,7 +158,7 @@ class Matrix:
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
         """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
         name = distribution.casefold().replace("_", "-")
-        builds = self.rows(TORCH_BUILDS) if spec_of(name).wheel_index and "+" in version else ()
+        builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
         return resolve(self.releases(name, platform), version, python, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
@@ -162,8 +166,7 @@ class Matrix:
 
         Wheels of Python alone have one row, whose platform is "any".
         """
-        rows = self.rows(TABLE_OF.get(distribution, OTHERS), distribution)
-        return tuple(row for row in rows if not platform or row.platform in {platform, "any"})
+        return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform)
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
         """What is known not to work in this release, by its own number; a vendor's or another official build of it has faults of its own."""

@@ -13,8 +13,8 @@ from .samples import matrix, version
 def test_a_table_is_read_once_and_only_when_asked_for() -> None:
     read: list[str] = []
 
-    def reader(table: Table[Row], distribution: str = "") -> tuple[Row, ...]:
-        read.append(f"{table.name} {distribution}".strip())
+    def reader(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+        read.append(f"{table.name} {distribution} {platform}".strip())
         return ()
 
     empty = Matrix(reader)
@@ -24,8 +24,8 @@ def test_a_table_is_read_once_and_only_when_asked_for() -> None:
     assert empty.gpu("h100") is None
     assert empty.date == ""
     assert empty.releases("torch") == empty.releases("torch", "win_amd64") == ()
-    assert empty.releases("cupy-cuda12x") == ()
-    assert read == ["drivers", "gpus", "sources", "torch torch", "others cupy-cuda12x"]
+    assert empty.releases("cupy-cuda12x", "win_amd64") == ()
+    assert read == ["drivers", "gpus", "sources", "torch torch", "others cupy-cuda12x win_amd64"]
 
 
 def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -> None:

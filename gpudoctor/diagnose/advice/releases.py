@@ -138,11 +138,7 @@ def _tag(row: FrameworkRelease) -> str:
 
 def _tags(here: _Here, row: FrameworkRelease) -> list[str]:
     """The CUDA builds of a release, the one of the default index first, then those of the newest CUDA."""
-    others = {
-        one.local
-        for one in here.machine.matrix.rows(TORCH_BUILDS)
-        if (one.release.short, one.platform) == (row.release.short, here.platform)
-    }
+    others = {one.local for one in here.machine.matrix.rows(TORCH_BUILDS, platform=here.platform) if one.release.short == row.release.short}
     official = {tag for tag in (*row.builds, *others) if tag.startswith("cu") and tag[2:].isdigit()}
     own = _tag(row) if row.accelerator == "cuda" else ""
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
