@@ -112,9 +112,9 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     """
     system.require_linux("check")
     from gpudoctor.cli.check import carry_out  # noqa: PLC0415 -- loaded when it runs
-    from gpudoctor.cli.settings import Asked, settle  # noqa: PLC0415 -- likewise
+    from gpudoctor.cli.settings import GivenOptions, settle  # noqa: PLC0415 -- likewise
 
-    asked = Asked(
+    asked = GivenOptions(
         level=level,
         no_smoke=no_smoke,
         node=node,
@@ -161,10 +161,10 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     Of the rules only those are applied that tell why a training fails or is slow. Nothing is downloaded and nothing on the machine is changed.
     """
     system.require_linux("smoke")
-    from gpudoctor.cli.settings import Asked, settle  # noqa: PLC0415 -- loaded when it runs
+    from gpudoctor.cli.settings import GivenOptions, settle  # noqa: PLC0415 -- loaded when it runs
     from gpudoctor.cli.smoke import carry_out  # noqa: PLC0415 -- likewise
 
-    asked = Asked(
+    asked = GivenOptions(
         level=level,
         framework=tuple(framework or ()),
         allow_cpu=allow_cpu,
@@ -210,9 +210,9 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     from gpudoctor.cli.compat import carry_out  # noqa: PLC0415 -- loaded when it runs
     from gpudoctor.cli.deliver import Delivery  # noqa: PLC0415 -- likewise
     from gpudoctor.cli.settings import supposing  # noqa: PLC0415 -- likewise
-    from gpudoctor.plan.model import Wish  # noqa: PLC0415 -- likewise
+    from gpudoctor.plan.model import Combination  # noqa: PLC0415 -- likewise
 
-    wish = Wish(
+    combination = Combination(
         requirements=tuple(requirements),
         driver=driver,
         gpus=tuple(gpu or ()),
@@ -225,7 +225,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     )
     form = Delivery(format=format or "text", output=None if output_ == "-" else output_, quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: carry_out(wish, policy, compat, form), as_json=form.format == "json")
+    return failure.guarded(lambda: carry_out(combination, policy, compat, form), as_json=form.format == "json")
 
 
 @app.command(short_help="Show what the tables know, with sources.")

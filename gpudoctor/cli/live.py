@@ -41,7 +41,7 @@ _SLOW = 0.25
 """Seconds after which a stage is slow enough for a line of its own."""
 
 
-class Watch:
+class ProgressDisplay:
     """Shows events while it is open. It starts no thread, since children are forked meanwhile.
 
     An alarm announces a slow stage, or, where the line can change, moves its clock on.
@@ -59,7 +59,7 @@ class Watch:
         self._curve: list[Real] = []
         self._plain = sys.stderr is None or sys.stderr.encoding.lower().replace("-", "") != "utf8"
 
-    def __enter__(self) -> Watch:  # noqa: PYI034 -- typing.Self is younger than Python 3.10
+    def __enter__(self) -> ProgressDisplay:  # noqa: PYI034 -- typing.Self is younger than Python 3.10
         if self._slow and (self._lines or self._live):
             signal.signal(signal.SIGALRM, self._announce if self._lines else self._tick)
         if self._slow and self._live:
@@ -143,12 +143,12 @@ class Watch:
             self._live = False
 
 
-def watch(*, quiet: bool, report_is_text: bool) -> Watch:
+def watch(*, quiet: bool, report_is_text: bool) -> ProgressDisplay:
     """The watch that suits this terminal; where programs read the report and nobody sits at a terminal, a silent one."""
     if quiet or sys.stderr is None:
-        return Watch(live=False, lines=False)
+        return ProgressDisplay(live=False, lines=False)
     live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    return Watch(live=live, lines=not live and (report_is_text or sys.stderr.isatty()))
+    return ProgressDisplay(live=live, lines=not live and (report_is_text or sys.stderr.isatty()))
 
 
 def _words(event: Event) -> str:

@@ -14,8 +14,8 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """One source's wishes, named as the options; None, False and () say nothing."""
+class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """The options of `check` that one source gives, by their names; None, False and () say nothing."""
 
     level: Literal["look", "touch", "train", "full"] | None = None
     no_smoke: bool = False
@@ -46,12 +46,12 @@ class Settings(Delivery, frozen=True, kw_only=True):
     options: CheckOptions
 
 
-def settle(given: Asked, config: str | None) -> Settings:
+def settle(given: GivenOptions, config: str | None) -> Settings:
     """The settings that follow from the command line and the configuration file.
 
     Raises UsageError, in one sentence that names the option, the key or the file.
     """
-    asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else Asked())
+    asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else GivenOptions())
     if asked.node:
         _alone(asked)
     reasons = _reasons(asked.skip)
@@ -100,7 +100,7 @@ def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None)
     )
 
 
-def _levelled(asked: Asked) -> Asked:
+def _levelled(asked: GivenOptions) -> GivenOptions:
     """--no-smoke spelt as the level that it is."""
     if not asked.no_smoke:
         return asked
@@ -109,7 +109,7 @@ def _levelled(asked: Asked) -> Asked:
     return msgspec.structs.replace(asked, level="look", no_smoke=False)
 
 
-def _alone(asked: Asked) -> None:
+def _alone(asked: GivenOptions) -> None:
     """Raises UsageError for what --node leaves nothing to."""
     from gpudoctor.preflight import FRAMEWORKS, parse  # noqa: PLC0415 -- loads packaging, for those who require something
 
@@ -126,11 +126,11 @@ def _alone(asked: Asked) -> None:
         raise UsageError(f"--node asks about the machine alone, without a Python environment; leave out {clash} or --node.")
 
 
-def _over(first: Asked, second: Asked) -> Asked:
+def _over(first: GivenOptions, second: GivenOptions) -> GivenOptions:
     """`first`, and where that says nothing, `second`."""
-    names = Asked.__struct_fields__
+    names = GivenOptions.__struct_fields__
     silent = {name for name in names if getattr(first, name) in (None, ()) or getattr(first, name) is False}
-    return Asked(**{name: getattr(second if name in silent else first, name) for name in names})
+    return GivenOptions(**{name: getattr(second if name in silent else first, name) for name in names})
 
 
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,9 +169,9 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _folder(cwd: str) -> str:
-    from gpudoctor.probe.script_folder import named  # noqa: PLC0415 -- for those who name one
+    from gpudoctor.probe.script_folder import absolute_folder  # noqa: PLC0415 -- for those who name one
 
-    return named(cwd)
+    return absolute_folder(cwd)
 
 
 def _seconds(option: str, seconds: float) -> float:
@@ -180,8 +180,8 @@ def _seconds(option: str, seconds: float) -> float:
     return seconds
 
 
-def _configured(file: str) -> Asked:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(Asked) if field.name != "root"}
+def _configured(file: str) -> GivenOptions:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(GivenOptions) if field.name != "root"}
     values: dict[str, Any] = {}
     for key, value in _toml(file).items():
         if key not in fields:
@@ -193,7 +193,7 @@ def _configured(file: str) -> Asked:
                 values[fields[key].name] = msgspec.convert(value, fields[key].type)
         except msgspec.ValidationError as error:
             raise UsageError(f"{file}: {key}: {error}.") from None
-    return Asked(**values)
+    return GivenOptions(**values)
 
 
 def _toml(file: str) -> dict[str, object]:

@@ -20,7 +20,7 @@ UNKNOWN, CRASHED = 3, 4
 """Exit codes: the libraries could not be looked at; a probe of ours has a defect."""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class XrayOptions(msgspec.Struct, frozen=True):
     """The part of a check's options that the inventory needs."""
 
     python: str | None
@@ -35,7 +35,7 @@ def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root
 
     places = tuple(_file(path) for path in files)
     with Supervisor(deadline=_deadline()) as supervisor:
-        asked = Asked(python, root, cwd=cwd)
+        asked = XrayOptions(python, root, cwd=cwd)
         seen: Environment | Files = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
     seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:

@@ -83,7 +83,7 @@ def component(
     """
     wheels = (f"{WHEELS[name]}-cu{cuda.version.major}", WHEELS[name])
     demands = tuple(_demands(framework, wheels, stack))
-    wanted, wanted_where = _wanted(name, cuda, demands, _published(rows, wheels))
+    wanted, wanted_where = _required_release(name, cuda, demands, _published(rows, wheels))
     uses = tuple(_uses(name, framework, snapshot))
     file, wheel = _file(uses), _wheel(framework, wheels, demands, stack)
     loaded, loaded_where = _loaded(name, framework, snapshot, file, wheel)
@@ -112,7 +112,7 @@ def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> I
         yield from ((found.specifier, known(row)) for found in read if found is not None and found.name in wheels)
 
 
-def _wanted(
+def _required_release(
     name: str, cuda: EffectiveCuda, demands: tuple[Demand, ...], published: Iterable[tuple[str, str]]
 ) -> tuple[Version | Missing, str]:
     """The newest release that the build or a requirement sets as the least; the more exact one of two that agree."""

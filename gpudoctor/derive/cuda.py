@@ -60,7 +60,7 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
     major = kind.major(plugin.name) if plugin else asked
     if not major.isdigit():
         return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution
-    where = _place(plugin) if plugin else f"the extra of {framework.name} that was asked for"
+    where = _name_and_version(plugin) if plugin else f"the extra of {framework.name} that was asked for"
     known = Fact(plugin.version, where) if plugin else framework.version
     built = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=Fact(major, where))
     return built, known, kind.plugin_for(major)
@@ -79,7 +79,7 @@ def published(
     return tuple(row for row in rows if row is not None)
 
 
-def _place(one: Distribution) -> str:
+def _name_and_version(one: Distribution) -> str:
     return f"{one.name} {one.version}"
 
 

@@ -23,7 +23,7 @@ def unexpected(seen: FrameworkLibraries, mapped: Iterable[str]) -> Iterator[Unex
     there = tuple(dict.fromkeys(mapped))
     for use in () if isinstance(seen.uses, Missing) else seen.uses:
         expected = _real(use)
-        others = [path for path in there if _called(path, use.wanted)]
+        others = [path for path in there if _is_release_of(path, use.wanted)]
         if others and expected not in there:
             yield Unexpected(use, expected, others[0])
 
@@ -34,7 +34,7 @@ def _real(use: LibraryUse) -> str:
     return use.file.real if isinstance(use.file.real, str) else use.file.path
 
 
-def _called(path: str, wanted: str) -> bool:
+def _is_release_of(path: str, wanted: str) -> bool:
     """Whether a file bears the name that was asked for, its own release behind it: libcudart.so.12 and libcudart.so.12.4.127."""
     name = path.rpartition("/")[2]
     return name == wanted or name.startswith(f"{wanted}.")

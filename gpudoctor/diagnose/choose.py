@@ -25,8 +25,8 @@ def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
     A rule is named by its code, its name, or the beginning of its code ("GD2" is a family). Raises UsageError for a name that fits
     no rule, where nothing is left, and where something is required and a rule that judges it is left out.
     """
-    wanted = _named(rules, policy.only) if policy.only else set(rules)
-    chosen = tuple(rule for rule in rules if rule in wanted - _named(rules, policy.skip))
+    wanted = _rules_named(rules, policy.only) if policy.only else set(rules)
+    chosen = tuple(rule for rule in rules if rule in wanted - _rules_named(rules, policy.skip))
     if not chosen:
         raise UsageError("--only and --skip leave no rule to run; `gpudoctor rules` lists them.")
     if policy.require:
@@ -44,15 +44,15 @@ def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tup
 
 def skipped(rules: tuple[Rule, ...], policy: Policy) -> tuple[Skipped, ...]:
     """The rules that would run without `skip`, with the reason that was given for each. `choose` has seen to the names."""
-    wanted = _named(rules, policy.only) if policy.only else set(rules)
+    wanted = _rules_named(rules, policy.only) if policy.only else set(rules)
     reasons: dict[Rule, str] = {}
     for name in policy.skip:
-        for rule in _named(rules, (name,)) & wanted:
+        for rule in _rules_named(rules, (name,)) & wanted:
             reasons[rule] = policy.reasons.get(name, "") or reasons.get(rule, "")
     return tuple(Skipped(rule.code, rule.name, reasons[rule]) for rule in rules if rule in reasons)
 
 
-def _named(rules: tuple[Rule, ...], names: tuple[str, ...]) -> set[Rule]:
+def _rules_named(rules: tuple[Rule, ...], names: tuple[str, ...]) -> set[Rule]:
     named: set[Rule] = set()
     for name in names:
         fitting = {rule for rule in rules if rule.name == name.lower() or _is_code_of(name.upper(), rule.code)}

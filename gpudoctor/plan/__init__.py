@@ -7,20 +7,20 @@ import time
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan.model import Examination, Timing, Wish
+from gpudoctor.plan.model import Combination, Examination, Timing
 from gpudoctor.plan.suppose import suppose
 
-__all__ = ["Examination", "Wish", "examine"]
+__all__ = ["Combination", "Examination", "examine"]
 
 
-def examine(wish: Wish, policy: Policy, compat: str | None = None) -> Examination:
+def examine(combination: Combination, policy: Policy, compat: str | None = None) -> Examination:
     """Judge the combination by the shipped tables, or by those in the folder `compat`.
 
     Raises UsageError, in one sentence, for what cannot be understood or cannot be.
     """
     began = time.monotonic()
     matrix = open_matrix(compat)
-    snapshot = suppose(wish, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)
     return Examination(

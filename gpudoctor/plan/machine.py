@@ -12,7 +12,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.plan.model import Wish
+from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
 
 NOT_STATED = Missing(Cause.NOT_STATED, "it was not stated")
@@ -41,16 +41,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     supposed: tuple[Supposed, ...]
 
 
-def machine(wish: Wish, matrix: Matrix) -> Machine:
-    """The machine that `wish` states. Raises UsageError for an option that cannot be understood, or contradicts another."""
-    architecture = _architecture(wish)
-    host = Host(platform=_PLATFORMS[wish.os], architecture=architecture)
-    gpus, named = _gpus(wish, matrix)
-    driver = _driver(wish)
-    python = _python(wish, architecture)
-    cuda, cudnn = _system_cuda(wish, matrix), _system_cudnn(wish)
-    stated = "--os" if wish.os != "linux" else ""
-    where = ", ".join(filter(None, (stated, "--arch" if wish.arch else ""))) or "the default"
+def machine(combination: Combination, matrix: Matrix) -> Machine:
+    """The machine that `combination` states. Raises UsageError for an option that cannot be understood, or contradicts another."""
+    architecture = _architecture(combination)
+    host = Host(platform=_PLATFORMS[combination.os], architecture=architecture)
+    gpus, named = _gpus(combination, matrix)
+    driver = _driver(combination)
+    python = _python(combination, architecture)
+    cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
+    stated = "--os" if combination.os != "linux" else ""
+    where = ", ".join(filter(None, (stated, "--arch" if combination.arch else ""))) or "the default"
     return Machine(
         platform=wheel_platform.name(host, python),
         host=host,
@@ -60,52 +60,52 @@ def machine(wish: Wish, matrix: Matrix) -> Machine:
         toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
         supposed=(
-            Supposed("machine", f"{_CALLED[wish.os]} {architecture}", where),
-            *((Supposed("Python", wish.python, "--python-version"),) if wish.python else ()),
+            Supposed("machine", f"{_CALLED[combination.os]} {architecture}", where),
+            *((Supposed("Python", combination.python, "--python-version"),) if combination.python else ()),
             *named,
             *filter(None, (_noted(driver, matrix), cuda, cudnn)),
         ),
     )
 
 
-def _architecture(wish: Wish) -> str:
+def _architecture(combination: Combination) -> str:
     """The architecture, as the system itself calls it."""
-    known = {_SPELT.get(name, name): name for name in _ARCHITECTURES[wish.os]}
-    given = (wish.arch or _ARCHITECTURES[wish.os][0]).lower()
+    known = {_SPELT.get(name, name): name for name in _ARCHITECTURES[combination.os]}
+    given = (combination.arch or _ARCHITECTURES[combination.os][0]).lower()
     architecture = known.get(_SPELT.get(given, given))
     if architecture is None:
         offered = " or ".join(known.values())
         raise UsageError(
-            f"--arch {wish.arch}: for {_CALLED[wish.os]} wheels are published for {offered}; name one of these, or another --os."
+            f"--arch {combination.arch}: for {_CALLED[combination.os]} wheels are published for {offered}; name one of these, or another --os."
         )
     return architecture
 
 
-def _python(wish: Wish, architecture: str) -> Python | Missing:
-    if wish.python is None:
+def _python(combination: Combination, architecture: str) -> Python | Missing:
+    if combination.python is None:
         return NOT_STATED
-    form = re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", wish.python)
+    form = re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python)
     if form is None:
-        raise UsageError(f"--python-version {wish.python!r} is no version of Python; write it as in 3.11 or 3.11.4.")
+        raise UsageError(f"--python-version {combination.python!r} is no version of Python; write it as in 3.11 or 3.11.4.")
     short = f"{form[1]}.{form[2]}"
     return Python(
-        executable="python" if wish.os == "windows" else f"python{short}",
+        executable="python" if combination.os == "windows" else f"python{short}",
         why="--python-version",
-        version=wish.python,
+        version=combination.python,
         implementation="cpython",
         bits=64,
         machine=architecture,
     )
 
 
-def _gpus(wish: Wish, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
+def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
     """The GPUs, one without any property where none is stated, and what to say of each."""
-    capability = _capability(wish.cc)
-    if wish.gpus:
-        found = [_gpu(name, capability, matrix) for name in wish.gpus]
+    capability = _capability(combination.cc)
+    if combination.gpus:
+        found = [_gpu(name, capability, matrix) for name in combination.gpus]
     elif capability:
         found = [("", capability, Supposed("GPU", f"compute capability {capability}", "--cc"))]
-    elif wish.os == "macos":
+    elif combination.os == "macos":
         return (), ()
     else:
         found = [("", "", Supposed("GPU", "an NVIDIA GPU of any kind", "none was stated"))]
@@ -140,18 +140,20 @@ def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed
     return product.name, own, Supposed("GPU", f"{product.name}, compute capability {own}", cited(product.source))
 
 
-def _driver(wish: Wish) -> Supposed | None:
+def _driver(combination: Combination) -> Supposed | None:
     """The driver's release. Branches alone are no release: 535 may be older or newer than what a CUDA needs."""
-    if wish.driver is None:
+    if combination.driver is None:
         return None
-    if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,2}", wish.driver):
-        raise UsageError(f"--driver {wish.driver!r} is no release of the driver; write it as nvidia-smi does, as in 535.104.05.")
-    major, dot, _ = wish.driver.partition(".")
+    if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,2}", combination.driver):
+        raise UsageError(f"--driver {combination.driver!r} is no release of the driver; write it as nvidia-smi does, as in 535.104.05.")
+    major, dot, _ = combination.driver.partition(".")
     if int(major) < _OLDEST_DRIVER:
-        raise UsageError(f"--driver {wish.driver}: releases of the driver look like 535.104.05; a CUDA release goes with --system-cuda.")
+        raise UsageError(
+            f"--driver {combination.driver}: releases of the driver look like 535.104.05; a CUDA release goes with --system-cuda."
+        )
     if not dot:
-        raise UsageError(f"--driver {wish.driver} names a branch; name the release as nvidia-smi does, as in 535.104.05.")
-    return Supposed("driver", wish.driver, "--driver")
+        raise UsageError(f"--driver {combination.driver} names a branch; name the release as nvidia-smi does, as in 535.104.05.")
+    return Supposed("driver", combination.driver, "--driver")
 
 
 _OLDEST_DRIVER = 100
@@ -166,8 +168,8 @@ def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     return Supposed("driver", f"{driver.value}, which serves CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
 
 
-def _system_cuda(wish: Wish, matrix: Matrix) -> Supposed | None:
-    text = wish.system_cuda
+def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:
+    text = combination.system_cuda
     if text is None:
         return None
     version = versions.parse(text)
@@ -180,8 +182,8 @@ def _system_cuda(wish: Wish, matrix: Matrix) -> Supposed | None:
     return Supposed("system CUDA", text, "--system-cuda")
 
 
-def _system_cudnn(wish: Wish) -> Supposed | None:
-    text = wish.system_cudnn
+def _system_cudnn(combination: Combination) -> Supposed | None:
+    text = combination.system_cudnn
     if text is not None and not re.fullmatch(r"\d{1,2}(\.\d{1,3}){0,3}", text):
         raise UsageError(f"--system-cudnn {text!r} is no release of cuDNN; write it as in 8.9 or 9.3.0.75.")
     return Supposed("system cuDNN", text, "--system-cudnn") if text else None

@@ -10,7 +10,7 @@ from gpudoctor.findings import Diagnosis, Policy
 from gpudoctor.snapshot import Snapshot
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class Combination(msgspec.Struct, frozen=True, kw_only=True):
     """A combination as the user wrote it, each field under its option's name; None and () were not stated."""
 
     requirements: tuple[str, ...]

@@ -11,20 +11,20 @@ from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, machine
 from gpudoctor.plan.misspelt import refuse
-from gpudoctor.plan.model import Wish
+from gpudoctor.plan.model import Combination
 from gpudoctor.plan.packages import Packages, python_environment
 from gpudoctor.plan.stated import stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
 from gpudoctor.snapshot import Packages as Section
 
 
-def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
-    """The snapshot of what `wish` states. Raises UsageError for what cannot be understood or cannot be."""
-    found = machine(wish, matrix)
-    environment = _environment(wish, found.platform)
-    requirements, left_out = stated(wish.requirements, environment)
+def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
+    """The snapshot of what `combination` states. Raises UsageError for what cannot be understood or cannot be."""
+    found = machine(combination, matrix)
+    environment = _environment(combination, found.platform)
+    requirements, left_out = stated(combination.requirements, environment)
     refuse(requirements.values())
-    short = python.short if (python := versions.parse(wish.python or "")) else None
+    short = python.short if (python := versions.parse(combination.python or "")) else None
     packages = Packages(matrix, found.platform, short, environment)
     distributions = packages.take(requirements)
     snapshot = Snapshot(
@@ -48,10 +48,10 @@ def suppose(wish: Wish, matrix: Matrix, created: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
 
 
-def _environment(wish: Wish, word: str) -> dict[str, str]:
+def _environment(combination: Combination, word: str) -> dict[str, str]:
     """The marker variables of PEP 508 for the supposed interpreter and system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
-    return {**wheel_platform.markers(word), **implementation, **(python_environment(wish.python) if wish.python else {})}
+    return {**wheel_platform.markers(word), **implementation, **(python_environment(combination.python) if combination.python else {})}
 
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:

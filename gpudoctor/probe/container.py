@@ -141,14 +141,14 @@ def _declared(root: str) -> Iterator[tuple[str, str]]:
     for path in ("/run/systemd/container", "/run/host/container-manager"):
         text = files.read(files.under(root, path), 256)
         if isinstance(text, str) and text.strip():
-            yield from _named(text.strip(), path)
+            yield from _runtime(text.strip(), path)
     first = files.read(files.under(root, "/proc/1/environ"))
     for entry in first.split("\0") if isinstance(first, str) else ():
         if entry.startswith("container="):
-            yield from _named(entry.partition("=")[2], "/proc/1/environ (container=)")
+            yield from _runtime(entry.partition("=")[2], "/proc/1/environ (container=)")
 
 
-def _named(word: str, where: str) -> Iterator[tuple[str, str]]:
+def _runtime(word: str, where: str) -> Iterator[tuple[str, str]]:
     name = NAMES.get(word, word)
     if name == "oci":  # the standard's name for "some runtime"
         name = "unknown"

@@ -35,7 +35,7 @@ HEADER = 20
 
 def cuda_files(root: str, environ: Mapping[str, str], kernel_driver: KernelDriver | Missing) -> CudaFiles:
     """The files below `root`; of a loaded driver also the library that lacks its usual link."""
-    told = tuple(dict.fromkeys([*_listed(environ), *_configured(root)]))
+    told = tuple(dict.fromkeys([*_library_path_folders(environ), *_configured(root)]))
     version = kernel_driver.version if isinstance(kernel_driver, KernelDriver) else kernel_driver
     names = ("libcuda.so.1", "libcuda.so", *((f"libcuda.so.{version.value}",) if isinstance(version, Fact) else ()))
     folders = tuple(dict.fromkeys((*told, *USUAL)))
@@ -46,7 +46,7 @@ def cuda_files(root: str, environ: Mapping[str, str], kernel_driver: KernelDrive
     )
 
 
-def _listed(environ: Mapping[str, str]) -> Iterator[str]:
+def _library_path_folders(environ: Mapping[str, str]) -> Iterator[str]:
     for folder in environ.get("LD_LIBRARY_PATH", "").split(":"):
         if os.path.isabs(folder):
             yield os.path.normpath(folder)

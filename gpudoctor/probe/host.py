@@ -13,18 +13,18 @@ TEGRA = "/etc/nv_tegra_release"
 
 def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
     """The host as the tree `root` shows it; host and user names only where `identify` asks for them."""
-    kernel = _word(root, "/proc/sys/kernel/osrelease", os.uname().release)
+    kernel = _read_word(root, "/proc/sys/kernel/osrelease", os.uname().release)
     release = _os_release(root)
     return Host(
         platform=_platform(root, kernel),
-        architecture=_word(root, "/proc/sys/kernel/arch", os.uname().machine),  # a file since Linux 6.1
+        architecture=_read_word(root, "/proc/sys/kernel/arch", os.uname().machine),  # a file since Linux 6.1
         kernel=kernel,
         distribution=_of(release, "ID"),
         distribution_version=_of(release, "VERSION_ID"),
         distribution_like=_of(release, "ID_LIKE"),
         uid=os.geteuid(),
         gids=tuple(sorted({os.getegid(), *os.getgroups()})),
-        hostname=_word(root, "/proc/sys/kernel/hostname", os.uname().nodename) if identify else NOT_ASKED,
+        hostname=_read_word(root, "/proc/sys/kernel/hostname", os.uname().nodename) if identify else NOT_ASKED,
         username=username(root, environ) if identify else NOT_ASKED,
         tegra=_tegra(root),
     )
@@ -40,7 +40,7 @@ def _tegra(root: str) -> str | Missing:
     return said if said.replace(".", "").isdecimal() else Missing(Cause.FAILED, f"{TEGRA} holds {text[:60]!r}")
 
 
-def _word(root: str, path: str, live: str) -> str | Missing:
+def _read_word(root: str, path: str, live: str) -> str | Missing:
     """The content of a one-word file, or what the running kernel says, where the tree is the running machine's."""
     text = files.read(files.under(root, path), 4096)
     if isinstance(text, str) and text.strip():

@@ -42,13 +42,13 @@ def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelM
     )
 
 
-def _listed(root: str, kernel: str) -> list[tuple[str, str]] | Missing:
+def _nvidia_modules(root: str, kernel: str) -> list[tuple[str, str]] | Missing:
     """Path and name of the NVIDIA modules in the list that modprobe goes by."""
     text = files.read(files.under(root, f"{MODULES}/{kernel}/modules.dep"), 16 << 20)
-    return text if isinstance(text, Missing) else list(_named(text))
+    return text if isinstance(text, Missing) else list(_nvidia_modules_in(text))
 
 
-def _named(text: str) -> Iterator[tuple[str, str]]:
+def _nvidia_modules_in(text: str) -> Iterator[tuple[str, str]]:
     """Of the lines "path: paths of what it needs", those of our modules."""
     place = text.find("/nvidia")
     while place >= 0:
@@ -61,7 +61,7 @@ def _named(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _installed(root: str, kernel: str) -> tuple[ModuleFile, ...] | Missing:
-    listed = _listed(root, kernel)
+    listed = _nvidia_modules(root, kernel)
     if isinstance(listed, Missing):
         return listed
     found = []
@@ -92,7 +92,9 @@ def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:
     kernels = files.names(files.under(root, MODULES))
     if isinstance(kernels, Missing):
         return kernels
-    return tuple(readable(other) for other in kernels if other != kernel and isinstance(found := _listed(root, other), list) and found)
+    return tuple(
+        readable(other) for other in kernels if other != kernel and isinstance(found := _nvidia_modules(root, other), list) and found
+    )
 
 
 def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:

@@ -16,7 +16,7 @@ NOT_GIVEN = Missing(
 )
 
 
-def named(cwd: str) -> str:
+def absolute_folder(cwd: str) -> str:
     """The folder as an absolute path. Raises UsageError where it is none."""
     place = os.path.abspath(cwd)
     if not os.path.isdir(place):
@@ -28,7 +28,7 @@ def script_folder(cwd: str | None) -> ScriptFolder | Missing:
     """What stands in the way of an import there; nothing of it is run."""
     if cwd is None:
         return NOT_GIVEN
-    folder = named(cwd)
+    folder = absolute_folder(cwd)
     entries = files.names(folder)
     if isinstance(entries, Missing):
         return entries

@@ -47,7 +47,7 @@ def system_packages(root: str) -> SystemPackages | Missing:
     return _section("pacman", PACMAN, ((name, f"{version}-{release}") for name, version, release in split))
 
 
-def _wanted(name: str) -> bool:
+def _concerns_gpus(name: str) -> bool:
     if name.startswith(BEGINNINGS) or name in OTHERS:
         return True
     return name.startswith(PREFIXES) and any(name[len(prefix) :].startswith(BEGINNINGS) for prefix in PREFIXES if name.startswith(prefix))
@@ -57,7 +57,7 @@ def _section(manager: str, where: str, found: Iterator[tuple[str, str]] | Missin
     if isinstance(found, Missing):
         return SystemPackages(manager, where, found)
     try:
-        kept = sorted({(name, version) for name, version in found if _wanted(name)})
+        kept = sorted({(name, version) for name, version in found if _concerns_gpus(name)})
     except (OSError, struct.error, LookupError, ValueError) as error:
         return SystemPackages(manager, where, Missing(Cause.FAILED, f"{where}: {error}"))
     return SystemPackages(manager, where, tuple(SystemPackage(readable(name), readable(version)[:80]) for name, version in kept[:MOST]))
@@ -75,7 +75,7 @@ def _stanzas(content: bytes) -> Iterator[tuple[str, str]]:
         start = place + len(_PACKAGE)
         place = content.find(_PACKAGE, start)
         name = content[start : content.find(b"\n", start)].decode("ascii", "backslashreplace")
-        if _wanted(name):
+        if _concerns_gpus(name):
             stanza = content[start : content.find(b"\n\n", start)].decode("utf-8", "backslashreplace")
             rows = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line.startswith(" "))
             if rows.get("Status", "").endswith(" installed") and "Version" in rows:
@@ -98,7 +98,7 @@ def _rpm(path: str) -> Iterator[tuple[str, str]]:
     connection = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, timeout=0)
     try:
         for name, number in connection.execute("SELECT key, hnum FROM Name").fetchall():
-            if isinstance(name, str) and _wanted(name):
+            if isinstance(name, str) and _concerns_gpus(name):
                 for (blob,) in connection.execute("SELECT blob FROM Packages WHERE hnum = ?", (number,)):
                     yield name, _version(blob)
     except sqlite3.Error as error:

@@ -54,7 +54,7 @@ def choose(around: Surroundings) -> Target:
     return Target(around.own, f"it is gpudoctor's own, as no other was found{passed_over}")
 
 
-def named(path: str, search: Iterable[str] = ()) -> Target:
+def named_target(path: str, search: Iterable[str] = ()) -> Target:
     """The target that the user names: an interpreter, the folder of an environment, or a command in the folders `search`.
 
     Raises UsageError, in one sentence, where that is nothing one could start.
@@ -92,7 +92,7 @@ def target(python: str | None, environ: Mapping[str, str], own: str, own_path: I
     """The target that `python` names, or else the one that the surroundings suggest; `own_path` is our own sys.path."""
     path = tuple(environ.get("PATH", os.defpath).split(os.pathsep))
     if python is not None:
-        return named(python, path)
+        return named_target(python, path)
     return choose(
         Surroundings(
             own=own,

@@ -14,7 +14,7 @@ _PROVEN, _IDLE = RungState.PROVEN.value, {RungState.NOT_ASKED.value, RungState.N
 _GAP = 2
 
 
-def called(rows: Iterable[LadderRow]) -> str:
+def gpu_label(rows: Iterable[LadderRow]) -> str:
     """Several GPUs in few words: GPU 0–3, GPU 0000:3b:00.0."""
     rows = list(rows)
     numbered = ranges(row.index for row in rows if row.index is not None)
@@ -28,7 +28,7 @@ def subjects(report: Report, about: Iterable[Subject]) -> str:
     about = list(about)
     gpus = [known.get(subject.key, LadderRow(subject, _index(subject.key), "", ())) for subject in about if subject.kind == "gpu"]
     frameworks = [subject.key for subject in about if subject.kind == "framework"]
-    return ", ".join([called(gpus)] * bool(gpus) + frameworks)
+    return ", ".join([gpu_label(gpus)] * bool(gpus) + frameworks)
 
 
 def _index(key: str) -> int | None:
@@ -78,7 +78,7 @@ def draw(page: Page, report: Report) -> None:
     models = _models(report.ladder)
     page.heading("How far each GPU got" + (f": {models}" if models else ""))
     groups = _groups(report.ladder)
-    labels = [called(group) for group in groups]
+    labels = [gpu_label(group) for group in groups]
     rungs = [step.rung for step in report.ladder[0].steps]
     widths = [len(RUNGS.get(rung, rung)) + _GAP for rung in rungs]
     first = max(len(page.text(label)) for label in labels) + _GAP

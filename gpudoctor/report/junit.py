@@ -23,12 +23,12 @@ def render(report: Report) -> bytes:
     suite.set("hostname", _hostname(report))
     suite.set("time", f"{sum(timing.seconds for timing in report.timings):.3f}")
     _verdict(suite, report)
-    _found(suite, report)
+    _add_findings(suite, report)
     for passed in report.passed:
         _case(suite, passed.code, passed.name, passed.subject)
     for untold in report.could_not_tell:
         if not any(finding.code == untold.code and finding.subject == untold.subject for finding in report.findings):
-            _untold(suite, untold)
+            _add_not_checked(suite, untold)
     for skipped in report.skipped:
         case = _case(suite, skipped.code, skipped.name, Subject("rule", ""))
         _say(case, "skipped", skipped.reason or "left out with --skip")
@@ -55,21 +55,21 @@ def _verdict(suite: Element, report: Report) -> None:
         _say(case, "system-out", "", more=(oneline.render(report),))
 
 
-def _found(suite: Element, report: Report) -> None:
+def _add_findings(suite: Element, report: Report) -> None:
     cases: dict[tuple[str, Subject], list[Finding]] = {}
     for finding in report.findings:
         cases.setdefault((finding.code, finding.subject), []).append(finding)
     for (code, subject), findings in cases.items():
         case = _case(suite, code, findings[0].name, subject)
         counting = [finding for finding in findings if Severity(finding.severity) >= Severity(report.policy.fail_on)]
-        told = [line for finding in findings for line in _told(finding)]
+        told = [line for finding in findings for line in _lines(finding)]
         if counting:
             _say(case, "failure", counting[0].message, kind=counting[0].severity, more=told)
         else:
             _say(case, "system-out", "", more=told)
 
 
-def _told(finding: Finding) -> Iterable[str]:
+def _lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity}: {finding.message}"
     for seen in finding.evidence:
         yield f"seen: {seen.what} = {seen.value} [{seen.where}]"
@@ -80,7 +80,7 @@ def _told(finding: Finding) -> Iterable[str]:
     yield finding.url
 
 
-def _untold(suite: Element, untold: CouldNotTell) -> None:
+def _add_not_checked(suite: Element, untold: CouldNotTell) -> None:
     case = _case(suite, untold.code, untold.name, untold.subject)
     if untold.kind == "crashed":
         _say(case, "error", untold.reason, kind="crashed")

@@ -112,7 +112,7 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
     lost = isinstance(use.file, Missing)
     mark, style = ("!!", "bold red") if lost and use.vital else ("! ", "yellow") if lost else ("  ", "")
     asker = use.asked_by.rpartition("/")[2]
-    page.cells([(mark, 3, style), (use.wanted, width, style), (_found(use), 0, "")])
+    page.cells([(mark, 3, style), (use.wanted, width, style), (_version_or_fault(use), 0, "")])
     if use.damaged:
         page.paragraph(f"{short.path(use.damaged[0].path)}: {use.damaged[0].why}", indent=8, hang=2)
         page.paragraph(f"asked for by {asker}", indent=8, hang=2)
@@ -121,7 +121,7 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
     else:
         owner = f" ({use.file.owner})" if isinstance(use.file.owner, str) else ""
         page.paragraph(f"{short.path(use.file.path)}{owner}", indent=8, hang=2)
-        page.paragraph(f"{use.why}{_asked(use, asker)}", indent=8, hang=2)
+        page.paragraph(f"{use.why}{_asked_for_by(use, asker)}", indent=8, hang=2)
         if isinstance(use.file.code, GpuCode):
             page.paragraph(f"code for {code(use.file.code)}", indent=8, hang=2)
     _others(page, "hides", use.shadows, short)
@@ -131,11 +131,11 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
         _others(page, "is on disk at", use.elsewhere, short)
 
 
-def _asked(use: LibraryUse, asker: str) -> str:
+def _asked_for_by(use: LibraryUse, asker: str) -> str:
     return f", asked for by {asker}" if asker not in use.why else ""
 
 
-def _found(use: LibraryUse) -> str:
+def _version_or_fault(use: LibraryUse) -> str:
     file = use.file
     if not isinstance(file, LibraryFile):
         word = "damaged" if use.damaged else "missing"

@@ -39,7 +39,7 @@ def draw(page: Page, report: Report) -> None:
 
 def _rows(taken: tuple[Distribution, ...]) -> list[tuple[str, str, str]]:
     """Name, version, why; NVIDIA's libraries that come with one package, but for cuDNN, in one row."""
-    rows = [(_called(one), one.version, _why(one)) for one in taken if not _is_library(one)]
+    rows = [(_with_extras(one), one.version, _why(one)) for one in taken if not _is_library(one)]
     libraries = [one.where for one in taken if _is_library(one)]
     counts = ((libraries.count(who), who) for who in dict.fromkeys(libraries))
     return rows + [(f"and {counted(count, 'CUDA package')}", "", f"for {who}") for count, who in counts]
@@ -49,7 +49,7 @@ def _is_library(one: Distribution) -> bool:
     return one.name.startswith("nvidia-") and not one.name.startswith("nvidia-cudnn") and not one.requirement
 
 
-def _called(one: Distribution) -> str:
+def _with_extras(one: Distribution) -> str:
     return f"{one.name}[{','.join(one.extras)}]" if one.extras and len(one.extras) < 3 else one.name
 
 

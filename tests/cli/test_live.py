@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.live import Watch
+from gpudoctor.cli.live import ProgressDisplay
 from gpudoctor.progress import Event
 from tests.cli.command import LOOK, in_terminal
 
@@ -31,7 +31,7 @@ STORY = (
 
 
 def _told(capfd: pytest.CaptureFixture[str], *, live: bool, lines: bool) -> str:
-    with Watch(live=live, lines=lines, slow=0) as watch:
+    with ProgressDisplay(live=live, lines=lines, slow=0) as watch:
         for event in STORY:
             watch(event)
     return capfd.readouterr().err
@@ -48,7 +48,7 @@ def test_plain_lines(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_level_full_measures_is_said_in_words(capfd: pytest.CaptureFixture[str]) -> None:
-    with Watch(live=False, lines=True, slow=0) as watch:
+    with ProgressDisplay(live=False, lines=True, slow=0) as watch:
         for stage in ("copies", "memory", "products", "compiled step", "speed"):
             watch(Event("begin", stage, "torch", "", "GPU:1"))
         watch(Event("begin", "agreement", "torch", "convolutional", "GPU:1"))
@@ -84,7 +84,7 @@ def test_steps_are_shown_with_a_curve_that_fits_the_line(
 ) -> None:
     monkeypatch.setattr("gpudoctor.cli.live._PAUSE", 0)
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
-    with Watch(live=True, lines=False, slow=0) as watch:
+    with ProgressDisplay(live=True, lines=False, slow=0) as watch:
         watch(Event("begin", "training", "torch", "convolutional", "GPU:0"))
         for step in range(10, 310, 10):
             watch(Event("number", "loss", "torch", "", "GPU:0", math.exp(-step / 30), step, 300))
@@ -98,14 +98,14 @@ def test_steps_are_shown_with_a_curve_that_fits_the_line(
 
 def test_a_short_stage_has_room_for_a_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
-    with Watch(live=True, lines=False, slow=0) as watch:
+    with ProgressDisplay(live=True, lines=False, slow=0) as watch:
         watch(Event("begin", "training", "torch", "", "GPU:0"))
         watch(Event("number", "loss", "torch", "", "GPU:0", 0.5, 150, 300))
     assert "torch GPU:0: training ████░░░░ 150/300, loss 0.5 ▁" in capfd.readouterr().err.split("\r\x1b[2K")
 
 
 def test_the_clock_moves_on_without_events(capfd: pytest.CaptureFixture[str]) -> None:
-    with Watch(live=True, lines=False) as watch:
+    with ProgressDisplay(live=True, lines=False) as watch:
         watch(Event("begin", "import", "torch"))
         end = time.monotonic() + 2.2
         while time.monotonic() < end:

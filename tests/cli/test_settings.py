@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gpudoctor.check.model import CheckOptions
-from gpudoctor.cli.settings import Asked, settle
+from gpudoctor.cli.settings import GivenOptions, settle
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 
@@ -42,13 +42,13 @@ def config(tmp_path: Path) -> Path:
 
 
 def test_defaults() -> None:
-    settings = settle(Asked(), None)
+    settings = settle(GivenOptions(), None)
     assert settings.options == CheckOptions()
     assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("text", None, False, False)
 
 
 def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
-    settings = settle(Asked(), str(config))
+    settings = settle(GivenOptions(), str(config))
     policy = settings.options.policy
     assert (policy.level, policy.allow_cpu, policy.only, policy.skip, policy.fail_on) == (
         Level.FULL,
@@ -67,11 +67,11 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert options.root == "/"
     assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
     keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
-    assert keys == {field.encode_name for field in msgspec.structs.fields(Asked)} - {"no-smoke", "node", "root"}
+    assert keys == {field.encode_name for field in msgspec.structs.fields(GivenOptions)} - {"no-smoke", "node", "root"}
 
 
 def test_the_command_line_wins(config: Path) -> None:
-    given = Asked(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format="oneline", output="-")
+    given = GivenOptions(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format="oneline", output="-")
     settings = settle(given, str(config))
     assert settings.options.policy.level is Level.LOOK
     assert settings.options.policy.only == ("GD9",)
@@ -81,50 +81,54 @@ def test_the_command_line_wins(config: Path) -> None:
 
 
 def test_no_smoke_is_level_look() -> None:
-    assert settle(Asked(no_smoke=True), None).options.policy.level is Level.LOOK
-    assert settle(Asked(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
+    assert settle(GivenOptions(no_smoke=True), None).options.policy.level is Level.LOOK
+    assert settle(GivenOptions(no_smoke=True, level="look"), None).options.policy.level is Level.LOOK
     with pytest.raises(UsageError, match="give one of them"):
-        settle(Asked(no_smoke=True, level="touch"), None)
+        settle(GivenOptions(no_smoke=True, level="touch"), None)
 
 
 def test_node_looks_at_the_machine_unless_a_touch_is_asked_for() -> None:
-    assert settle(Asked(node=True), None).options.policy == Policy(level=Level.LOOK, node=True)
-    assert settle(Asked(node=True, level="touch", require=("driver>=550",)), None).options.policy.level is Level.TOUCH
+    assert settle(GivenOptions(node=True), None).options.policy == Policy(level=Level.LOOK, node=True)
+    assert settle(GivenOptions(node=True, level="touch", require=("driver>=550",)), None).options.policy.level is Level.TOUCH
 
 
 @pytest.mark.parametrize(
     ("asked", "option"),
     [
-        (Asked(node=True, level="train"), "--level train"),
-        (Asked(node=True, level="full"), "--level full"),
-        (Asked(node=True, python="/env"), "--python"),
-        (Asked(node=True, framework=("torch",)), "--framework"),
-        (Asked(node=True, allow_cpu=True), "--allow-cpu"),
-        (Asked(node=True, require=("driver>=550", "torch>=2.4")), "--require"),
+        (GivenOptions(node=True, level="train"), "--level train"),
+        (GivenOptions(node=True, level="full"), "--level full"),
+        (GivenOptions(node=True, python="/env"), "--python"),
+        (GivenOptions(node=True, framework=("torch",)), "--framework"),
+        (GivenOptions(node=True, allow_cpu=True), "--allow-cpu"),
+        (GivenOptions(node=True, require=("driver>=550", "torch>=2.4")), "--require"),
     ],
 )
-def test_node_leaves_nothing_to_what_is_about_an_environment(asked: Asked, option: str) -> None:
+def test_node_leaves_nothing_to_what_is_about_an_environment(asked: GivenOptions, option: str) -> None:
     with pytest.raises(UsageError, match=f"leave out {option} or --node"):
         settle(asked, None)
 
 
 def test_an_environment_that_a_variable_names_is_no_clash_with_node(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_PYTHON", "/env")
-    assert settle(Asked(node=True, python="/env"), None).options.policy.node
+    assert settle(GivenOptions(node=True, python="/env"), None).options.policy.node
 
 
 @pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_timeout_is_a_positive_number(timeout: float) -> None:
     with pytest.raises(UsageError, match="--timeout"):
-        settle(Asked(timeout=timeout), None)
+        settle(GivenOptions(timeout=timeout), None)
 
 
 def test_frameworks_keep_their_order_and_count_once() -> None:
-    assert settle(Asked(framework=("Torch,jax", "torch", " tensorflow")), None).options.policy.frameworks == ("torch", "jax", "tensorflow")
+    assert settle(GivenOptions(framework=("Torch,jax", "torch", " tensorflow")), None).options.policy.frameworks == (
+        "torch",
+        "jax",
+        "tensorflow",
+    )
 
 
 def test_an_unknown_framework_in_a_file_is_one_sentence(tmp_path: Path) -> None:
     file = tmp_path / "c.toml"
     file.write_text('framework = ["pytorch"]\n')
     with pytest.raises(UsageError, match=r"^--framework pytorch: the frameworks that can be trained with are tensorflow, torch, jax\.$"):
-        settle(Asked(), str(file))
+        settle(GivenOptions(), str(file))

@@ -16,7 +16,7 @@ from gpudoctor.derive.code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Wish, examine
+from gpudoctor.plan import Combination, examine
 from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
@@ -175,7 +175,7 @@ def installs(command: str) -> Iterator[tuple[list[str], list[str], str]]:
         yield [word for word in wanted if "://" not in word], options, index
 
 
-def wish(one: Machine, requirements: list[str], python: str) -> Wish:
+def combination(one: Machine, requirements: list[str], python: str) -> Combination:
     """The combination with the GPUs, driver, platform and Python of a recorded machine."""
     facts = MachineView(one.snapshot, open_matrix(), one.policy)
     seen, host = one.snapshot, one.snapshot.host
@@ -189,7 +189,7 @@ def wish(one: Machine, requirements: list[str], python: str) -> Wish:
     system = {Platform.WSL2: "wsl", Platform.WINDOWS: "windows", Platform.MACOS: "macos"}
     os = system.get(host.platform, "linux") if isinstance(host, Host) and isinstance(host.platform, Platform) else "linux"
     gpus = tuple(dict.fromkeys(name for name in named if open_matrix().gpu(name)))
-    return Wish(
+    return Combination(
         requirements=tuple(requirements),
         gpus=gpus,
         cc=None if gpus or not known or known[0] is None else str(known[0]),
@@ -238,6 +238,6 @@ def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(nam
             assert forced or not all(there(one, text) for text in wanted), f"changes nothing: {label}"
             if "rocm" in index or fixed_before:
                 continue
-            judged = examine(wish(one, wanted, other[1] if other else python), Policy(level=None)).diagnosis
+            judged = examine(combination(one, wanted, other[1] if other else python), Policy(level=None)).diagnosis
             roots = [root.message for root in judged.root_causes if root.severity is Severity.ERROR and root.name not in of_no_gpu]
             assert not roots, f"{label}: {roots}"

@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Wish, examine
+from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.store import NAMES, recorded
@@ -24,19 +24,19 @@ def fixes(name: str, finding: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("driver", ["470.57.02", "525.60.13", "550.54.14", "580.65.06", "595.45.04"])
 @pytest.mark.parametrize("gpu", ["Tesla K80", "GTX 1080", "V100", "T4", "A100", "H100", "B200", "RTX 5090"])
 def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, python: str) -> None:
-    wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python=python)
-    facts = MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    combination = Combination(requirements=("numpy",), gpus=(gpu,), driver=driver, python=python)
+    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
     for framework in ("torch", "tensorflow", "jax"):
         found = pick(facts, framework)
         if found is not None:
-            judged = examine(Wish(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None))
+            judged = examine(Combination(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None))
             assert not [one.message for one in judged.diagnosis.root_causes if one.severity == "error"], found.requirements
 
 
 def test_something_is_found_for_common_machines() -> None:
     def found(gpu: str, driver: str, framework: str) -> tuple[tuple[str, ...], str]:
-        wish = Wish(requirements=("numpy",), gpus=(gpu,), driver=driver, python="3.12")
-        one = pick(MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
+        combination = Combination(requirements=("numpy",), gpus=(gpu,), driver=driver, python="3.12")
+        one = pick(MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None)), framework)
         assert one is not None
         return one.requirements, one.index
 
@@ -49,8 +49,8 @@ def test_something_is_found_for_common_machines() -> None:
 
 
 def test_nothing_is_picked_that_no_driver_of_this_age_drives() -> None:
-    wish = Wish(requirements=("numpy",), gpus=("RTX 5090",), driver="550.54.14", python="3.12")
-    facts = MachineView(suppose(wish, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    combination = Combination(requirements=("numpy",), gpus=("RTX 5090",), driver="550.54.14", python="3.12")
+    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
     assert pick(facts, "torch") is None
     assert pick(facts, "torch", any_driver=True) is not None
 

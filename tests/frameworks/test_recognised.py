@@ -10,7 +10,7 @@ from gpudoctor.findings import Policy
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Wish, examine
+from gpudoctor.plan import Combination, examine
 from tests.cli.command import LOOK, document, environment, run
 from tests.probe.places import Content, plant
 
@@ -53,7 +53,7 @@ def test_a_check_finds_each_and_holds_requirements_against_it(site: Path) -> Non
 @every
 def test_a_plan_with_it_is_judged_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -> None:
     name, newest = next((name, rows[-1]) for name in spec.distributions if (rows := shipped.releases(name, "linux_x86_64")))
-    seen = examine(Wish(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), Policy(level=None)).snapshot
+    seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), Policy(level=None)).snapshot
     assert isinstance(seen.frameworks, tuple)
     assert [(one.name, one.distribution) for one in seen.frameworks] == [(spec.name, name)]
 

@@ -10,7 +10,7 @@ import pytest
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Wish, examine
+from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
 from tests.plan.samples import NOW
@@ -19,7 +19,7 @@ MATRIX = open_matrix()
 
 
 def supposed(**fields: Any) -> Snapshot:
-    return suppose(Wish(requirements=("torch==2.5.1",), **fields), MATRIX, NOW)
+    return suppose(Combination(requirements=("torch==2.5.1",), **fields), MATRIX, NOW)
 
 
 def gpus(**fields: Any) -> list[tuple[object, object]]:
@@ -127,12 +127,12 @@ def test_a_newer_cuda_than_the_tables_know_is_taken() -> None:
 
 
 def test_nothing_stated_makes_no_fault_and_nothing_crashes() -> None:
-    diagnosis = examine(Wish(requirements=("torch==2.5.1",)), Policy(level=None)).diagnosis
+    diagnosis = examine(Combination(requirements=("torch==2.5.1",)), Policy(level=None)).diagnosis
     assert diagnosis.findings == ()
     assert {outcome.kind.value for outcome in diagnosis.outcomes} <= {"passed", "not-applicable", "not-asked"}
 
 
 def test_the_same_combination_is_judged_alike() -> None:
-    wish = Wish(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
-    one, other = (examine(wish, Policy(level=None)) for _ in range(2))
+    combination = Combination(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
+    one, other = (examine(combination, Policy(level=None)) for _ in range(2))
     assert msgspec.json.encode(one.diagnosis) == msgspec.json.encode(other.diagnosis)

@@ -8,7 +8,7 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.model import Wish
+from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Fact, Framework, Packages, Snapshot
 from tests.matrix.samples import release
@@ -18,7 +18,7 @@ THREE = tables(torch("2.4.1"), torch("2.5.0"), torch("2.5.1"))
 
 
 def supposed(matrix: Matrix, *requirements: str, **fields: Any) -> Snapshot:
-    return suppose(Wish(requirements=requirements, **fields), matrix, NOW)
+    return suppose(Combination(requirements=requirements, **fields), matrix, NOW)
 
 
 def taken(matrix: Matrix, *requirements: str, **fields: Any) -> dict[str, Distribution]:

@@ -16,7 +16,7 @@ from gpudoctor.findings import Diagnosis, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import ALL, TABLE_OF
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan import Wish
+from gpudoctor.plan import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages
 from tests.plan.samples import NOW, judged
@@ -41,8 +41,8 @@ def releases() -> dict[str, list[str]]:
 
 
 def ask(*requirements: str, **options: object) -> Diagnosis:
-    wish = Wish(requirements=requirements, gpus=A100, **options)  # type: ignore[arg-type]
-    return diagnose(suppose(wish, shipped(), NOW), shipped(), Policy(level=None))
+    combination = Combination(requirements=requirements, gpus=A100, **options)  # type: ignore[arg-type]
+    return diagnose(suppose(combination, shipped(), NOW), shipped(), Policy(level=None))
 
 
 def listed(diagnosis: Diagnosis) -> list[str]:
@@ -130,7 +130,7 @@ def test_the_compiler_of_a_builds_cuda_bounds_what_it_can_hold_code_for(build: s
 @pytest.mark.parametrize("name", sorted(releases()))
 def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
     for text in releases()[name]:
-        snapshot = suppose(Wish(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
+        snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
         found, facts = diagnose(snapshot, shipped(), Policy(level=None)), MachineView(snapshot, shipped(), Policy(level=None))
         assert found.verdict not in GOOD or not found.not_judged, text
         if found.verdict in GOOD:
@@ -142,10 +142,10 @@ def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(releases()))
 def test_what_no_row_of_a_known_package_holds_is_never_ready(name: str) -> None:
     newest = releases()[name][-1]
-    for wish in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):
-        found = ask(wish)
-        assert found.verdict not in GOOD, wish
-        assert found.not_judged or found.verdict is Verdict.BROKEN, wish
+    for combination in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):
+        found = ask(combination)
+        assert found.verdict not in GOOD, combination
+        assert found.not_judged or found.verdict is Verdict.BROKEN, combination
 
 
 NAMES = st.text(string.ascii_lowercase + string.digits + "-", min_size=1, max_size=24).filter(
@@ -169,6 +169,6 @@ def test_a_name_that_no_table_knows_is_listed_or_refused(name: str, version: str
 
 
 def _taken(text: str) -> tuple[Distribution, ...]:
-    packages = suppose(Wish(requirements=(text,)), shipped(), NOW).packages
+    packages = suppose(Combination(requirements=(text,)), shipped(), NOW).packages
     assert isinstance(packages, Packages)
     return packages.distributions

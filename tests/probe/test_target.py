@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gpudoctor.errors import UsageError
-from gpudoctor.probe.target import Surroundings, choose, named, target
+from gpudoctor.probe.target import Surroundings, choose, named_target, target
 
 
 def interpreter(place: Path, name: str = "python") -> str:
@@ -77,15 +77,15 @@ def test_named_interpreter_folder_and_command(tmp_path: Path, monkeypatch: pytes
     executable = interpreter(tmp_path / "bin", "python3")
     monkeypatch.chdir(tmp_path)
     for path in (executable, str(tmp_path), "bin/python3", "."):
-        assert named(path).executable == executable
-    assert named("python3", [str(tmp_path / "bin")]).executable == executable
+        assert named_target(path).executable == executable
+    assert named_target("python3", [str(tmp_path / "bin")]).executable == executable
 
 
 def test_a_virtual_environments_link_is_not_resolved(tmp_path: Path) -> None:
     real = interpreter(tmp_path / "usr", "python3.11")
     (tmp_path / "venv/bin").mkdir(parents=True)
     (tmp_path / "venv/bin/python").symlink_to(real)
-    assert named(str(tmp_path / "venv")).executable == str(tmp_path / "venv/bin/python")
+    assert named_target(str(tmp_path / "venv")).executable == str(tmp_path / "venv/bin/python")
 
 
 @pytest.mark.parametrize("path", ["none", "/none", "", "empty", "text", "dangling", os.fsdecode(b"\xff"), "a\0b"])
@@ -95,7 +95,7 @@ def test_what_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "dangling").symlink_to("nowhere")
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as caught:
-        named(path)
+        named_target(path)
     sentence = str(caught.value)
     assert sentence.startswith("--python ")
     assert sentence.endswith("give an interpreter, or the folder of an environment.")
