@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot import DeviceNodes, Host, Missing, Node
+from gpudoctor.snapshot import Cause, DeviceNodes, Host, Missing, Node
+
+_SHARED_BY_GPUS = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg")
+
+
+def is_used_to_compute(node: Node) -> bool:
+    """Whether a program opens this device file to compute on a GPU."""
+    return node.path in _SHARED_BY_GPUS or node.path.removeprefix("/dev/nvidia").isdigit()
+
+
+def is_plain_file(node: Node) -> bool:
+    """Whether this is no device file, in spite of its name."""
+    return isinstance(node.major, Missing) and node.major.cause is Cause.ABSENT
 
 
 def withheld(node: Node, host: Host | Missing) -> bool:

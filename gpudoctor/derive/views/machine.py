@@ -17,6 +17,7 @@ from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
 from gpudoctor.derive.unknown import NO_GPU, NO_PCI_BUS, CouldNotTell, applicable, known, not_applicable
+from gpudoctor.derive.views.container import ContainerView
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.fabric import FabricView
 from gpudoctor.derive.views.framework import FrameworkView
@@ -57,6 +58,7 @@ from gpudoctor.snapshot import (
     NvmlGpu,
     Pci,
     PciDevice,
+    Platform,
     Preload,
     Smoke,
     Snapshot,
@@ -130,6 +132,21 @@ class MachineView(View):
         return tuple(FrameworkView(self, framework) for framework in self.observed_frameworks)
 
     @property
+    def inside_container(self) -> ContainerView:
+        """The container that gpudoctor runs in; the rule does not apply outside one."""
+        return ContainerView(self) if self.site.container else not_applicable("not in a container")
+
+    @property
+    def container_engines(self) -> ContainerTools:
+        """What this host has to run containers; the rule does not apply in a container, or without an engine."""
+        return not_applicable("this is the host's to configure") if self.site.container else applicable(self.observed.container_tools)
+
+    @property
+    def wsl2(self) -> Wsl:
+        """What WSL 2 shows of the Windows driver; the rule does not apply elsewhere."""
+        return applicable(self.observed.wsl) if self.site.platform in {Platform.WSL2, "unknown"} else not_applicable("not WSL 2")
+
+    @property
     def fabric(self) -> FabricView:
         """The NVLink fabric; the rule does not apply where no GPU is attached to one."""
         if not self.site.has_pci:
@@ -145,6 +162,18 @@ class MachineView(View):
             if isinstance(section, Libcuda) and isinstance(section.init, Status):
                 return section.init.code
         return None
+
+    @property
+    def nvml_works(self) -> bool:
+        """Whether NVML started."""
+        nvml = self.observed.nvml
+        return isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and not nvml.init.code
+
+    @property
+    def cuda_works(self) -> bool:
+        """Whether cuInit succeeded."""
+        libcuda = self.observed.libcuda
+        return isinstance(libcuda, Libcuda) and isinstance(libcuda.init, Status) and not libcuda.init.code
 
     @cached_property
     def nvswitches(self) -> int:

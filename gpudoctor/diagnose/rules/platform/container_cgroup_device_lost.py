@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import all_withheld
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.container import has_devices
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import (
-    Container,
-    DeviceNodes,
-    Host,
-    Missing,
-    Nvml,
-    Status,
-)
+from gpudoctor.snapshot import Missing, Nvml, Status
 
 _NVML_UNKNOWN = 999
+_OPEN = Fix("Open the device file: the control group answers EPERM", "cat /dev/nvidiactl", kind=FixKind.CHECK)
+_RESTART = (
+    Fix("Restart the container."),
+    Fix(
+        "On the host, create the links that systemd looks for, so that it keeps the devices; start containers with CDI or --device",
+        "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
+        (ROOT,),
+    ),
+)
 
 
 @rule(
@@ -30,68 +32,48 @@ _NVML_UNKNOWN = 999
     since="0.1",
     predicts=False,
     explains=(
+        Explains(("device-permission-denied",), "The control group refuses what the permission bits allow."),
         Explains(
-            (
-                "gpu-missing-from-cuda",
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "device-permission-denied",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
+            "CUDA cannot open the device files.",
         ),
+        Explains(("required-gpus-missing",), "The container can open no GPU."),
     ),
 )
-def container_cgroup_device_lost(
-    site: Site, container: Container | Missing, nodes: DeviceNodes | Missing, nvml: Nvml | Missing, host: Host | Missing
-) -> Iterator[Problem]:
-    """The container's control group refuses the GPU's device files, although they are there.
+def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
+    """Container's control group (cgroup) blocks the GPU's device files.
 
     ## Why it matters
-    A container opens a device only if its control group allows it, whatever the file's permissions say. With systemd as the
-    runtime's control group driver, a `systemctl daemon-reload` on the host (any package upgrade does one) writes the rules anew and
-    forgets devices that it was not told of: a running container loses its GPU, and NVML says "Unknown Error". The same is seen where
-    the files were mounted or made by hand, without `--device` or `--gpus`.
+    A container can open a device only if its control group allows it, whatever the file's permissions are. If systemd manages the
+    runtime's control groups, a `systemctl daemon-reload` on the host (any package upgrade does one) rewrites the rules and drops devices
+    it was not told about: a running container loses its GPU, and NVML reports "Unknown Error". The same happens where the files were
+    mounted or created by hand, without `--device` or `--gpus`.
 
     ## What to do
-    Restart the container. To keep it from happening again use CDI, or name the devices with `--device`, or let the toolkit make the
-    links in /dev/char that systemd looks for.
+    Restart the container. To prevent it, use CDI, pass the devices with `--device`, or let the toolkit create the links in /dev/char
+    that systemd looks for.
 
     ## References
     - https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     """
-    if not site.container:
-        not_applicable("not in a container")
-    if not has_devices(nodes, proven=True):
+    container = machine.inside_container
+    if not container.has_devices(proven=True):
         not_applicable("there are no device files")
-    control = need(container).control
-    said = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _NVML_UNKNOWN
-    refused = control == "EPERM" or all_withheld(nodes, host)
-    if not refused and not (said and isinstance(control, Missing)):
-        need(control, Rung.DEVICE_NODE)
+    control = container.control
+    nvml = machine.observed.nvml
+    unknown_error = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _NVML_UNKNOWN
+    refused = control == "EPERM" or all_withheld(machine.observed.device_nodes, machine.observed.host)
+    if not refused and not (unknown_error and isinstance(control, Missing)):
+        known(control, Rung.DEVICE_NODE)
         return
+    certain = "The container's control group blocks the GPU's device files, although their permissions allow access."
+    possible = 'NVML reports "Unknown Error" in a container that has the device files: its control group may have lost them.'
     yield Problem(
-        message="The GPU's device files are there, with permissions that allow it, and opening them is refused: the container's control "
-        "group does not allow it."
-        if refused
-        else 'NVML says "Unknown Error" in a container that has the device files: its control group may have lost them.',
+        message=certain if refused else possible,
         confidence=Confidence.CERTAIN if refused else Confidence.POSSIBLE,
         evidence=(
             Evidence("opening /dev/nvidiactl", control if isinstance(control, str) else control.reason, "open"),
-            *((Evidence("nvmlInit", f"{_NVML_UNKNOWN} Unknown Error", "NVML"),) if said else ()),
+            *((Evidence("nvmlInit", f"{_NVML_UNKNOWN} Unknown Error", "NVML"),) if unknown_error else ()),
         ),
-        fixes=_RENEW
-        if refused
-        else (Fix("See whether it can be opened: EPERM is the control group", "cat /dev/nvidiactl", kind=FixKind.CHECK), *_RENEW),
+        fixes=_RESTART if refused else (_OPEN, *_RESTART),
     )
-
-
-_RENEW = (
-    Fix("Restart the container."),
-    Fix(
-        "On the host, create the links that systemd looks for, so it keeps the devices; start containers by CDI or --device",
-        "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
-        (ROOT,),
-    ),
-)

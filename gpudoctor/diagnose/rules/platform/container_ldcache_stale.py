@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import (
-    Cause,
-    Container,
-    DriverFile,
-    Libcuda,
-    LoaderCache,
-    Missing,
-    Nvml,
-)
+from gpudoctor.snapshot import Cause, DriverFile, Libcuda, LoaderCache, Missing, Nvml
+
+_RUN_LDCONFIG = Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,))
+_SET_BY_APPTAINER = "/.singularity.d"
 
 
 @rule(
@@ -27,66 +23,55 @@ from gpudoctor.snapshot import (
     breaks=Rung.LIBCUDA,
     since="0.1",
     explains=(
+        Explains(("libcuda-not-on-loader-path",), "The loader's cache is why libcuda is not found."),
         Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "libcuda-not-on-loader-path",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
+            "Without libcuda CUDA finds no GPU.",
         ),
+        Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_ldcache_stale(
-    site: Site, container: Container | Missing, cache: LoaderCache | Missing, nvml: Nvml | Missing, libcuda: Libcuda | Missing
-) -> Iterator[Problem]:
-    """The driver's libraries are mounted into the container, and the loader does not find them.
+def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
+    """Driver libraries are mounted into the container, but the loader does not find them.
 
     ## Why it matters
-    The runtime mounts libcuda.so.550.163.01 and then runs ldconfig, which makes the link libcuda.so.1 and lists it in
-    /etc/ld.so.cache. Where that step fails (an image without ldconfig, a read-only root, a path that the toolkit's configuration
-    gets wrong) the libraries are there and no program finds them.
+    The runtime mounts libcuda.so.550.163.01 and then runs ldconfig, which creates the link libcuda.so.1 and lists it in /etc/ld.so.cache.
+    If that step fails (an image without ldconfig, a read-only root, a wrong path in the toolkit's configuration) the libraries are there
+    and no program finds them.
 
     ## What to do
-    Run ldconfig in the container, at start. Do not install a driver inside it.
+    Run ldconfig when the container starts. Do not install a driver inside it.
 
     ## References
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
     """
-    if not site.container:
-        not_applicable("not in a container")
-    given = need(need(container).driver_files)
-    lost = [
-        file
-        for name, section in (("libcuda.so", libcuda), ("libnvidia-ml.so", nvml))
-        for file in given
-        if _file_name(file).startswith(name) and isinstance(section, Missing) and section.cause is Cause.ABSENT
-    ]
-    if not lost:
+    container = machine.inside_container
+    mounted = known(known(machine.observed.container).driver_files)
+    unfound = _unfound(mounted, "libcuda", machine.observed.libcuda) + _unfound(mounted, "libnvidia-ml", machine.observed.nvml)
+    if not unfound:
         return
-    known = ", ".join(cache.driver_files) or "neither" if isinstance(cache, LoaderCache) else cache.reason
-    where = lost[0].path.rpartition("/")[0]
-    private = where.startswith("/.singularity.d")
+    cache = machine.observed.loader_cache
+    cached = ", ".join(cache.driver_files) or "neither" if isinstance(cache, LoaderCache) else cache.reason
+    folder = unfound[0].path.rpartition("/")[0]
+    keep_path = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+    paths = " and ".join(file.path for file in unfound)
+    names = " and no ".join(_name(file).partition(".so")[0] for file in unfound)
     yield Problem(
-        message=f"{' and '.join(file.path for file in lost)} {'is' if len(lost) == 1 else 'are'} mounted, and the loader finds no "
-        f"{' and no '.join(_file_name(file).partition('.so')[0] for file in lost)}.",
+        message=f"{paths} {'is' if len(unfound) == 1 else 'are'} mounted, but the loader finds no {names}.",
         evidence=(
-            *(Evidence("mounted by the runtime", file.path, "/proc/self/mountinfo") for file in lost),
-            Evidence("libcuda.so.1 and libnvidia-ml.so.1 in the loader's cache", known, "/etc/ld.so.cache"),
+            *(Evidence(f"mounted by {container.runtime}", file.path, "/proc/self/mountinfo") for file in unfound),
+            Evidence("libcuda.so.1 and libnvidia-ml.so.1 in the loader's cache", cached, "/etc/ld.so.cache"),
         ),
-        fixes=(
-            Fix(
-                "Keep the path that the runtime sets",
-                f'export LD_LIBRARY_PATH={shell_path(where)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
-            )
-            if private
-            else Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,)),
-        ),
+        fixes=(Fix("Keep the path that the runtime sets", keep_path) if folder.startswith(_SET_BY_APPTAINER) else _RUN_LDCONFIG,),
     )
 
 
-def _file_name(file: DriverFile) -> str:
-    """The last part of its path."""
+def _unfound(mounted: tuple[DriverFile, ...], library: str, section: Libcuda | Nvml | Missing) -> tuple[DriverFile, ...]:
+    """The mounted files of a library that the loader does not find."""
+    if not isinstance(section, Missing) or section.cause is not Cause.ABSENT:
+        return ()
+    return tuple(file for file in mounted if _name(file).startswith(f"{library}.so"))
+
+
+def _name(file: DriverFile) -> str:
     return file.path.rpartition("/")[2]

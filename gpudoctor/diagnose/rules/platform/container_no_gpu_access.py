@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.container import (
-    _CAPABILITIES,
-    DEVICES,
-    IMAGE,
-    NO_DEVICES,
-    asked_for,
-    has_devices,
-    host_has,
-    image,
-    listed,
-    mounted,
-)
+from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import (
-    Cause,
-    DeviceNodes,
-    DriverFile,
-    Libcuda,
-    Missing,
-    Nvml,
-    Snapshot,
-    Status,
-    Variables,
-)
+from gpudoctor.snapshot import Cause, Libcuda, Missing
+
+_START = {
+    "docker": "docker run --rm --gpus all IMAGE nvidia-smi",
+    "podman": "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi",
+    "apptainer": "apptainer exec --nv IMAGE nvidia-smi",
+}
+_REQUEST_IN_POD = Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.")
+_ADD_TO_LXC = Fix("Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,))
 
 
 @rule(
@@ -42,96 +29,90 @@ from gpudoctor.snapshot import (
     breaks=Rung.DEVICE_NODE,
     since="0.1",
     explains=(
+        Explains(("no-driver", "device-permission-denied"), "The driver is on the host; the container has no files to reach it."),
         Explains(
-            (
-                "no-driver",
-                "device-permission-denied",
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
+            "Without device files or libcuda CUDA finds no GPU.",
         ),
+        Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_no_gpu_access(
-    snapshot: Snapshot, site: Site, nodes: DeviceNodes | Missing, nvml: Nvml | Missing, libcuda: Libcuda | Missing
-) -> Iterator[Problem]:
-    """The container was started without the GPU's devices or without the driver's libraries.
+def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
+    """Container was started without the GPU's device files or driver libraries.
 
     ## Why it matters
-    A container sees a GPU only if its runtime puts the device files and the host's driver libraries into it. Without that,
-    everything inside may be in order and still no program sees a GPU, though /proc and /sys show the host's.
+    A container sees a GPU only if its runtime adds the device files and the host's driver libraries. Without them everything inside may
+    look healthy and still no program finds a GPU, although /proc and /sys show the host's.
 
     ## What to do
-    Start the container with the GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes a resource
-    request for nvidia.com/gpu. If NVIDIA_VISIBLE_DEVICES is void or none, or NVIDIA_DRIVER_CAPABILITIES lacks compute, the image or
-    the pod says so on purpose. Do not install a driver inside the container.
+    Start the container with the GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes a resource request
+    for nvidia.com/gpu. If NVIDIA_VISIBLE_DEVICES is void or none, or NVIDIA_DRIVER_CAPABILITIES lacks compute, the image or the pod asks
+    for this. Do not install a driver inside the container.
 
     ## References
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/
     """
-    if not site.container:
-        not_applicable("not in a container")
+    container = machine.inside_container
+    nodes = machine.observed.device_nodes
     if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
-        need(nodes, Rung.DEVICE_NODE)
-    works = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and not nvml.init.code
-    given = mounted(snapshot.container)
-    has_nodes = has_devices(nodes, proven=works or bool(given))
-    lacking = _lacking(nvml, libcuda, given, works=works) if has_nodes else "the GPU's device files"
-    if not lacking:
+        known(nodes, Rung.DEVICE_NODE)
+    works = machine.nvml_works
+    has_nodes = container.has_devices(proven=works or bool(container.driver_libraries))
+    missing = _missing_library(container, works=works) if has_nodes else "the GPU's device files"
+    if not missing:
         return
-    host = host_has(snapshot.kernel_driver, snapshot.pci)
-    if not host and not works and not site.on_wsl:
+    host = container.host_driver
+    if not host and not works and not machine.site.on_wsl:
         not_applicable("neither /proc nor /sys shows that the host has an NVIDIA driver")
-    known = host or ("NVML works here" if works else "WSL may have one")
-    why = _said_so(snapshot.variables)
+    although = host or ("NVML works here" if works else "WSL may have one")
+    reason = _reason(container)
+    libcuda = machine.observed.libcuda
     yield Problem(
-        message=f"This {site.container} container was not given {lacking}, although {known}{': ' + why if why else ''}.",
+        message=f"This {container.runtime} container was started without {missing}, although {although}{f': {reason}' if reason else ''}.",
         confidence=Confidence.CERTAIN if host or works else Confidence.POSSIBLE,
         evidence=(
-            Evidence("device files", listed(nodes), "/dev"),
+            device_files(container),
             Evidence("libcuda", "found" if isinstance(libcuda, Libcuda) else libcuda.reason, "the loader"),
-            *asked_for(snapshot.variables),
+            *requests(container),
         ),
-        fixes=(_compute(site, image(snapshot.container)) if has_nodes else _started(site, image(snapshot.container)),),
+        fixes=(_start_with_compute(container) if has_nodes else _start_with_gpu(container),),
     )
 
 
-def _lacking(nvml: Nvml | Missing, libcuda: Libcuda | Missing, given: tuple[DriverFile, ...], *, works: bool) -> str:
-    """What of the driver's libraries was not put in; empty where all was, or where that is not what is wrong."""
-    if isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or any("libcuda" in file.path for file in given):
+def _missing_library(container: ContainerView, *, works: bool) -> str:
+    """Which driver library the runtime did not mount; empty where it mounted all, or where that is not the fault."""
+    nvml, libcuda, mounted = container.observed.nvml, container.observed.libcuda, container.driver_libraries
+    if isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or any("libcuda" in file.path for file in mounted):
         return ""
-    if isinstance(nvml, Missing) and nvml.cause is Cause.ABSENT and not given:
-        return "the driver's libraries"
-    return "the driver's libcuda" if works or given else ""
+    if isinstance(nvml, Missing) and nvml.cause is Cause.ABSENT and not mounted:
+        return "the driver libraries"
+    return "the driver's libcuda" if works or mounted else ""
 
 
-def _started(site: Site, name: str) -> Fix:
-    fix = _START.get(site.container, _START["docker"])
-    return msgspec.structs.replace(fix, command=fix.command.replace(IMAGE, name))
+def _start_with_gpu(container: ContainerView) -> Fix:
+    if container.runtime == "kubernetes":
+        return _REQUEST_IN_POD
+    if container.runtime == "lxc":
+        return _ADD_TO_LXC
+    command = _START.get(container.runtime, _START["docker"])
+    return Fix("Start the container with the GPU", command.replace("IMAGE", image_argument(container)))
 
 
-def _compute(site: Site, name: str) -> Fix:
-    title = f"Start it with the driver's compute libraries: {_CAPABILITIES} must be unset or hold compute"
-    start = {"docker": "docker run --rm --gpus all", "podman": "podman run --rm --device nvidia.com/gpu=all"}.get(site.container)
-    return Fix(title, f"{start} -e {_CAPABILITIES}=compute,utility {name} nvidia-smi") if start else Fix(f"{title}.")
+def _start_with_compute(container: ContainerView) -> Fix:
+    title = f"Start the container with the driver's compute libraries: unset {CAPABILITIES}, or include compute in it"
+    options = {"docker": "--gpus all", "podman": "--device nvidia.com/gpu=all"}.get(container.runtime)
+    if not options:
+        return Fix(f"{title}.")
+    run = f"{container.runtime} run --rm {options} -e {CAPABILITIES}=compute,utility {image_argument(container)} nvidia-smi"
+    return Fix(title, run)
 
 
-_START = {
-    "docker": Fix("Start it with the GPU", "docker run --rm --gpus all IMAGE nvidia-smi"),
-    "podman": Fix("Start it with the GPU", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),
-    "kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1."),
-    "apptainer": Fix("Start it with the GPU", "apptainer exec --nv IMAGE nvidia-smi"),
-    "lxc": Fix("Give the container the GPU, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,)),
-}
-
-
-def _said_so(variables: Variables | Missing) -> str:
-    """What in the environment explains it."""
-    values = variables.values if isinstance(variables, Variables) else {}
-    if values.get(DEVICES, "all") in NO_DEVICES:
-        return f"{DEVICES} is {values[DEVICES] or 'empty'}"
-    asked = [word.strip() for word in values.get(_CAPABILITIES, "").split(",") if word.strip()]
-    return f"{_CAPABILITIES} is {','.join(asked)}, without compute" if asked and not {"all", "compute"} & set(asked) else ""
+def _reason(container: ContainerView) -> str:
+    """What in the environment explains it; empty where nothing does."""
+    devices = container.requested.get(DEVICES, "all")
+    if devices in NO_DEVICES:
+        return f"{DEVICES} is {devices or 'empty'}"
+    capabilities = [word.strip() for word in container.requested.get(CAPABILITIES, "").split(",") if word.strip()]
+    if capabilities and not {"all", "compute"} & set(capabilities):
+        return f"{CAPABILITIES} is {','.join(capabilities)}, without compute"
+    return ""

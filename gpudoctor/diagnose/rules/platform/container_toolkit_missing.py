@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView, Site
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.kernel_facts import here
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.container import DEVICES, NO_DEVICES, asked_for, has_devices, host_has, listed, mounted
+from gpudoctor.diagnose.rules.platform.cdi import GENERATE
+from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, Missing, Snapshot, Variables
 
 _TOOLKIT = {
     "debian": "sudo apt install nvidia-container-toolkit",
@@ -21,28 +23,15 @@ _TOOLKIT = {
     "suse": "sudo zypper install nvidia-container-toolkit",
     "arch": "sudo pacman -S nvidia-container-toolkit",
 }
-
-
-_GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
-
-
-_SET_UP = {
+GUIDE = "https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"
+_CONFIGURE = {
     "docker": "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
     "containerd": "sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd",
-    "podman": "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml",
+    "podman": GENERATE,
 }
-
-
-def _configure(site: Site, engine: str) -> tuple[Fix, ...]:
-    """Install the toolkit from NVIDIA's package source, and tell the engine about it. In a container the host is unknown."""
-    where = "On the host, install" if site.container else "Install"
-    command = "" if site.container else here(site, _TOOLKIT)
-    text = f"{where} the NVIDIA Container Toolkit, from NVIDIA's package source ({_GUIDE})"
-    engine = engine if engine in _SET_UP else "docker"
-    return (
-        Fix(text if command else f"{text}.", command, (ROOT, DOWNLOAD)),
-        Fix(f"{'On the host, set' if site.container else 'Set'} {engine} up to use it", _SET_UP[engine], (ROOT,)),
-    )
+_LIST_RUNTIMES = Fix(
+    "On the host, see whether the runtime nvidia is configured", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
+)
 
 
 @rule(
@@ -51,76 +40,77 @@ def _configure(site: Site, engine: str) -> tuple[Fix, ...]:
     breaks=Rung.DEVICE_NODE,
     since="0.1",
     explains=(
+        Explains(("container-no-gpu-access", "container-cdi-spec-missing"), "The toolkit adds the GPU to containers and writes CDI files."),
         Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "container-no-gpu-access",
-                "container-cdi-spec-missing",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
+            "Without device files or libcuda CUDA finds no GPU.",
         ),
+        Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
-def container_toolkit_missing(
-    snapshot: Snapshot, site: Site, nodes: DeviceNodes | Missing, tools: ContainerTools | Missing, hardware: Hardware
-) -> Iterator[Problem]:
-    """The container runtime has no NVIDIA hook, so that it cannot give a container a GPU.
+def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
+    """NVIDIA Container Toolkit is not installed or not configured.
 
     ## Why it matters
-    Docker, containerd and Podman know nothing of the driver's libraries. The NVIDIA Container Toolkit puts them in, as a runtime of
-    its own or through a CDI specification. Without it `--gpus` fails ("could not select device driver") and NVIDIA_VISIBLE_DEVICES
-    is a variable like any other.
+    Docker, containerd and Podman do not know the driver's libraries. The NVIDIA Container Toolkit adds them, as a runtime of its own or
+    through a CDI specification. Without it `--gpus` fails ("could not select device driver") and NVIDIA_VISIBLE_DEVICES has no effect.
 
-    From inside a container this is inferred: GPUs were named and none came. On a host it only concerns containers and is a note.
+    Inside a container this is inferred: GPUs were requested and none was added. On a host it affects only containers and is a note.
 
     ## What to do
-    Install the toolkit on the host, let it configure the runtime, and restart that.
+    Install the toolkit on the host, let it configure the runtime, and restart the runtime.
 
     ## References
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
     """
-    if not site.container:
-        if _no_engine(tools):
-            not_applicable("no container engine here")
-        yield from _host_without_toolkit(need(tools), hardware, site)
+    if not machine.site.container:
+        yield from _host_without_toolkit(machine)
         return
-    values = snapshot.variables.values if isinstance(snapshot.variables, Variables) else {}
-    asked = values.get(DEVICES, "")
-    if asked in {*NO_DEVICES, "all"}:  # images say "all" of themselves
+    container = machine.inside_container
+    requested = container.requested.get(DEVICES, "")
+    if requested in {*NO_DEVICES, "all"}:  # images set "all" themselves
         not_applicable(f"{DEVICES} names no GPU")
-    host = host_has(snapshot.kernel_driver, snapshot.pci)
-    if has_devices(nodes, proven=False) or mounted(snapshot.container) or not host:
+    if container.has_devices(proven=False) or container.driver_libraries or not container.host_driver:
         return
     yield Problem(
-        message=f"{DEVICES}={asked} asks for GPUs, {host}, and the runtime put in neither device files nor libraries.",
+        message=f"{DEVICES}={requested} asks for GPUs and {container.host_driver}, but the runtime added neither device files nor libraries.",
         confidence=Confidence.LIKELY,
-        evidence=(*asked_for(snapshot.variables), Evidence("device files", listed(nodes), "/dev")),
-        fixes=(
-            Fix("On the host, see whether the runtime knows nvidia", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK),
-            *_configure(site, site.container),
-        ),
+        evidence=(*requests(container), device_files(container)),
+        fixes=(_LIST_RUNTIMES, *_install(machine.site, container.runtime)),
     )
 
 
-def _no_engine(tools: ContainerTools | Missing) -> bool:
-    return isinstance(tools, Missing) and tools.cause is Cause.ABSENT
-
-
-def _host_without_toolkit(tools: ContainerTools, hardware: Hardware, site: Site) -> Iterator[Problem]:
-    if not hardware:
+def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
+    tools = machine.container_engines
+    if not machine.hardware:
         not_applicable("there is no NVIDIA GPU to give to a container")
     if tools.toolkit or tools.runtime is True or (isinstance(tools.cdi, tuple) and tools.cdi):
         return
+    engines = ", ".join(tools.engines)
     yield Problem(
-        message=f"{', '.join(tools.engines)} is installed without the NVIDIA Container Toolkit: its containers cannot use the GPU.",
+        message=f"{engines} is installed without the NVIDIA Container Toolkit: its containers cannot use the GPU.",
         severity=Severity.NOTE,
         confidence=Confidence.LIKELY,
         evidence=(
-            Evidence("container engines", ", ".join(tools.engines), "/usr/bin"),
+            Evidence("container engines", engines, "/usr/bin"),
             Evidence("nvidia-ctk, nvidia-container-runtime, CDI specifications", "none", "/usr/bin, /etc/cdi, /var/run/cdi"),
         ),
-        fixes=_configure(site, tools.engines[0] if tools.engines else "docker"),
+        fixes=_install(machine.site, tools.engines[0] if tools.engines else "docker"),
     )
+
+
+def _install(site: Site, engine: str) -> tuple[Fix, ...]:
+    """Install the toolkit from NVIDIA's repository and configure the engine. Inside a container the host's distribution is unknown."""
+    on_host = "On the host, " if site.container else ""
+    command = "" if site.container else here(site, _TOOLKIT)
+    install = f"{on_host}install the NVIDIA Container Toolkit from NVIDIA's repository ({GUIDE})"
+    known_engine = engine if engine in _CONFIGURE else "docker"
+    configure = f"{on_host}configure {known_engine} to use it"
+    return (
+        Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD)),
+        Fix(_capital(configure), _CONFIGURE[known_engine], (ROOT,)),
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.derive.unknown import applicable, known
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Policy, Problem, Rung, Severity
-from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci, Snapshot
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
 
-_ASK = {
-    "Slurm": Fix("Ask for a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L"),
-    "PBS": Fix("Ask for a GPU", "qsub -l select=1:ngpus=1 SCRIPT"),
-    "LSF": Fix("Ask for a GPU", "bsub -gpu num=1 nvidia-smi -L"),
+_REQUEST = {
+    "Slurm": Fix("Request a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L"),
+    "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT"),
+    "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L"),
     "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1."),
 }
 
@@ -28,90 +29,82 @@ _ASK = {
     predicts=False,
     explains=(
         Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "no-gpu",
-                "cuda-visible-devices-masked",
-                "container-no-gpu-access",
-                "device-permission-denied",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
+            "The scheduler keeps a job from GPUs it did not request.",
         ),
+        Explains(
+            ("no-gpu", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
+            "CUDA sees only the GPUs allocated to the job.",
+        ),
+        Explains(("required-gpus-missing",), "The job has no GPU."),
     ),
 )
-def scheduler_gpu_not_allocated(
-    allocation: Allocation | Missing, snapshot: Snapshot, hardware: Hardware, policy: Policy
-) -> Iterator[Problem]:
-    """The job was not allotted a GPU.
+def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
+    """No GPU is allocated to this job.
 
     ## Why it matters
-    A scheduler gives a job what it asked for. A job that did not ask for a GPU may run on a machine that has some and not be allowed
-    to open them, or be sent to a machine without. Everything below the job is in order: there is nothing to repair.
+    A scheduler gives a job what it requested. A job that did not request a GPU may run on a node that has some and not be allowed to open
+    them, or be sent to a node without. Everything below the job is healthy: there is nothing to repair.
 
     ## What to do
-    Ask for a GPU when the job is submitted. Do not set CUDA_VISIBLE_DEVICES by hand: those GPUs may be another job's.
+    Request a GPU when submitting the job. Do not set CUDA_VISIBLE_DEVICES by hand: those GPUs may belong to another job.
 
     ## References
     - https://slurm.schedmd.com/gres.html
     - https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
     """
-    if isinstance(allocation, Missing):
-        if allocation.cause is Cause.ABSENT:
-            not_applicable("not in a scheduler's job")
-        need(allocation)
+    allocation = applicable(machine.observed.allocation)
+    usable = _cuda_shows_gpus(machine) or (_nvml_opens_gpus(machine) and not allocation.hidden)
+    if usable:
         return
-    if _cuda_shows_some(snapshot.libcuda):
+    if not _none_allocated(allocation, machine):
+        known(allocation.gpus)
         return
-    hidden = allocation.hidden
-    if _nvml_opens_some(snapshot.nvml) and not hidden:
-        return  # the scheduler does not keep this job from them
-    if not _asked_for_none(allocation, snapshot):
-        need(allocation.gpus)
-        return
-    said = allocation.gpus.reason if isinstance(allocation.gpus, Missing) else allocation.gpus_where
-    excused = policy.allow_cpu and not hardware
+    where = allocation.gpus.reason if isinstance(allocation.gpus, Missing) else allocation.gpus_where
+    excused = machine.policy.allow_cpu and not machine.hardware
     yield Problem(
-        message=f"This {allocation.scheduler} job was not allotted a GPU ({said}), and none can be used in it.",
+        message=f"This {allocation.scheduler} job was started without a GPU ({where}).",
         severity=Severity.NOTE if excused else None,
-        confidence=_confidence(snapshot, hidden=hidden),
+        confidence=_confidence(allocation, machine),
         evidence=(
             Evidence("job", allocation.scheduler, allocation.where),
-            Evidence("GPUs allotted to it", "none", said),
+            Evidence("GPUs allocated to it", "none", where),
         ),
-        fixes=(_ASK.get(allocation.scheduler, Fix("Ask the scheduler for a GPU.")),),
+        fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.")),),
     )
 
 
-def _confidence(snapshot: Snapshot, *, hidden: bool) -> Confidence:
-    """Certain where the scheduler is seen to keep the job from GPUs: it hides them, or the job's control group refuses them all."""
-    if hidden or all_withheld(snapshot.device_nodes, snapshot.host):
+def _confidence(allocation: Allocation, machine: MachineView) -> Confidence:
+    """Certain where the scheduler is seen to keep the job from GPUs: it hides them, or the job's control group blocks them all."""
+    if allocation.hidden or all_withheld(machine.observed.device_nodes, machine.observed.host):
         return Confidence.CERTAIN
-    return Confidence.POSSIBLE if _without_driver(snapshot) else Confidence.LIKELY
+    return Confidence.POSSIBLE if _driver_not_loaded(machine) else Confidence.LIKELY
 
 
-def _asked_for_none(allocation: Allocation, snapshot: Snapshot) -> bool:
-    """Whether the scheduler gave none. A pod's variables do not say; that its container was given no device file does."""
+def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
+    """Whether the scheduler allocated no GPU. A pod's variables do not tell, but a container without device files does."""
     if isinstance(allocation.gpus, tuple):
         return not allocation.gpus
-    nodes = snapshot.device_nodes
-    given = isinstance(nodes, DeviceNodes) and any(node.path.startswith("/dev/nvidia") for node in nodes.nodes)
-    unseen = isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT
-    return allocation.scheduler == "Kubernetes" and not given and not unseen
+    nodes = machine.observed.device_nodes
+    if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
+        return False
+    has_nodes = isinstance(nodes, DeviceNodes) and any(node.path.startswith("/dev/nvidia") for node in nodes.nodes)
+    return allocation.scheduler == "Kubernetes" and not has_nodes
 
 
-def _cuda_shows_some(libcuda: Libcuda | Missing) -> bool:
+def _cuda_shows_gpus(machine: MachineView) -> bool:
+    libcuda = machine.observed.libcuda
     return isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) and bool(libcuda.devices)
 
 
-def _nvml_opens_some(nvml: Nvml | Missing) -> bool:
+def _nvml_opens_gpus(machine: MachineView) -> bool:
+    nvml = machine.observed.nvml
     return isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) and any(isinstance(gpu.address, str) for gpu in nvml.gpus)
 
 
-def _without_driver(snapshot: Snapshot) -> bool:
-    """Whether a GPU is there without a loaded driver, so that a job with a GPU would fail too."""
-    there = isinstance(snapshot.pci, Pci) and any(is_gpu(device) for device in snapshot.pci.devices)
-    driver = snapshot.kernel_driver
-    return there and isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT
+def _driver_not_loaded(machine: MachineView) -> bool:
+    """Whether a GPU is there without a loaded driver: then a job with a GPU would fail too."""
+    pci, driver = machine.observed.pci, machine.observed.kernel_driver
+    has_gpu = isinstance(pci, Pci) and any(is_gpu(device) for device in pci.devices)
+    unloaded = isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT
+    return has_gpu and unloaded

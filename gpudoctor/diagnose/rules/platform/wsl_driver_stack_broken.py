@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.wsl import _LIBRARIES, _NEEDED, _here
+from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Snapshot, Status, Wsl
+from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Status, Wsl
+
+_FIXES = (
+    Fix("Shut WSL down and start it again", "wsl.exe --shutdown"),
+    Fix("Update WSL", "wsl.exe --update", (DOWNLOAD,), kind=FixKind.ELSE),
+    Fix(
+        "Install the current NVIDIA driver in Windows, never in WSL: https://www.nvidia.com/drivers",
+        needs=(DOWNLOAD, REBOOT),
+        kind=FixKind.ELSE,
+    ),
+)
 
 
 @rule(
@@ -19,66 +30,59 @@ from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Snapshot, Status, 
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "wsl-libcuda-not-on-path",
-                "libcuda-not-on-loader-path",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "libcuda in WSL is the Windows driver's."),
+        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA in WSL works through the Windows driver."),
+        Explains(("required-gpus-missing",), "WSL has no usable GPU."),
     ),
 )
-def wsl_driver_stack_broken(wsl: Wsl | Missing, site: Site, snapshot: Snapshot) -> Iterator[Problem]:
-    """The driver of Windows does not reach into WSL.
+def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
+    """Windows driver is not exposed in WSL.
 
     ## Why it matters
-    WSL 2 reaches the GPU through /dev/dxg and the libraries that the Windows driver shows in /usr/lib/wsl/lib. If one is missing, or
-    both libraries refuse, then Windows' driver has no WSL support, was upgraded under a running WSL, or WSL's kernel is old. Nothing
-    that is installed inside WSL repairs that.
+    WSL 2 accesses the GPU through /dev/dxg and the libraries that the Windows driver exposes in /usr/lib/wsl/lib. If one is missing, or
+    both libraries fail to initialise, the Windows driver lacks WSL support, it was upgraded while WSL was running, or WSL's kernel is
+    old. Nothing installed inside WSL repairs that.
 
     ## What to do
-    Shut WSL down and start it again; renew the NVIDIA driver in Windows and WSL itself.
+    Shut WSL down and start it again. Update WSL and the NVIDIA driver in Windows.
 
     ## References
     - https://docs.nvidia.com/cuda/wsl-user-guide/
     - https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute
     """
-    seen = _here(wsl, site)
-    if site.container:
-        not_applicable("a container is given what WSL has, or not")
-    present = () if isinstance(seen.libraries, Missing) and seen.libraries.cause is Cause.ABSENT else need(seen.libraries)
-    lacking = [*(() if seen.device else ("/dev/dxg",)), *(f"{_LIBRARIES}/{name}" for name in _NEEDED if name not in present)]
-    refusing = _refusals(snapshot)
-    if not lacking and len(refusing) < len(_NEEDED):
+    wsl = machine.wsl2
+    if machine.site.container:
+        not_applicable("a container gets what WSL has, or not")
+    present = _libraries(wsl)
+    missing = [f"{LIBRARIES}/{name}" for name in NEEDED if name not in present]
+    if not wsl.device:
+        missing.insert(0, "/dev/dxg")
+    failures = _init_failures(machine)
+    if not missing and len(failures) < len(NEEDED):
         return
-    said = f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} missing" if lacking else "both its libraries refuse to start"
+    what = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing" if missing else "NVML and CUDA fail to initialise"
     yield Problem(
-        message=f"The driver of Windows does not reach into WSL: {said}.",
-        confidence=Confidence.CERTAIN if lacking else Confidence.LIKELY,
+        message=f"The Windows driver is not exposed in WSL: {what}.",
+        confidence=Confidence.CERTAIN if missing else Confidence.LIKELY,
         evidence=(
-            Evidence("/dev/dxg", "there" if seen.device else "missing", "/dev"),
-            Evidence("libraries of Windows' driver", ", ".join(name for name in _NEEDED if name in present) or "none", _LIBRARIES),
-            *refusing,
+            Evidence("/dev/dxg", "there" if wsl.device else "missing", "/dev"),
+            Evidence("libraries of the Windows driver", ", ".join(name for name in NEEDED if name in present) or "none", LIBRARIES),
+            *failures,
         ),
-        fixes=(
-            Fix("Shut WSL down and start it again", "wsl.exe --shutdown"),
-            Fix("Update WSL", "wsl.exe --update", (DOWNLOAD,), kind=FixKind.ELSE),
-            Fix(
-                "Install the current NVIDIA driver in Windows, never in WSL: https://www.nvidia.com/drivers",
-                needs=(DOWNLOAD, REBOOT),
-                kind=FixKind.ELSE,
-            ),
-        ),
+        fixes=_FIXES,
     )
 
 
-def _refusals(snapshot: Snapshot) -> tuple[Evidence, ...]:
-    """What NVML and libcuda (without a mask, where there is one) answered instead of starting."""
-    asked = snapshot.libcuda_unmasked if isinstance(snapshot.libcuda_unmasked, Libcuda) else snapshot.libcuda
-    sections = (("nvmlInit", snapshot.nvml), ("cuInit", asked))
-    inits = ((call, section.init) for call, section in sections if isinstance(section, Nvml | Libcuda))
+def _libraries(wsl: Wsl) -> tuple[str, ...]:
+    absent = isinstance(wsl.libraries, Missing) and wsl.libraries.cause is Cause.ABSENT
+    return () if absent else known(wsl.libraries)
+
+
+def _init_failures(machine: MachineView) -> tuple[Evidence, ...]:
+    """How NVML and libcuda, asked without a mask where there is one, failed to initialise."""
+    observed = machine.observed
+    libcuda = observed.libcuda_unmasked if isinstance(observed.libcuda_unmasked, Libcuda) else observed.libcuda
+    inits = [
+        (call, section.init) for call, section in (("nvmlInit", observed.nvml), ("cuInit", libcuda)) if isinstance(section, Nvml | Libcuda)
+    ]
     return tuple(Evidence(call, f"{init.code} {init.name}", "the driver") for call, init in inits if isinstance(init, Status) and init.code)

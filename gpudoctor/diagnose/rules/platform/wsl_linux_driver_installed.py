@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.wsl import _here
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Libcuda, Missing, Snapshot, Status, Wsl
+from gpudoctor.snapshot import DriverFile, Libcuda
 
 
 @rule(
@@ -20,63 +20,61 @@ from gpudoctor.snapshot import Libcuda, Missing, Snapshot, Status, Wsl
     breaks=Rung.LIBCUDA,
     since="0.1",
     explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "wsl-driver-stack-broken",
-                "driver-library-mismatch",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "The Linux libraries cannot talk to the Windows driver."),
+        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA finds no device through a Linux libcuda."),
+        Explains(("required-gpus-missing",), "A Linux libcuda finds no GPU in WSL."),
     ),
 )
-def wsl_linux_driver_installed(wsl: Wsl | Missing, site: Site, snapshot: Snapshot) -> Iterator[Problem]:
-    """An NVIDIA driver for Linux is installed inside WSL.
+def wsl_linux_driver_installed(machine: MachineView) -> Iterator[Problem]:
+    """A Linux NVIDIA driver is installed inside WSL.
 
     ## Why it matters
-    Inside WSL the libraries of Windows' driver are the only ones that reach the GPU. A package with a Linux libcuda.so.1 (a driver,
-    or the distribution's nvidia-cuda-toolkit, which pulls one in) puts another in front of them, and CUDA finds no device.
+    Inside WSL only the Windows driver's libraries can access the GPU. A package with a Linux libcuda.so.1 (a driver, or the distribution's
+    nvidia-cuda-toolkit, which pulls one in) shadows them, and CUDA finds no device.
 
-    It is an error where CUDA does not work and a warning where it does: the next ldconfig may change which library wins.
+    It is an error if CUDA does not work and a warning if it does: the next ldconfig may change which library is found first.
 
     ## What to do
-    Remove those packages; keep the CUDA toolkit from NVIDIA's source for WSL, or the wheels' own CUDA, which bring no driver.
+    Remove those packages. Keep the CUDA toolkit from NVIDIA's WSL repository, or the CUDA inside wheels; neither includes a driver.
 
     ## References
     - https://docs.nvidia.com/cuda/wsl-user-guide/
     """
-    seen = _here(wsl, site)
-    if site.container:
-        not_applicable("the container's libraries are given to it")
-    packages = seen.packages if isinstance(seen.packages, tuple) else ()
-    if not packages and not seen.linux_driver:
+    wsl, libcuda = machine.wsl2, machine.observed.libcuda
+    if machine.site.container:
+        not_applicable("a container gets its libraries from the runtime")
+    packages = wsl.packages if isinstance(wsl.packages, tuple) else ()
+    if not packages and not wsl.linux_driver:
         return
-    loaded = snapshot.libcuda.library if isinstance(snapshot.libcuda, Libcuda) and isinstance(snapshot.libcuda.library, str) else ""
-    wins = any(file.path.rpartition("/")[0] == loaded.rpartition("/")[0] for file in seen.linux_driver)
-    works = isinstance(snapshot.libcuda, Libcuda) and isinstance(snapshot.libcuda.init, Status) and not snapshot.libcuda.init.code
-    names = ", ".join((*packages, *(file.path for file in seen.linux_driver)))
-    remove = Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,))
+    loaded = libcuda.library if isinstance(libcuda, Libcuda) and isinstance(libcuda.library, str) else ""
+    shadows = _folder(loaded) in {_folder(file.path) for file in wsl.linux_driver}
+    names = ", ".join((*packages, *(file.path for file in wsl.linux_driver)))
     yield Problem(
-        message=f"A Linux driver is installed inside WSL: {names}{'; its libcuda is the one that programs load' if wins else ''}.",
-        severity=Severity.WARNING if works else None,
-        confidence=Confidence.CERTAIN if wins or works else Confidence.LIKELY,
+        message=f"A Linux driver is installed inside WSL: {names}{'; programs load its libcuda' if shadows else ''}.",
+        severity=Severity.WARNING if machine.cuda_works else None,
+        confidence=Confidence.CERTAIN if shadows or machine.cuda_works else Confidence.LIKELY,
         evidence=(
             Evidence("packages", ", ".join(packages) or "none", "/var/lib/dpkg/status"),
-            *(Evidence("libcuda.so.1 for Linux", _version(file.version), file.path) for file in seen.linux_driver),
-            Evidence("libcuda that is loaded", loaded or "none", "the loader"),
+            *map(_linux_libcuda, wsl.linux_driver),
+            Evidence("loaded libcuda", loaded or "none", "the loader"),
         ),
-        fixes=(remove if packages else _without(seen),),
+        fixes=(_remove_packages(packages) if packages else _remove_files(wsl.linux_driver),),
     )
 
 
-def _without(seen: Wsl) -> Fix:
-    """Files that no package lists: an installer of NVIDIA's put them there, or nobody knows who."""
-    files = " ".join(shell_path(file.path) for file in seen.linux_driver)
-    return Fix("Remove these files, or the driver as a whole with nvidia-uninstall", f"sudo rm {files} && sudo ldconfig", (ROOT,))
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
-def _version(version: str | Missing) -> str:
-    return version if isinstance(version, str) else "of unknown release"
+def _linux_libcuda(file: DriverFile) -> Evidence:
+    return Evidence("Linux libcuda.so.1", file.version if isinstance(file.version, str) else "version unknown", file.path)
+
+
+def _remove_packages(packages: tuple[str, ...]) -> Fix:
+    return Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,))
+
+
+def _remove_files(files: tuple[DriverFile, ...]) -> Fix:
+    """Files that no package owns: NVIDIA's installer put them there, or somebody copied them."""
+    paths = " ".join(shell_path(file.path) for file in files)
+    return Fix("Remove these files, or the whole driver with nvidia-uninstall", f"sudo rm {paths} && sudo ldconfig", (ROOT,))

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.platform.wsl import _here
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Missing, Wsl
 
 
-@rule("GD310", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False, explains=(Explains(("all-reduce-failed",), ""),))
-def wsl_multi_gpu_limit(wsl: Wsl | Missing, site: Site, hardware: Hardware) -> Iterator[Problem]:
-    """Several GPUs under WSL 2 work together only in part.
+@rule(
+    "GD310",
+    severity=Severity.NOTE,
+    breaks=Rung.TRAINED,
+    since="0.1",
+    predicts=False,
+    explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles under WSL 2."),),
+)
+def wsl_multi_gpu_limit(machine: MachineView) -> Iterator[Problem]:
+    """GPUs under WSL 2 exchange data only through host memory.
 
     ## Why it matters
-    GPUs under WSL 2 belong to Windows. Classic CUDA inter-process handles are not supported, so NCCL takes the way through shared
-    host memory, or fails where it was told otherwise; and containers are given all GPUs or none.
+    GPUs under WSL 2 belong to Windows. Legacy CUDA inter-process handles are not supported, so NCCL uses shared host memory, or fails if
+    configured otherwise. Containers get all GPUs or none.
 
     ## What to do
-    Train with one GPU a process, or use Linux without Windows for several. If NCCL hangs, set NCCL_P2P_DISABLE=1.
+    Train with one GPU per process, or use Linux without Windows for several. If NCCL hangs, set NCCL_P2P_DISABLE=1.
 
     ## References
     - https://docs.nvidia.com/cuda/wsl-user-guide/
     """
-    _here(wsl, site)
-    if len(hardware) < 2:
+    gpus = len(machine.hardware) if machine.wsl2 else 0
+    if gpus < 2:
         return
     yield Problem(
-        message=f"{len(hardware)} GPUs under WSL 2: they exchange data through host memory, slower than without Windows.",
-        evidence=(Evidence("GPUs", str(len(hardware)), "NVML, CUDA"),),
+        message=f"{gpus} GPUs under WSL 2 exchange data through host memory, slower than on Linux without Windows.",
+        evidence=(Evidence("GPUs", str(gpus), "NVML, CUDA"),),
         fixes=(Fix("If several processes hang in NCCL", "export NCCL_P2P_DISABLE=1"),),
     )

@@ -1,0 +1,72 @@
+"""What rules inside a container see: what its runtime gave it, and what the host has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.derive.device_nodes import is_plain_file, is_used_to_compute
+from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.derive.unknown import known
+from gpudoctor.derive.views.view import View
+from gpudoctor.snapshot import Container, DeviceNodes, DriverFile, Fact, KernelDriver, Missing, Pci, Snapshot, Variables
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
+
+DEVICES, CAPABILITIES = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
+"""By which an image or its user tells the runtime which GPUs and driver libraries to provide."""
+
+
+class ContainerView(View):
+    """The container that gpudoctor runs in."""
+
+    observed: Snapshot
+    machine: MachineView
+
+    def __init__(self, machine: MachineView) -> None:
+        self.__dict__.update(machine=machine, observed=machine.observed)
+
+    @property
+    def runtime(self) -> str:
+        """The runtime's name: docker, podman, kubernetes, ..."""
+        return self.machine.site.container
+
+    @property
+    def image(self) -> str:
+        """The image the container was made from; empty where the runtime does not say."""
+        container = self.observed.container
+        image = container.image if isinstance(container, Container) else container
+        return image.value if isinstance(image, Fact) else ""
+
+    @property
+    def control(self) -> str | Missing:
+        """What opening /dev/nvidiactl answered; ends the rule where the container is not known."""
+        return known(self.observed.container).control
+
+    @property
+    def driver_libraries(self) -> tuple[DriverFile, ...]:
+        """The driver libraries that the runtime mounted; empty where that is not known."""
+        container = self.observed.container
+        return container.driver_files if isinstance(container, Container) and isinstance(container.driver_files, tuple) else ()
+
+    @property
+    def requested(self) -> dict[str, str]:
+        """What the image or its user asked the runtime for, by variable."""
+        values = self.observed.variables.values if isinstance(self.observed.variables, Variables) else {}
+        return {name: values[name] for name in (DEVICES, CAPABILITIES) if name in values}
+
+    @property
+    def host_driver(self) -> str:
+        """How it shows that the host's driver has a GPU, as a clause; empty where nothing shows it."""
+        driver = self.observed.kernel_driver
+        if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact):
+            return f"the host has NVIDIA driver {driver.version.value} loaded"
+        pci = self.observed.pci
+        bound = isinstance(pci, Pci) and any(is_gpu(device) and device.driver == "nvidia" for device in pci.devices)
+        return "a GPU of the host is bound to the NVIDIA driver" if bound else ""
+
+    def has_devices(self, *, proven: bool) -> bool:
+        """Whether the GPU's device files are here. Plain files of those names do not count, unless something else makes them `proven`."""
+        nodes = self.observed.device_nodes
+        needed = [node for node in nodes.nodes if is_used_to_compute(node)] if isinstance(nodes, DeviceNodes) else []
+        return bool(needed) and (proven or not all(map(is_plain_file, needed)))
