@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import Confidence, OutcomeKind
+from gpudoctor.snapshot import Container, DriverFile, Variables
+from tests.builders import ABSENT, TIMED_OUT, bare, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.platform.samples import DOCKER, ON_WSL, WINDOWS, change
+
+RULE = "container-no-gpu-access"
+
+
+@pytest.mark.parametrize(
+    ("variables", "reason"),
+    [
+        ({"NVIDIA_VISIBLE_DEVICES": "void"}, "NVIDIA_VISIBLE_DEVICES is void"),
+        ({"NVIDIA_VISIBLE_DEVICES": ""}, "NVIDIA_VISIBLE_DEVICES is empty"),
+        ({"NVIDIA_DRIVER_CAPABILITIES": "video, utility"}, "NVIDIA_DRIVER_CAPABILITIES is video,utility, without compute"),
+        ({"NVIDIA_VISIBLE_DEVICES": "all", "NVIDIA_DRIVER_CAPABILITIES": "all"}, ""),
+    ],
+)
+def test_the_message_says_why_the_container_got_no_gpu(variables: dict[str, str], reason: str) -> None:
+    snapshot = machine(container=DOCKER, device_nodes=ABSENT, nvml=ABSENT, libcuda=ABSENT, variables=Variables(variables))
+    (finding,) = findings_of(RULE, snapshot)
+    assert finding.message.endswith(f": {reason}." if reason else "loaded.")
+
+
+@pytest.mark.parametrize(
+    ("runtime", "command"),
+    [
+        ("docker", "docker run --rm --gpus all IMAGE nvidia-smi"),
+        ("podman", "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi"),
+        ("apptainer", "apptainer exec --nv IMAGE nvidia-smi"),
+        ("lxc", "lxc config device add CONTAINER gpu gpu"),
+        ("kubernetes", ""),
+    ],
+)
+def test_each_runtime_is_told_in_its_own_words(runtime: str, command: str) -> None:
+    snapshot = machine(container=change(DOCKER, runtime=runtime), device_nodes=ABSENT, nvml=ABSENT, libcuda=ABSENT)
+    (finding,) = findings_of(RULE, snapshot)
+    assert finding.fixes[0].command == command
+
+
+def test_device_files_without_libcuda_need_the_compute_capability() -> None:
+    snapshot = machine(container=DOCKER, libcuda=ABSENT)
+    (finding,) = findings_of(RULE, snapshot)
+    assert "without the driver's libcuda" in finding.message
+    assert "NVIDIA_DRIVER_CAPABILITIES=compute,utility" in finding.fixes[0].command
+
+
+def test_in_wsl_the_container_may_not_have_been_given_the_gpu() -> None:
+    snapshot = bare(host=ON_WSL, container=DOCKER, wsl=change(WINDOWS, device=False, libraries=ABSENT))
+    (finding,) = findings_of(RULE, snapshot)
+    assert finding.confidence is Confidence.POSSIBLE
+    assert findings_of("wsl-driver-stack-broken", snapshot) == []
+
+
+def test_libraries_that_apptainer_mounted_are_there() -> None:
+    mounted = Container("apptainer", "/.singularity.d", driver_files=(DriverFile("/.singularity.d/libs/libcuda.so.1"),))
+    assert findings_of(RULE, machine(container=mounted, libcuda=ABSENT)) == []
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, machine()) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, bare(container=DOCKER)) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, machine(container=DOCKER)) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(container=DOCKER, device_nodes=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from gpudoctor.findings import Confidence, OutcomeKind, Severity
+from gpudoctor.snapshot import Variables
+from tests.builders import ABSENT, TIMED_OUT, bare, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.platform.samples import DOCKER, ENGINES, change
+
+RULE = "container-toolkit-missing"
+
+
+def test_gpus_that_were_requested_and_not_added() -> None:
+    asked = Variables({"NVIDIA_VISIBLE_DEVICES": "0,1"})
+    snapshot = machine(container=DOCKER, device_nodes=ABSENT, nvml=ABSENT, libcuda=ABSENT, variables=asked)
+    (finding,) = findings_of(RULE, snapshot)
+    assert (finding.severity, finding.confidence) == (Severity.ERROR, Confidence.LIKELY)
+    assert [fix.title.split(",")[0] for fix in finding.fixes] == ["On the host"] * 3
+
+
+def test_a_host_with_an_engine_and_no_toolkit_is_a_note() -> None:
+    (finding,) = findings_of(RULE, machine(container_tools=change(ENGINES, toolkit=())))
+    assert finding.severity is Severity.NOTE
+    assert finding.fixes[0].command == "sudo apt install nvidia-container-toolkit"
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, machine(container_tools=ENGINES)) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(container_tools=ABSENT)) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, bare(container_tools=change(ENGINES, toolkit=()))) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, machine(container_tools=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+    by_image = Variables({"NVIDIA_VISIBLE_DEVICES": "all"})
+    assert kinds_of(RULE, machine(container=DOCKER, variables=by_image)) == [OutcomeKind.NOT_APPLICABLE]
