@@ -28,5 +28,5 @@ def mismatched_plugins(stack: Stack) -> tuple[Distribution, ...]:
     if jaxlib is None:
         return ()
     wanted = version_numbers(jaxlib.version)
-    plugins = (part for part in stack.distributions.values() if part.name.startswith("jax-cuda") and part.name.endswith("-plugin"))
+    plugins = (part for part in stack.distributions.values() if PLUGIN.major(part.name))
     return tuple(plugin for plugin in plugins if version_numbers(plugin.version) != wanted)

@@ -9,31 +9,28 @@ from gpudoctor.derive.jax_parts import JAXLIB
 from gpudoctor.derive.packages import Violation, major
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
-from gpudoctor.frameworks import stack_of
+from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
 
 TORCHVISION, TORCHAUDIO = "torchvision", "torchaudio"
 JAX_PARTS = ("jax", JAXLIB)
 _CUDNN = "nvidia-cudnn"
-_DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
 _WHEELS = ("nvidia-", "cuda-")
 
 
 def directml(framework: Framework, machine: MachineView) -> str:
-    """The package by which TensorFlow would use Microsoft's DirectML; empty where none is there."""
+    """The package by which a framework would use Microsoft's DirectML; empty where none is there."""
     stack = machine.stack_or_missing
-    if framework.name != "tensorflow" or not isinstance(stack, Stack):
-        return ""
-    return next((name for name in _DIRECTML if name in stack.distributions), "")
+    installed = stack.distributions if isinstance(stack, Stack) else {}
+    return next((name for name in spec_of(framework.name).directml if name in installed), "")
 
 
 def by_directml(framework: Framework, machine: MachineView) -> bool:
-    """Whether TensorFlow reaches the GPU by Microsoft's DirectML, which takes a build without CUDA and exists on Windows and in WSL."""
+    """Whether a framework reaches the GPU by Microsoft's DirectML, which takes a build without CUDA and exists on Windows and in WSL."""
     return machine.site.platform != Platform.LINUX and bool(directml(framework, machine))
 
 
 _SYSTEM = "/usr/lib/python3/dist-packages/"
-_SYSTEM_PACKAGES = {"torch": "python3-torch"}
 
 
 def distribution_of(machine: MachineView) -> str:
@@ -44,10 +41,10 @@ def distribution_of(machine: MachineView) -> str:
 def system_package(framework: Framework, machine: MachineView) -> str:
     """The package of Debian, or of a distribution like it, that holds a framework; empty where none does."""
     there = isinstance(framework.location, str) and framework.location.startswith(_SYSTEM)
-    if not distribution_of(machine) or not there or framework.name not in _SYSTEM_PACKAGES:
+    if not distribution_of(machine) or not there or not spec_of(framework.name).debian:
         return ""
     cuda = "-cuda" if framework.cuda_build is True else ""
-    return f"{_SYSTEM_PACKAGES[framework.name]}{cuda}"
+    return f"{spec_of(framework.name).debian}{cuda}"
 
 
 def named_by(one: Violation) -> str:

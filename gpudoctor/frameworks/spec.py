@@ -178,6 +178,8 @@ class FrameworkSpec(NamedTuple):
     mistaken: Mapping[str, str] = {}
     """Names that people write for it and the package index does not have, and what they mean."""
     hidden_by: tuple[HidingVariable, ...] = ()
+    directml: tuple[str, ...] = ()
+    """Distributions that add DirectML to it, which drives GPUs on Windows and in WSL without CUDA."""
     on_windows: OnWindows | None = None
     """None where there are CUDA builds for native Windows, or nothing is known."""
     jetson_page: str = "https://developer.nvidia.com/embedded/jetpack"

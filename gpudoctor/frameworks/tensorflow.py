@@ -39,6 +39,7 @@ TENSORFLOW = FrameworkSpec(
     conda=("tensorflow-gpu",),
     conda_names={"tensorflow": "tensorflow", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"},
     mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},
+    directml=("tensorflow-directml", "tensorflow-directml-plugin"),
     on_windows=OnWindows("2.10 was the last release with CUDA there", "https://www.tensorflow.org/install/pip#windows-wsl2"),
     xrayed=True,
     trains=True,

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 _DEBIANS, _DEBIANS_PACKAGES = {"debian", "ubuntu"}, "/usr/lib/python3/dist-packages/"
-_DIRECTML = ("tensorflow-directml", "tensorflow-directml-plugin")
 
 
 class FrameworkView(View):
@@ -262,14 +261,14 @@ class FrameworkView(View):
 
     @property
     def directml(self) -> str:
-        """The package by which TensorFlow would use Microsoft's DirectML; empty where there is none."""
+        """The package by which it would use Microsoft's DirectML; empty where there is none."""
         stack = self.environment.stack_or_missing
-        installed = () if isinstance(stack, Missing) or self.name != "tensorflow" else stack.distributions
-        return next((name for name in _DIRECTML if name in installed), "")
+        installed = () if isinstance(stack, Missing) else stack.distributions
+        return next((name for name in self.spec.directml if name in installed), "")
 
     @property
     def uses_directml(self) -> bool:
-        """Whether TensorFlow uses the GPU by DirectML, which takes a build without CUDA and exists on Windows and in WSL only."""
+        """Whether it uses the GPU by DirectML, which takes a build without CUDA and exists on Windows and in WSL only."""
         return self.machine.site.platform != Platform.LINUX and bool(self.directml)
 
     @property

@@ -11,16 +11,11 @@ from gpudoctor.derive.code import Fit, capability, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.gpu_facts import hidden
+from gpudoctor.frameworks import CudaPlugin, FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version, parse
-
-TORCH_INDEX = "https://download.pytorch.org/whl"
-_COMPANIONS = ("torchvision", "torchaudio")
-_PJRT = ("jax-cuda13-pjrt", "jax-cuda12-pjrt")
-"""The half of JAX that holds its GPU code, for each CUDA it is published for."""
-_EXTRA = 'extra=="and-cuda"'
 
 
 class Pick(msgspec.Struct, frozen=True):
@@ -95,15 +90,24 @@ def pick(
     """
     here = _here(machine, accepts)
     here = msgspec.structs.replace(here, driver=None if any_driver else here.driver, python="" if any_python else here.python)
-    candidates = {"torch": _torch, "tensorflow": _tensorflow, "jax": _jax}.get(framework)
-    if candidates is None or not here.driven:
+    if not here.driven:
         return None
+    spec = spec_of(framework)
     if prefer:
         same = msgspec.structs.replace(here, accepts=",".join(filter(None, (accepts, f"=={prefer}"))))
-        found = next(candidates(same), None)
+        found = next(_candidates(same, spec), None)
         if found is not None:
             return found
-    return next(candidates(here), None)
+    return next(_candidates(here, spec), None)
+
+
+def _candidates(here: _Here, spec: FrameworkSpec) -> Iterator[Pick]:
+    """The releases of a framework that fit, best first; none of one that is only recognised."""
+    if spec.wheel_index:
+        return _by_index(here, spec)
+    if spec.plugin is not None:
+        return _by_plugin(here, spec, spec.plugin)
+    return _by_extra(here, spec) if spec.gpu_extra else iter(())
 
 
 def _here(machine: MachineView, accepts: str) -> _Here:
@@ -119,19 +123,20 @@ def _rows(here: _Here, distribution: str) -> Iterator[FrameworkRelease]:
     return (row for row in reversed(here.machine.matrix.releases(distribution, here.platform)) if here.installable(row))
 
 
-def _torch(here: _Here) -> Iterator[Pick]:
-    for row in _rows(here, "torch"):
+def _by_index(here: _Here, spec: FrameworkSpec) -> Iterator[Pick]:
+    """Of a framework whose builds for each CUDA are local versions, those of the default index first."""
+    for row in _rows(here, spec.name):
         own = _tag(row) if row.accelerator == "cuda" else ""
         for tag in _tags(here, row):
-            build = row if tag == own else here.machine.matrix.resolve("torch", f"{row.release}+{tag}", here.platform).row
+            build = row if tag == own else here.machine.matrix.resolve(spec.name, f"{row.release}+{tag}", here.platform).row
             if build is None or build.built_with_cuda is None or (build.sass is None and here.capabilities):
                 continue
             if here.served(build.built_with_cuda) and here.runs_on_all(build):
-                yield _torch_pick(here, row, tag, own=tag == own, cuda=build.built_with_cuda)
+                yield _of_index(here, spec, row, tag, own=tag == own, cuda=build.built_with_cuda)
 
 
 def _tag(row: FrameworkRelease) -> str:
-    """How PyTorch calls the build that the default index has."""
+    """The local version of the build that the default index has."""
     cuda = row.built_with_cuda
     return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
 
@@ -144,68 +149,66 @@ def _tags(here: _Here, row: FrameworkRelease) -> list[str]:
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
 
 
-def _torch_pick(here: _Here, row: FrameworkRelease, tag: str, *, own: bool, cuda: Version) -> Pick:
+def _of_index(here: _Here, spec: FrameworkSpec, row: FrameworkRelease, tag: str, *, own: bool, cuda: Version) -> Pick:
     """With the companions that are installed, and the local version where the same release may be there in another build."""
     stack = here.machine.stack_or_missing
-    there = stack.distributions if isinstance(stack, Stack) else {}
-    plain = own and not any(name in there and there[name].version.partition("+")[0] == str(row.release) for name in ("torch",))
+    installed = stack.distributions if isinstance(stack, Stack) else {}
+    same_release = spec.name in installed and installed[spec.name].version.partition("+")[0] == str(row.release)
+    plain = own and not same_release
     local = "" if plain else f"+{tag}"
-    pins = [f"torch=={row.release}{local}"]
-    for name in _COMPANIONS:
-        fitting = (one for one in _rows(msgspec.structs.replace(here, accepts=""), name) if f"torch=={row.release}" in one.requires)
-        found = next(fitting, None) if name in there else None
+    pins = [f"{spec.name}=={row.release}{local}"]
+    for name in spec.companions:
+        fitting = (one for one in _rows(msgspec.structs.replace(here, accepts=""), name) if f"{spec.name}=={row.release}" in one.requires)
+        found = next(fitting, None) if name in installed else None
         pins += [f"{name}=={found.release}{local}"] if found is not None else []
     return Pick(
-        f"torch {row.release} for CUDA {cuda.short}",
-        tuple(pins),
-        "" if plain else f"{TORCH_INDEX}/{tag}",
-        str(row.release),
-        cuda,
-        row.pythons,
+        name=f"{spec.name} {row.release} for CUDA {cuda.short}",
+        requirements=tuple(pins),
+        index="" if plain else f"{spec.wheel_index}/{tag}",
+        release=str(row.release),
+        cuda=cuda,
+        pythons=row.pythons,
     )
 
 
-def _tensorflow(here: _Here) -> Iterator[Pick]:
-    for row in _rows(here, "tensorflow"):
-        brings_cuda = any(text.endswith(_EXTRA) for text in row.requires)
-        finds_it = brings_cuda and not row.unreachable
-        if row.accelerator == "cuda" and finds_it and here.served(row.built_with_cuda) and here.runs_on_all(row):
-            requirement = f"tensorflow[and-cuda]=={row.release}"
+def _by_extra(here: _Here, spec: FrameworkSpec) -> Iterator[Pick]:
+    """Of a framework whose CUDA libraries an extra installs."""
+    for row in _rows(here, spec.name):
+        finds_cuda = _has_extra(row, spec.gpu_extra) and not row.unreachable
+        if row.accelerator == "cuda" and finds_cuda and here.served(row.built_with_cuda) and here.runs_on_all(row):
             yield Pick(
-                f"TensorFlow {row.release} with CUDA",
-                (requirement,),
+                name=f"{spec.title} {row.release} with CUDA",
+                requirements=(f"{spec.name}[{spec.gpu_extra}]=={row.release}",),
                 release=str(row.release),
                 cuda=row.built_with_cuda,
                 pythons=row.pythons,
             )
 
 
-def _jax(here: _Here) -> Iterator[Pick]:
-    known = {str(row.release): row for row in here.machine.matrix.releases("jax")}
+def _by_plugin(here: _Here, spec: FrameworkSpec, plugin: CudaPlugin) -> Iterator[Pick]:
+    """Of a framework whose CUDA half is a plugin, for each CUDA that it is published for."""
+    known = {str(row.release): row for row in here.machine.matrix.releases(spec.name)}
     found = []
-    for name in _PJRT:
-        for row in reversed(here.machine.matrix.releases(name, here.platform)):
+    for major in plugin.majors:
+        extra, cuda = f"{plugin.extra}{major}", Version(int(major), text=major)
+        for row in reversed(here.machine.matrix.releases(plugin.client_for(major), here.platform)):
             release = ".".join(map(str, row.release[:3]))  # a fourth number is the plugin's own
             own = known.get(release)
-            extra = name.split("-")[1]
             if known and (own is None or not here.installable(own) or not _has_extra(own, extra)):
                 continue
-            if here.served(row.built_with_cuda or Version(int(extra[4:]))) and here.runs_on_all(row):
-                cuda = Version(int(extra[4:]), text=extra[4:])
-                found.append(
-                    (
-                        row.release[:3],
-                        Pick(
-                            f"JAX {release} for CUDA {extra[4:]}",
-                            (f"jax[{extra}]=={release}",),
-                            "",
-                            release,
-                            cuda,
-                            own.pythons if own else (),
-                        ),
-                    )
-                )
+            if here.served(row.built_with_cuda or cuda) and here.runs_on_all(row):
+                found.append((row.release[:3], _of_plugin(spec, release, extra, cuda, own)))
     yield from (one for _, one in sorted(found, key=lambda item: item[0], reverse=True))
+
+
+def _of_plugin(spec: FrameworkSpec, release: str, extra: str, cuda: Version, own: FrameworkRelease | None) -> Pick:
+    return Pick(
+        name=f"{spec.title} {release} for CUDA {cuda}",
+        requirements=(f"{spec.name}[{extra}]=={release}",),
+        release=release,
+        cuda=cuda,
+        pythons=own.pythons if own else (),
+    )
 
 
 def _has_extra(row: FrameworkRelease, extra: str) -> bool:
