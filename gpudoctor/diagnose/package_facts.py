@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.jax_parts import JAXLIB
 from gpudoctor.derive.packages import Violation, major
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
@@ -13,7 +12,6 @@ from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
 
 TORCHVISION, TORCHAUDIO = "torchvision", "torchaudio"
-JAX_PARTS = ("jax", JAXLIB)
 _CUDNN = "nvidia-cudnn"
 _WHEELS = ("nvidia-", "cuda-")
 
@@ -52,12 +50,13 @@ def named_by(one: Violation) -> str:
     wanted, by = one.found.name, one.demand.by.name
     if wanted.startswith(_CUDNN):
         return ""
+    same_stack = stack_of(by) is not None and stack_of(by) == stack_of(wanted)
     exact = {
         "numpy2-abi-mismatch": wanted == "numpy" and stack_of(by) is not None and needs_numpy_1(one),
         "protobuf-mismatch": wanted == "protobuf" and stack_of(by) is not None,
-        "keras3-mismatch": wanted == "keras" and stack_of(by) == "tensorflow" and _other_keras(one),
-        f"torch-{by}-mismatch": wanted == "torch" and by in {TORCHVISION, TORCHAUDIO},
-        "jax-plugin-version-mismatch": stack_of(by) == stack_of(wanted) == "jax",
+        "keras3-mismatch": wanted == "keras" and same_stack and _other_keras(one),
+        f"{wanted}-{by}-mismatch": by in spec_of(wanted).companions,
+        "jax-plugin-version-mismatch": same_stack and spec_of(stack_of(wanted) or "").plugin is not None,
         "nvidia-wheel-version-conflict": wanted.startswith(_WHEELS),
     }
     return next((name for name, true in exact.items() if true), "package-requirement-conflict")

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
 from gpudoctor.derive.code import LACKS, Fit
-from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins
 from gpudoctor.derive.packages import SUPPOSED, Demand
+from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
-from gpudoctor.frameworks import ADDONS, stack_of
+from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import FrameworkRelease, Resolved
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
@@ -193,13 +193,16 @@ def _near(name: str, known: Iterable[str]) -> str:
 
 
 def _plugins(machine: MachineView) -> Iterator[NotJudged]:
-    """JAX's plugins whose version differs from a jaxlib that loads them unchecked."""
+    """CUDA plugins whose version differs from a library that loads them unchecked."""
     stack = machine.stack_or_missing
-    jaxlib = None if isinstance(stack, Missing) or machine.trains("jax") else stack.distributions.get(JAXLIB)
-    if isinstance(stack, Missing) or jaxlib is None or not machine.hardware or compares_plugins(stack):
+    if isinstance(stack, Missing) or not machine.hardware:
         return
-    for one in mismatched_plugins(stack):
-        yield NotJudged(Subject(SubjectKind.FRAMEWORK, "jax"), one.label, f"{jaxlib.label} takes it without comparing releases")
+    for spec in CATALOGUE:
+        if spec.plugin is None or machine.trains(spec.name) or compares_plugins(stack, spec.plugin):
+            continue
+        for one in mismatched_plugins(stack, spec.plugin):
+            library = stack.distributions[spec.plugin.library]
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, spec.name), one.label, f"{library.label} takes it without comparing releases")
 
 
 def _addons(machine: MachineView) -> Iterator[NotJudged]:

@@ -17,7 +17,7 @@ JAX = FrameworkSpec(
     tabled=("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt"),
     modules=("jax", "jaxlib"),
     version_files={"jax": ("jax/version.py", _VERSION), "jaxlib": ("jaxlib/version.py", _VERSION)},
-    plugin=CudaPlugin(beginning="jax-cuda", plugin="-plugin", client="-pjrt", extra="cuda", majors=("13", "12"), formerly="jaxlib"),
+    plugin=CudaPlugin(beginning="jax-cuda", plugin="-plugin", client="-pjrt", extra="cuda", majors=("13", "12"), library="jaxlib"),
     conda=("jax", "jaxlib=*=*cuda*"),
     conda_names={"jax": "jax", "jaxlib": "jaxlib"},
     hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),

@@ -62,8 +62,8 @@ class CudaPlugin(NamedTuple):
     """How the extra of the framework that installs both begins."""
     majors: tuple[str, ...]
     """The major releases of CUDA that they are published for, newest first."""
-    formerly: str
-    """The distribution that held CUDA in earlier releases, and named it in its local version: 0.4.25+cuda12.cudnn89."""
+    library: str
+    """The distribution of its compiled code, which held CUDA too in earlier releases and named it in its local version: 0.4.25+cuda12.cudnn89."""
 
     def major(self, distribution: str) -> str:
         """The major release of CUDA that a plugin is for; empty for any other distribution."""

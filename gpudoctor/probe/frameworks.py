@@ -146,12 +146,12 @@ def _with_plugin(framework: Framework, plugin: CudaPlugin, installed: Iterable[D
 
 
 def _plugin_cuda(name: str, plugin: CudaPlugin, installed: Iterable[Distribution]) -> tuple[Fact | Missing, Fact | Missing]:
-    absent = Missing(Cause.ABSENT, f"no CUDA plugin of {name} and no {plugin.formerly} with CUDA is installed")
+    absent = Missing(Cause.ABSENT, f"no CUDA plugin of {name} and no {plugin.library} with CUDA is installed")
     for one in installed:
         where = f"{one.name} {one.version} in {one.where}"
         if major := plugin.major(one.name):
             return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not say which cuDNN")
-        if one.name == plugin.formerly and "+cuda" in one.version:
+        if one.name == plugin.library and "+cuda" in one.version:
             cuda, _, cudnn = one.version.partition("+cuda")[2].partition(".cudnn")
             return Fact(f"{cuda[:2]}.{cuda[2:]}".rstrip("."), where), Fact(".".join(cudnn), where) if cudnn else absent
     return absent, absent

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.jax_parts import JAXLIB, compares_plugins, mismatched_plugins, version_numbers
 from gpudoctor.derive.packages import Violation
+from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins, version_numbers
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.package_facts import (
-    JAX_PARTS,
     demanded,
     named_by,
     shown,
@@ -21,6 +20,7 @@ from gpudoctor.diagnose.package_facts import (
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import CudaPlugin, spec_of, stack_of
 from gpudoctor.snapshot import Framework
 
 
@@ -46,47 +46,50 @@ def jax_plugin_version_mismatch(framework: Framework, stack: Stack, machine: Mac
     - https://docs.jax.dev/en/latest/installation.html
     - https://github.com/jax-ml/jax/blob/main/jaxlib/plugin_support.py
     """
-    if framework.name != "jax":
-        not_applicable("not JAX")
-    refused = [one for one in stack.violations if named_by(one) == jax_plugin_version_mismatch.name and _minded(one, stack)]
+    plugin = spec_of(framework.name).plugin
+    if plugin is None:
+        not_applicable("its CUDA half is no plugin")
+    refused = [one for one in stack.violations if named_by(one) == jax_plugin_version_mismatch.name and _minded(one, stack, plugin)]
     said = list(dict.fromkeys(f"{one.demand.text}, and {one.found.label} {there(stack)}" for one in refused))
-    unused = [] if refused else _unfit(stack)
+    unused = [] if refused else _unfit(framework.name, stack, plugin)
     if not refused and not unused:
         return
     yield Problem(
         message=f"{'; '.join(said or unused)}.",
         confidence=Confidence.CERTAIN if said else Confidence.LIKELY,
         evidence=(
-            *(shown(one) for one in stack.distributions.values() if one.name in JAX_PARTS or one.name.startswith("jax-cuda")),
+            *(shown(one) for one in stack.distributions.values() if stack_of(one.name) == framework.name),
             *demanded(refused),
         ),
-        fixes=_one_release(framework, stack, machine),
+        fixes=_one_release(framework, stack, machine, plugin),
     )
 
 
-def _one_release(framework: Framework, stack: Stack, machine: MachineView) -> tuple[Fix, ...]:
-    """All parts of one release: with CUDA where a plugin is there or asked for, else jax and jaxlib."""
+def _one_release(framework: Framework, stack: Stack, machine: MachineView, plugin: CudaPlugin) -> tuple[Fix, ...]:
+    """All parts of one release: with CUDA where a plugin is there or asked for, else the framework and its library."""
     title = "Install the parts of one release together"
-    if any(one.name.startswith("jax-cuda") for one in stack.distributions.values()):
-        return install_framework(machine, "jax", prefer=framework.release, title=title)
-    release = newest(machine, "jax", accepts=f"=={framework.release}") or newest(machine, "jax")
-    wanted = f"jax=={release}" if release else "jax"
-    return (Fix(title, install_package(machine.observed.python, "--upgrade", wanted, "jaxlib"), (DOWNLOAD,)),)
+    name = framework.name
+    if any(part.startswith(plugin.beginning) for part in stack.distributions):
+        return install_framework(machine, name, prefer=framework.release, title=title)
+    release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
+    wanted = f"{name}=={release}" if release else name
+    return (Fix(title, install_package(machine.observed.python, "--upgrade", wanted, plugin.library), (DOWNLOAD,)),)
 
 
-def _minded(one: Violation, stack: Stack) -> bool:
-    """Whether an installer, or JAX itself, minds a requirement that is not met: an installed plugin only a jaxlib that compares it."""
-    jaxlib = stack.distributions.get(JAXLIB)
-    return stack.supposed or jaxlib is None or not one.found.name.startswith("jax-cuda") or compares_plugins(stack)
+def _minded(one: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
+    """Whether an installer, or JAX itself, minds a requirement that is not met: an installed plugin only a library that compares it."""
+    if stack.supposed or plugin.library not in stack.distributions:
+        return True
+    return not one.found.name.startswith(plugin.beginning) or compares_plugins(stack, plugin)
 
 
-def _unfit(stack: Stack) -> list[str]:
+def _unfit(name: str, stack: Stack, plugin: CudaPlugin) -> list[str]:
     """What JAX itself compares at import, where no metadata says it."""
-    jax, jaxlib = stack.distributions.get("jax"), stack.distributions.get(JAXLIB)
-    if jaxlib is None or not version_numbers(jaxlib.version):
+    own, library = stack.distributions.get(name), stack.distributions.get(plugin.library)
+    if library is None or not version_numbers(library.version):
         return []
     said = []
-    if jax is not None and version_numbers(jax.version) < version_numbers(jaxlib.version):
-        said.append(f"{jaxlib.label} is newer than {jax.label}, which refuses it")
-    others = mismatched_plugins(stack) if compares_plugins(stack) else ()
-    return said + [f"{one.label} does not match {jaxlib.label}, which ignores it" for one in others]
+    if own is not None and version_numbers(own.version) < version_numbers(library.version):
+        said.append(f"{library.label} is newer than {own.label}, which refuses it")
+    others = mismatched_plugins(stack, plugin) if compares_plugins(stack, plugin) else ()
+    return said + [f"{one.label} does not match {library.label}, which ignores it" for one in others]
