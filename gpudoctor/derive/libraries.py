@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from gpudoctor.derive.components import WHEELS
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.packages import Stack
-from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, LibraryUse, Missing, Place
+from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, FoundBy, LibraryUse, Missing, Place
 
 DRIVER = "cuda"
 """The component that comes with the driver; the rules on the driver check it."""
-WHEEL = "wheel"
-"""How the X-ray calls the place of a file that one of NVIDIA's packages installed."""
 PATH = "LD_LIBRARY_PATH"
 _IN_WHEEL_OF = {"cublaslt": "cublas"}
 """The component whose wheel holds a library that has none of its own."""
@@ -37,6 +35,11 @@ def damaged_libraries(uses: Iterable[LibraryUse]) -> tuple[tuple[LibraryUse, Dam
 def same_name(use: LibraryUse) -> tuple[Place, ...]:
     """Files of exactly that name on disk, where the loader does not look."""
     return tuple(place for place in use.elsewhere if place.path.rpartition("/")[2] == use.wanted)
+
+
+def copy_in_wheel(use: LibraryUse) -> str:
+    """The file of exactly that name in one of NVIDIA's packages, where the loader does not look; empty where there is none."""
+    return next((place.path for place in same_name(use) if place.found_by is FoundBy.WHEEL), "")
 
 
 def installed_wheels(
@@ -69,8 +72,3 @@ def folder(path: str) -> str:
         else:
             parts.append(part)
     return "/".join(parts)
-
-
-def found_by_path(use: LibraryUse) -> bool:
-    """Whether the file was found by LD_LIBRARY_PATH, for this object or for the one that loaded it first."""
-    return use.why.endswith(PATH)

@@ -32,6 +32,11 @@ def not_applicable(reason: str) -> NoReturn:
     raise NotApplicable(reason)
 
 
+def not_stated(reason: str) -> NoReturn:
+    """End the rule with "not asked": no source states what it needs to know."""
+    raise CouldNotTell(Missing(Cause.NOT_STATED, reason), None)
+
+
 def known(value: T | Missing, rung: Rung | None = None) -> T:
     """Return `value`, or end the rule with "could not tell" where it is missing.
 

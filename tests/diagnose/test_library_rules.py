@@ -125,7 +125,7 @@ class TestMissing:
     def test_another_release_on_disk_is_said(self, matrix: Matrix) -> None:
         elsewhere = (Place(f"{SITE}/nvidia/cu13/lib/libcudart.so.13", "wheel", FoundBy.WHEEL),)
         found = only(environment(use("cudart", "libcudart.so.12", elsewhere=elsewhere)), matrix, "cuda-library-missing")
-        assert "libcudart.so.13 is of another release" in found.message
+        assert "libcudart.so.13 is a different version" in found.message
 
     @pytest.mark.parametrize(
         ("framework", "command"),

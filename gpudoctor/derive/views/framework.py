@@ -11,14 +11,13 @@ from gpudoctor.derive.components import Component, with_code
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
-from gpudoctor.derive.unknown import NO_GPU, CouldNotTell, applicable, known, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
 from gpudoctor.derive.views.view import Section, View
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import (
     NOT_ASKED,
-    Cause,
     Damage,
     Distribution,
     Fact,
@@ -129,8 +128,7 @@ class FrameworkView(View):
         found = self.meetings
         for meeting in found.lacking(Fit.UNKNOWN):
             capability = known(meeting.capability_or_missing, Rung.NVML)
-            reason = f"nothing says whether {self.label} has code for {meeting.gpu.label} (compute capability {capability})"
-            raise CouldNotTell(Missing(Cause.NOT_STATED, reason), None)
+            not_stated(f"nothing says whether {self.label} has kernels for {meeting.gpu.label} (compute capability {capability})")
         return found
 
     def gpus_with(self, fit: Fit) -> tuple[Meeting, ...]:
@@ -189,6 +187,25 @@ class FrameworkView(View):
     def damaged_libraries(self) -> tuple[tuple[LibraryUse, Damage], ...]:
         """The libraries that it does not work without and whose file is there but cannot be loaded, each with its damage."""
         return damaged_libraries(self.libraries_used)
+
+    @property
+    def broken_files(self) -> tuple[Damage, ...]:
+        """Its own files, or those they link, that cannot be loaded; ends the rule where there are none and it was not examined."""
+        seen = self.xray
+        if not seen.broken and not known(seen.uses):
+            known(seen.code)  # where its files could not be read, none of them is known to be broken
+        return seen.broken
+
+    def xla_file(self, part: str) -> LibraryUse:
+        """How XLA looks for "libdevice" or "ptxas"; the rule does not apply to a framework without XLA."""
+        found = next((use for use in self.libraries_used if use.component == part), None)
+        return not_applicable(f"the X-ray found no XLA in {self.name}") if found is None else found
+
+    @property
+    def xla_assembler(self) -> LibraryUse:
+        """How XLA looks for ptxas; the rule does not apply to a framework without XLA, nor to one that contains an assembler."""
+        found = self.xla_file("ptxas")
+        return not_applicable("this release contains an assembler of its own") if self.reaches("carries-assembler") else found
 
     def other_copy(self, use: LibraryUse, instead: str) -> OtherCopy | None:
         """What is known of the copy that `use` would load in place of `instead`; None where it would load none."""

@@ -259,6 +259,11 @@ class MachineView(View):
         return applicable(self.observed.libraries)
 
     @property
+    def known_toolkits(self) -> tuple[Toolkit, ...]:
+        """The CUDA toolkits on the system; empty where they are not known."""
+        return () if isinstance(self.observed.toolkits, Missing) else self.observed.toolkits
+
+    @property
     def build_toolkit(self) -> Toolkit:
         """The toolkit with nvcc that a build would take; the rule does not apply without one, nor without a GPU to build for."""
         if not self.gpus:
@@ -267,6 +272,11 @@ class MachineView(View):
         if found is None or not isinstance(found.nvcc, str):
             not_applicable("there is no nvcc that a build would use")
         return found
+
+    def variable(self, name: str) -> str:
+        """The value of an environment variable; empty where it is not set, or not known."""
+        variables = self.observed.variables
+        return "" if isinstance(variables, Missing) else variables.values.get(name, "")
 
     @property
     def supposed(self) -> bool:

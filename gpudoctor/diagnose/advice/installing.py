@@ -16,7 +16,7 @@ from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Missing, Packages, Platform, Python
 
 
-def from_conda(machine: MachineView, framework: str) -> bool:
+def installed_by_conda(machine: MachineView, framework: str) -> bool:
     """Whether conda installed a framework of the examined environment."""
     packages, python = machine.observed.packages, machine.observed.python
     if not isinstance(packages, Packages) or not isinstance(python, Python) or python.kind != "conda":
@@ -40,7 +40,7 @@ def install(
 ) -> Fix:
     """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
     python = machine.observed.python
-    if from_conda(machine, framework) and isinstance(python, Python):
+    if installed_by_conda(machine, framework) and isinstance(python, Python):
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge, which installed it"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)

@@ -10,7 +10,6 @@ from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import TORCH_INDEX
-from gpudoctor.diagnose.library_facts import all_uses
 from gpudoctor.diagnose.rule import need, not_applicable
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.frameworks import ADDONS
@@ -20,9 +19,9 @@ from gpudoctor.snapshot import Extension, Fact, Framework, Missing
 _MOST = 3
 
 
-def _addons(framework: Framework, machine: MachineView, hardware: Hardware) -> dict[str, list[Extension]]:
+def _addons(framework: Framework, machine: MachineView, hardware: Hardware) -> dict[str, list[Extension]]:  # noqa: ARG001
     """The compiled files of the add-ons of a framework, by distribution; ends the rule where there is none."""
-    all_uses(framework, machine, hardware)
+    _ = next(view for view in machine.frameworks if view.observed is framework).all_libraries_used
     libraries = need(machine.observed.libraries)
     found: dict[str, list[Extension]] = {}
     for one in libraries.extensions:

@@ -11,7 +11,6 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.gpu_facts import hidden
-from gpudoctor.diagnose.library_facts import all_uses
 from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
 from gpudoctor.diagnose.rules.builds.triton import _OFF, _compiles
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
@@ -51,7 +50,11 @@ def triton_ptxas_too_old(framework: Framework, stack: Stack, hardware: Hardware,
     - https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
     """
     _compiles(framework, stack, hardware)
-    started = [use for use in all_uses(framework, machine, hardware) if use.component == COMPONENT]
+    started = [
+        use
+        for use in next(view for view in machine.frameworks if view.observed is framework).all_libraries_used
+        if use.component == COMPONENT
+    ]
     if not started:
         not_applicable("Triton's own assembler was not found")
     problems: dict[str, tuple[LibraryUse, CudaRelease, list[Gpu]]] = {}

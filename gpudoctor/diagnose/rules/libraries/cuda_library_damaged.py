@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.library_facts import damaged, uses
+from gpudoctor.derive import FrameworkView
+from gpudoctor.diagnose.advice.damaged_files import MOST_SHOWN, damage_text, replace_damaged
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.damaged import _MOST, _fixes, _told
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing, Python
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
 @rule(
@@ -18,42 +16,36 @@ from gpudoctor.snapshot import Framework, Missing, Python
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     explains=(
-        Explains(
-            (
-                "cuda-library-missing",
-                "cudnn-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-            Join.FRAMEWORK,
-        ),
+        Explains(("cuda-library-missing", "cudnn-missing"), "The loader skips a damaged file and finds no other.", Join.FRAMEWORK),
+        Explains(TRAINING_FAILS, "The framework cannot load the library, so it fails or uses the CPU.", Join.FRAMEWORK),
     ),
 )
-def cuda_library_damaged(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
-    """A CUDA library is installed, but its file is damaged.
+def cuda_library_damaged(framework: FrameworkView) -> Iterator[Problem]:
+    """A CUDA library file is damaged.
 
     ## Why it matters
-    The dynamic loader stops at a file that is empty, truncated, a Git LFS pointer, a link to nothing, or on a file system that is mounted
-    noexec. A full disk, an interrupted download, a copy without its link targets or `git clone` without Git LFS leave such files. PyTorch
-    and JAX then fail to import ("file too short", "invalid ELF header"); TensorFlow goes on without the GPU.
+    The dynamic loader cannot load a file that is empty, truncated, a Git LFS pointer, a dangling link, or on a file system mounted noexec.
+    A full disk, an interrupted download, a copy without its link targets or `git clone` without Git LFS leaves such files. PyTorch and JAX
+    then fail to import ("file too short", "invalid ELF header"). TensorFlow continues without the GPU.
 
     ## What to do
-    Reinstall the package that holds the file.
+    Reinstall the package that contains the file.
 
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://git-lfs.com/
     """
-    found = damaged(uses(framework, machine, hardware))
+    found = framework.damaged_libraries
     if not found:
         return
     first, damage = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     yield Problem(
-        message=f"{framework.label} cannot load {first.wanted}{more}: {_told(damage)}.",
+        message=f"{framework.label} cannot load {first.wanted}{more}: {damage_text(damage)}.",
         only_for=framework.name,
-        evidence=tuple(Evidence(use.wanted, f"{one.path}: {one.why}", f"asked for by {use.asked_by}") for use, one in found[:_MOST]),
-        fixes=tuple(_fixes([one for _, one in found], framework, machine, python)),
+        evidence=tuple(
+            Evidence(use.wanted, f"{damage.path}: {damage.why}", f"requested by {use.asked_by}") for use, damage in found[:MOST_SHOWN]
+        ),
+        fixes=tuple(replace_damaged([damage for _, damage in found], framework)),
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.derive.packages import SUPPOSED
-from gpudoctor.diagnose.library_facts import unfound, uses
-from gpudoctor.diagnose.planned_libraries import not_brought
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.libraries import same_name
+from gpudoctor.derive.packages import known
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.loading import _missing, _nowhere
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing, Python
+from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
+from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, planned_framework
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Missing
 
 
 @rule(
@@ -20,38 +21,58 @@ from gpudoctor.snapshot import Framework, Missing, Python
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     explains=(
         Explains(
-            (
-                "cudnn-missing",
-                "libdevice-not-found",
-                "ptxas-not-found",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),
+            "The packages that contain CUDA's libraries contain these files too.",
             Join.FRAMEWORK,
         ),
+        Explains(TRAINING_FAILS, "Without the library the framework fails to import or uses the CPU.", Join.FRAMEWORK),
     ),
 )
-def cuda_library_missing(framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing) -> Iterator[Problem]:
-    """A CUDA library that the framework needs is nowhere on this machine.
+def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
+    """A CUDA library that the framework needs is not installed.
 
     ## Why it matters
-    TensorFlow opens CUDA's libraries by name when it starts; where one is missing it says so in its log ("Could not find cuda drivers",
-    "Cannot dlopen some GPU libraries") and goes on without the GPU. PyTorch and JAX stop with an ImportError. The package `tensorflow`
-    alone brings none of them.
+    TensorFlow opens CUDA's libraries by name when it starts. Where one is missing it logs "Could not find cuda drivers" or "Cannot dlopen
+    some GPU libraries" and continues without the GPU. PyTorch and JAX stop with an ImportError. The package `tensorflow` alone installs
+    none of them.
 
     ## What to do
-    Install the libraries as packages into the environment, in the releases that the framework was built with.
+    Install the libraries as packages into the environment, in the versions that the framework was built with.
 
     ## References
     - https://www.tensorflow.org/install/pip
     - https://docs.jax.dev/en/latest/installation.html
     """
-    if machine.observed.origin == SUPPOSED:
-        yield from not_brought(framework, machine)
+    if framework.machine.supposed:
+        yield from _planned(framework)
         return
-    lost = _nowhere(unfound(uses(framework, machine, hardware)), cudnn=False)
+    lost = tuple(use for use in framework.missing_libraries if use.component != "cudnn" and not same_name(use))
     if lost:
-        yield _missing(lost, framework, machine, python)
+        yield missing_from_machine(framework, lost)
+
+
+def _planned(framework: FrameworkView) -> Iterator[Problem]:
+    """A planned TensorFlow without the extra that installs CUDA, on a machine without a CUDA toolkit."""
+    plan = planned_framework(framework)
+    own, extra = plan.distribution, framework.spec.gpu_extra
+    if not plan.takes_system_cuda or extra in own.extras or not isinstance(framework.machine.observed.toolkits, Missing):
+        return
+    yield Problem(
+        message=f"{own.label} would be installed without CUDA libraries: {own.name}[{extra}] installs them, and no system CUDA was stated.",
+        title="TensorFlow is planned without the CUDA libraries that it loads",
+        confidence=Confidence.LIKELY,
+        evidence=(
+            Evidence(f"{own.name}[{extra}] requires", f"{plan.in_extra[0]} and {len(plan.in_extra) - 1} more", known(plan.row)),
+            Evidence("system CUDA", "not stated", "--system-cuda"),
+        ),
+        fixes=(
+            *install_with_extra(framework, plan.row),
+            Fix(
+                f"Install CUDA {plan.cuda.version.short} and its cuDNN on the system, and state them with --system-cuda and --system-cudnn.",
+                needs=(DOWNLOAD,),
+                kind=FixKind.INSTEAD,
+            ),
+        ),
+    )

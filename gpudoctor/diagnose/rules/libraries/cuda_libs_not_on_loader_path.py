@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.loading import _beside_the_path
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework
+from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -17,21 +16,20 @@ from gpudoctor.snapshot import Framework
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
-def cuda_libs_not_on_loader_path(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
-    """CUDA's libraries are on disk, and the loader does not look where they are.
+def cuda_libs_not_on_loader_path(framework: FrameworkView) -> Iterator[Problem]:
+    """CUDA libraries are installed but not on the loader's path.
 
     ## Why it matters
-    The dynamic loader looks in the folders that a library itself names, in LD_LIBRARY_PATH, in its cache and in its own default
-    folders. A toolkit in /usr/local, or a conda environment that is not active, is in none of them until somebody says so.
+    The dynamic loader searches the folders that a library itself names, LD_LIBRARY_PATH, its cache and its default folders. A toolkit in
+    /usr/local, or a conda environment that is not active, is in none of them unless configured.
 
     ## What to do
-    Add the folder to LD_LIBRARY_PATH for this environment only, or let the framework bring the libraries as packages.
+    Add the folder to LD_LIBRARY_PATH for this environment only, or install the framework's CUDA libraries as packages.
 
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#post-installation-actions
     """
-    yield from _beside_the_path(framework, machine, hardware, wheels=False)
+    yield from off_the_loader_path(framework, in_wheels=False)

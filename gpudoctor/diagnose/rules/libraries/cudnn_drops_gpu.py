@@ -6,21 +6,20 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Component, EffectiveCuda, MachineView, Meetings, wheel_platform
-from gpudoctor.derive.code import LACKS, Fit, Meeting, runs, spelt
-from gpudoctor.derive.components import unlike, with_code
+from gpudoctor.derive import FrameworkView, wheel_platform
+from gpudoctor.derive.code import LACKS, Fit, Meeting, runs
+from gpudoctor.derive.components import unlike
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.diagnose.advice.gpu_code import models
+from gpudoctor.derive.unknown import known, not_stated
+from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.build_facts import met, tell
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import CudnnRelease
-from gpudoctor.snapshot import Cause, Framework, Missing, Python
+from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 
@@ -29,66 +28,64 @@ from gpudoctor.versions import Version
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
 )
-def cudnn_drops_gpu(
-    framework: Framework, effective: EffectiveCuda | Missing, meetings: Meetings | Missing, machine: MachineView, python: Python | Missing
-) -> Iterator[Problem]:
-    """The cuDNN that would be loaded has no code for this GPU, though the framework has.
+def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
+    """CuDNN has no kernels for this GPU.
 
     ## Why it matters
-    CuDNN is a package of its own with its own list of GPUs: newer releases leave out architectures that the framework still supports, and
+    cuDNN is a package of its own with its own list of GPUs: newer versions drop architectures that the framework still supports, and
     older ones do not know the newest. Convolutions then end with CUDNN_STATUS_ARCH_MISMATCH, CUDNN_STATUS_EXECUTION_FAILED or "no
-    kernel image is available". An installer takes the newest cuDNN that the framework's bounds allow, whatever the GPU.
+    kernel image is available". An installer takes the newest cuDNN that the framework allows, whatever the GPU.
 
-    Where nobody named the version, it is a warning: pin it.
+    It is a warning where nobody named the version: pin it.
 
     ## What to do
-    Pin the newest cuDNN that has code for the GPU and that the framework accepts.
+    Pin the newest cuDNN that has kernels for the GPU and that the framework accepts.
 
     ## References
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
     """
-    cuda, found = _cudnn(framework, effective, machine)
-    usable = met(meetings)
-    loaded = need(found.loaded)
+    found = framework.cudnn
+    usable = [meeting for meeting in framework.meetings if meeting.fit not in LACKS]
+    loaded = known(found.loaded)
     if isinstance(found.wanted, Version) and unlike(found.wanted, loaded) == "major":
-        not_applicable("the cuDNN that is there is of another major release")
-    code = need(with_code(found, cuda, machine.observed, machine.matrix).code)
-    fits = [(one, runs(code, one.capability) if one.capability else Fit.UNKNOWN) for one in usable if one.fit not in LACKS]
-    lost = [one for one, fit in fits if fit in LACKS]
-    if not lost:
-        tell(usable, framework)
-        if any(fit is Fit.UNKNOWN for _, fit in fits):
-            need(Missing(Cause.NOT_STATED, f"whether cuDNN {loaded} holds code for every GPU is not known"))
-        return
-    left = any(fit not in LACKS for _, fit in fits)
-    yield Problem(
-        message=f"cuDNN {loaded} has no code for {models(lost)}, which {framework.label} otherwise supports.",
-        severity=Severity.WARNING if found.chosen or left else None,
-        only_for=framework.name,
-        evidence=(
-            Evidence("cuDNN", str(loaded), found.loaded_where),
-            Evidence("GPU code in it", spelt(code), code.where),
-            *(Evidence("compute capability", str(one.capability), one.gpu.label) for one in lost),
-        ),
-        fixes=(_pin(framework, cuda, found, lost, machine, python),),
-    )
+        not_applicable("the installed cuDNN has a different major version")
+    code = framework.cudnn_code
+    fits = [(meeting, runs(code, meeting.capability) if meeting.capability else Fit.UNKNOWN) for meeting in usable]
+    lost = [meeting for meeting, fit in fits if fit in LACKS]
+    if lost:
+        left = len(lost) < len(usable)
+        yield Problem(
+            message=f"cuDNN {loaded} has no kernels for {models(lost)}, which {framework.label} otherwise supports.",
+            severity=Severity.WARNING if found.chosen or left else None,
+            only_for=framework.name,
+            evidence=(
+                Evidence("cuDNN", str(loaded), found.loaded_where),
+                Evidence("GPU code in it", code.text, code.where),
+                *capability_evidence(lost),
+            ),
+            fixes=(_pin(framework, lost),),
+        )
+    elif framework.known_meetings and any(fit is Fit.UNKNOWN for _, fit in fits):
+        not_stated(f"nothing says whether cuDNN {loaded} has kernels for every GPU")
 
 
-def _pin(
-    framework: Framework, cuda: EffectiveCuda, found: Component, lost: list[Meeting], machine: MachineView, python: Python | Missing
-) -> Fix:
-    def fits(row: CudnnRelease) -> bool:
-        accepted = all(satisfies(str(row.release), demand.requirement.specifier) is not False for demand in found.demands)
-        compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)
-        return accepted and compatible and all(one.capability and runs(row, one.capability) is Fit.NATIVE for one in lost)
-
-    published = machine.matrix.cudnns(cuda.version.major, wheel_platform.name(machine.observed.host, machine.observed.python))
-    row = next((row for row in reversed(published) if fits(row)), None)
+def _pin(framework: FrameworkView, lost: list[Meeting]) -> Fix:
+    machine, found = framework.machine, framework.cudnn
+    wheels = wheel_platform.name(machine.observed.host, machine.observed.python)
+    published = machine.matrix.cudnns(framework.cuda.version.major, wheels)
+    row = next((row for row in reversed(published) if _fits(row, framework, lost)), None)
     if row is None:
-        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {framework.label} accepts has code for it"
+        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {framework.label} accepts has kernels for it"
         return msgspec.structs.replace(install_framework(machine, framework.name)[0], title=title)
-    wanted = f"{found.wheel}=={row.release}"
-    return Fix(f"Pin cuDNN {row.release}, the newest that has code for it", install_package(python, wanted), (DOWNLOAD,))
+    command = install_package(machine.observed.python, f"{found.wheel}=={row.release}")
+    return Fix(f"Pin cuDNN {row.release}, the newest with kernels for the GPU", command, (DOWNLOAD,))
+
+
+def _fits(row: CudnnRelease, framework: FrameworkView, lost: list[Meeting]) -> bool:
+    """Whether a cuDNN is one that the framework accepts and has machine code for the lost GPUs."""
+    found = framework.cudnn
+    accepted = all(satisfies(str(row.release), demand.requirement.specifier) is not False for demand in found.demands)
+    compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)
+    return accepted and compatible and all(meeting.capability and runs(row, meeting.capability) is Fit.NATIVE for meeting in lost)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Component, EffectiveCuda, MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.components import unlike
-from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.specifiers import below
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn, _evidence, _fitting, _versions
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing
-from gpudoctor.versions import Version
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -21,42 +19,41 @@ from gpudoctor.versions import Version
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
 )
-def cudnn_version_mismatch(framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView) -> Iterator[Problem]:
-    """The cuDNN that would be loaded is older than the one that the framework was built with.
+def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+    """CuDNN is older than the framework needs.
 
     ## Why it matters
-    A newer minor release of cuDNN does what an older one did, not the other way round. TensorFlow compares both when it first uses
-    cuDNN ("Loaded runtime CuDNN library ... but source was compiled with ...") and fails; PyTorch and JAX refuse it as well. It happens
-    when two frameworks share an environment and the one that was installed last set the version.
+    A newer minor version of cuDNN supports programs that were built with an older one, but not the other way round. TensorFlow compares
+    both when it first uses cuDNN ("Loaded runtime CuDNN library ... but source was compiled with ...") and fails; PyTorch and JAX refuse
+    it as well. It happens when two frameworks share an environment and the one installed last set the version.
 
     ## What to do
-    Install the cuDNN that this framework requires, or give each framework an environment of its own.
+    Install the cuDNN that this framework requires, or give each framework its own environment.
 
     ## References
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
     - https://github.com/tensorflow/tensorflow/blob/master/third_party/xla/xla/stream_executor/cuda/cuda_dnn.cc
     """
-    _, found = _cudnn(framework, effective, machine)
-    wanted, loaded = _versions(found)
+    found = framework.cudnn
+    wanted, loaded = known(found.wanted), known(found.loaded)
     difference = unlike(wanted, loaded)
     older = difference == "older"
-    if difference == "major" or not (older or _refused(found, loaded)):
+    if difference == "major" or not (older or _below_requirement(framework)):
         return
-    refused = "" if older else "; only the patch differs, which frameworks accept and an installer does not"
-    supposed = machine.observed.origin == SUPPOSED
+    patch = "" if older else "; only the patch version differs, which frameworks accept but installers do not"
     yield Problem(
-        message=f"{framework.label} wants cuDNN {wanted} or later, and would load {loaded}{refused}.",
-        severity=None if older or supposed else Severity.NOTE,
+        message=f"{framework.label} needs cuDNN {wanted} or newer but would load {loaded}{patch}.",
+        severity=None if older or framework.machine.supposed else Severity.NOTE,
         only_for=framework.name,
-        evidence=_evidence(found),
-        fixes=_fitting(found, wanted, machine),
+        evidence=cudnn_evidence(framework),
+        fixes=install_cudnn(framework, wanted),
     )
 
 
-def _refused(found: Component, loaded: Version) -> bool:
-    """Whether the wheel is older than a requirement allows, be it by a patch only."""
-    mine = found.loaded_where.startswith(found.wheel)
-    return mine and any(below(str(loaded), demand.requirement.specifier) for demand in found.demands)
+def _below_requirement(framework: FrameworkView) -> bool:
+    """Whether the wheel is older than a requirement allows, even if only by a patch."""
+    found = framework.cudnn
+    from_wheel = found.loaded_where.startswith(found.wheel)
+    return from_wheel and any(below(str(found.loaded), demand.requirement.specifier) for demand in found.demands)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.components import unlike
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.cudnn import _cudnn, _evidence, _fitting, _versions
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -18,40 +18,32 @@ from gpudoctor.snapshot import Framework, Missing
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     explains=(
-        Explains(
-            (
-                "cudnn-drops-gpu",
-                "cudnn-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-            Join.FRAMEWORK,
-        ),
+        Explains(("cudnn-missing",), "The build looks for the file name of its own major version.", Join.FRAMEWORK),
+        Explains(("cudnn-drops-gpu",), "The cuDNN that lacks the kernels is not the one the build needs.", Join.FRAMEWORK),
+        Explains(TRAINING_FAILS, "TensorFlow registers no GPU with the wrong cuDNN; PyTorch and JAX stop with an error.", Join.FRAMEWORK),
     ),
 )
-def cudnn_wrong_major(framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView) -> Iterator[Problem]:
-    """The cuDNN that is there is of another major release than the framework's build wants.
+def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
+    """CuDNN has the wrong major version.
 
     ## Why it matters
-    A build asks for one major release of cuDNN by the name of its file, libcudnn.so.8 or libcudnn.so.9. Another one, newer or older, is
-    not found, or is refused: TensorFlow then registers no GPU, PyTorch and JAX stop with an error.
+    A build asks for one major version of cuDNN by file name, libcudnn.so.8 or libcudnn.so.9. Another major version, newer or older, is
+    not found or is refused: TensorFlow then registers no GPU, and PyTorch and JAX stop with an error.
 
     ## What to do
-    Install the cuDNN that the framework requires, or a release of the framework for the cuDNN that is there.
+    Install the cuDNN that the framework requires, or a release of the framework for the installed cuDNN.
 
     ## References
     - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
     - https://www.tensorflow.org/install/source#gpu
     """
-    _, found = _cudnn(framework, effective, machine)
-    wanted, loaded = _versions(found)
-    if unlike(wanted, loaded) != "major":
-        return
-    yield Problem(
-        message=f"{framework.label} is built with cuDNN {wanted}, and the cuDNN that is there is {loaded}: another major release.",
-        only_for=framework.name,
-        evidence=_evidence(found),
-        fixes=_fitting(found, wanted, machine),
-    )
+    found = framework.cudnn
+    wanted, loaded = known(found.wanted), known(found.loaded)
+    if unlike(wanted, loaded) == "major":
+        yield Problem(
+            message=f"{framework.label} is built with cuDNN {wanted}, but cuDNN {loaded} is installed (a different major version).",
+            only_for=framework.name,
+            evidence=cudnn_evidence(framework),
+            fixes=install_cudnn(framework, wanted),
+        )

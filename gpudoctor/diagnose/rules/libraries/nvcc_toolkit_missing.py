@@ -4,51 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.toolkits import HOMES, build_toolkit
+from gpudoctor.derive.unknown import NO_GPU
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import need, rule
-from gpudoctor.diagnose.rules.libraries.building import HOMES, _with_gpu, chosen
+from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Snapshot, Variables
 
 _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
-"""Variables that nothing but a build reads."""
+"""Variables that only a build reads."""
 
 
 @rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
-def nvcc_toolkit_missing(snapshot: Snapshot, hardware: Hardware, variables: Variables) -> Iterator[Problem]:
-    """Something is to be built for CUDA, by its settings, and there is no nvcc.
+def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
+    """No nvcc, although variables are set for a CUDA build.
 
     ## Why it matters
-    Extensions such as flash-attn or apex are compiled when they are installed, and need NVIDIA's compiler nvcc. The packages that bring
-    CUDA's libraries for PyTorch or TensorFlow do not hold it. CUDA_HOME that names a folder without bin/nvcc ends a build too. Training
+    Extensions such as flash-attn or apex are compiled when they are installed, with NVIDIA's compiler nvcc. The packages with CUDA's
+    libraries for PyTorch or TensorFlow do not contain it. A build also fails if CUDA_HOME names a folder without bin/nvcc. Training
     needs none of this.
 
     ## What to do
-    Install a CUDA toolkit of the framework's CUDA release and let CUDA_HOME name it; or unset the variables, if nothing is built.
+    Install a CUDA toolkit of the framework's CUDA version and set CUDA_HOME to it. If nothing is built, unset the variables.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/
     - https://docs.pytorch.org/docs/stable/cpp_extension.html
     """
-    _with_gpu(hardware)
-    toolkits = need(snapshot.toolkits)
-    said = {name: variables.values[name] for name in (*HOMES, *_INTENT) if variables.values.get(name)}
-    home = next((name for name in HOMES if name in said), "")
-    taken = next((one for one in toolkits if home in one.named_by), None) if home else chosen(toolkits)
-    if not said or (taken is not None and isinstance(taken.nvcc, str)):
+    variables = machine.variables.values
+    if not machine.gpus:
+        not_applicable(NO_GPU)
+    toolkits = machine.toolkits
+    set_for_build = {name: variables[name] for name in (*HOMES, *_INTENT) if variables.get(name)}
+    home = next((name for name in HOMES if name in set_for_build), "")
+    taken = next((toolkit for toolkit in toolkits if home in toolkit.named_by), None) if home else build_toolkit(toolkits)
+    if not set_for_build or (taken is not None and isinstance(taken.nvcc, str)):
         return
-    where = f"{home} names {said[home]}, where there is no nvcc" if home else f"{next(iter(said))} is set, and there is no nvcc"
-    others = [one for one in toolkits if isinstance(one.nvcc, str)]
+    variable, value = next(iter(set_for_build.items()))
+    why = f"{variable} is set to {value}, which has no nvcc" if home else f"{variable} is set, but there is no nvcc"
+    complete = [toolkit for toolkit in toolkits if isinstance(toolkit.nvcc, str)]
+    if complete:
+        fix = Fix("Set CUDA_HOME to the toolkit that has nvcc", f"export CUDA_HOME={shell_path(complete[0].path)}")
+    else:
+        fix = Fix("Install a CUDA toolkit of the framework's CUDA version, if anything is to be built.")
     yield Problem(
-        message=f"{where}: nothing can be built for CUDA here.",
+        message=f"{why}: CUDA code cannot be built here.",
         evidence=(
-            *(Evidence(name, value, "environment") for name, value in said.items()),
-            *(Evidence("a toolkit with nvcc", one.path, str(one.nvcc)) for one in others),
+            *(Evidence(name, value, "environment") for name, value in set_for_build.items()),
+            *(Evidence("a toolkit with nvcc", toolkit.path, str(toolkit.nvcc)) for toolkit in complete),
         ),
-        fixes=(
-            Fix("Name the toolkit that has one", f"export CUDA_HOME={shell_path(others[0].path)}")
-            if others
-            else Fix("Install a CUDA toolkit of the framework's CUDA release, if anything is to be built."),
-        ),
+        fixes=(fix,),
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.derive.packages import SUPPOSED
-from gpudoctor.diagnose.planned_libraries import not_found
+from gpudoctor import versions
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.packages import known
+from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.loading import _beside_the_path
-from gpudoctor.findings import Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework
+from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
+from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Fact, Missing
 
 
 @rule(
@@ -19,25 +21,56 @@ from gpudoctor.snapshot import Framework
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
-def pip_nvidia_libs_not_on_path(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
-    """NVIDIA's packages hold the libraries, and the framework does not look there.
+def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
+    """The framework does not find the CUDA libraries of NVIDIA's packages.
 
     ## Why it matters
-    The wheels nvidia-... put their libraries into folders of site-packages that the loader does not know. A framework finds them only
-    where its own files name those folders relative to themselves: builds before its support for them do not, nor does one that lies in
-    another site-packages than they.
+    The wheels nvidia-... install their libraries into folders of site-packages that the loader does not know. A framework finds them only
+    where its own files name those folders relative to themselves. Builds from before this support do not, nor does a framework in another
+    site-packages folder.
 
     ## What to do
-    Install framework and libraries into the same environment; for a build that does not look there, add the folders to LD_LIBRARY_PATH.
+    Install framework and libraries into the same environment. For a build that does not look there, add the folders to LD_LIBRARY_PATH.
 
     ## References
     - https://www.tensorflow.org/install/pip
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if machine.observed.origin == SUPPOSED:
-        yield from not_found(framework, machine)
+    if framework.machine.supposed:
+        yield from _planned(framework)
+    else:
+        yield from off_the_loader_path(framework, in_wheels=True)
+
+
+def _planned(framework: FrameworkView) -> Iterator[Problem]:
+    """Packages that a planned TensorFlow requires and whose folders its own search path does not name."""
+    plan = planned_framework(framework)
+    stack = framework.environment.stack
+    installed = {*stack.distributions, *(demand.requirement.name for demand in stack.demands)}
+    lost = [name for name in plan.row.unreachable or () if name in installed and not _on_system(name, plan, framework)]
+    if not lost:
         return
-    yield from _beside_the_path(framework, machine, hardware, wheels=True)
+    names, label = ", ".join(lost), plan.distribution.label
+    yield Problem(
+        message=f"{label} does not find {names}: the search path in its own files (RUNPATH) does not name their folders.",
+        confidence=Confidence.LIKELY,
+        evidence=(Evidence(f"packages that {label} requires and does not find", " ".join(lost), known(plan.row)),),
+        fixes=(
+            *install_with_extra(framework, plan.row),
+            Fix(
+                f"Add the lib folders of {names} in site-packages/nvidia to LD_LIBRARY_PATH, for this environment only.",
+                kind=FixKind.INSTEAD,
+            ),
+        ),
+    )
+
+
+def _on_system(name: str, plan: PlannedFramework, framework: FrameworkView) -> bool:
+    """Whether the system has what a package would install, under the name that the build asks for."""
+    if not name.startswith("nvidia-cudnn"):
+        return any(version.major == plan.cuda.version.major for version, _ in system_cudas(framework.machine.known_toolkits))
+    stated = framework.machine.observed.system_cudnn
+    version = versions.parse(stated.value) if isinstance(stated, Fact) else None
+    return version is not None and not isinstance(plan.cuda.cudnn, Missing) and version.major == plan.cuda.cudnn.major

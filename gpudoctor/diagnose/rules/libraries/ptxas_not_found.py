@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.libraries import is_lost
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.xla import _harm, _lost, _places, _release, _wanted, _ways, _without_a_compiler
-from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing, Python, Variables
-from gpudoctor.versions import Version
+from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
+from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Rung, Severity
 
-BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
-
-
-_NEEDS_PTXAS = Version(0, 4, 30)
-"""JAX before this was reported to stop without ptxas; what is between carries a compiler or not."""
+_BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
 
 
 @rule(
@@ -24,18 +19,16 @@ _NEEDS_PTXAS = Version(0, 4, 30)
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK),),
 )
-def ptxas_not_found(
-    framework: Framework, machine: MachineView, hardware: Hardware, python: Python | Missing, variables: Variables | Missing
-) -> Iterator[Problem]:
-    """XLA does not find ptxas, which turns its code into machine code.
+def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
+    """XLA cannot find ptxas.
 
     ## Why it matters
-    XLA writes PTX and starts NVIDIA's assembler ptxas. Without it TensorFlow's XLA gives up ("Couldn't find a suitable version of
-    ptxas", "No PTX compilation provider is available") unless it was told to let the driver compile; the rest of TensorFlow falls back
-    to the driver by itself. JAX's newer plugins carry a compiler inside and need none; where it is not known of a release, it is a note.
+    XLA writes PTX and runs NVIDIA's assembler ptxas to make machine code of it. Without ptxas, XLA in TensorFlow fails ("Couldn't find a
+    suitable version of ptxas", "No PTX compilation provider is available") unless it was told to let the driver compile. The rest of
+    TensorFlow falls back to the driver by itself. JAX's newer plugins contain a compiler and need none; where that is not known of a
+    release, this is a note.
 
     ## What to do
     Install the package nvidia-cuda-nvcc for the framework's CUDA, or put a toolkit's bin folder on PATH.
@@ -44,26 +37,21 @@ def ptxas_not_found(
     - https://www.tensorflow.org/install/pip
     - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
     """
-    use = _wanted("ptxas", framework, machine, hardware)
-    _without_a_compiler(framework)
-    flags = "" if isinstance(variables, Missing) else variables.values.get("XLA_FLAGS", "")
-    if not _lost(use) or any(word in {BY_DRIVER, f"{BY_DRIVER}=true"} for word in flags.split()):
+    use = framework.xla_assembler
+    flags = framework.machine.variable("XLA_FLAGS").split()
+    if not is_lost(use) or _BY_DRIVER in flags or f"{_BY_DRIVER}=true" in flags:
         return
-    version = _release(framework)
-    perhaps = framework.name == "jax" and (version is None or version >= _NEEDS_PTXAS)
+    perhaps = framework.name == "jax" and (not framework.release or framework.reaches("may-carry-assembler"))
+    consequence = " and may need it: older plugins contain no compiler" if perhaps else ", so it cannot compile for the GPU"
+    let_driver = f'export XLA_FLAGS="{_BY_DRIVER}=true $XLA_FLAGS"'
     yield Problem(
-        message=f"XLA in {framework.label} does not find ptxas"
-        + (", and may need it: older plugins carry no compiler." if perhaps else ": what it compiles for the GPU fails."),
-        severity=Severity.NOTE if perhaps else _harm(framework),
+        message=f"XLA in {framework.label} cannot find ptxas{consequence}.",
+        severity=Severity.NOTE if perhaps else xla_severity(framework),
         only_for=framework.name,
         confidence=Confidence.POSSIBLE if perhaps else Confidence.LIKELY,
-        evidence=_places(use),
+        evidence=search_evidence(use),
         fixes=(
-            *_ways(use, framework, machine, python),
-            Fix(
-                "Let the driver compile, which takes more memory",
-                f'export XLA_FLAGS="{BY_DRIVER}=true $XLA_FLAGS"',
-                kind=FixKind.INSTEAD,
-            ),
+            *name_folder_or_install(framework, use),
+            Fix("Let the driver compile, which takes more memory", let_driver, kind=FixKind.INSTEAD),
         ),
     )

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
+from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.code import capability
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.xla import FLAG, _adapts, _wanted, _without_a_compiler
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import CudaRelease, Matrix
-from gpudoctor.snapshot import Cause, Framework, LibraryFile, LibraryUse, Missing, Python
-from gpudoctor.versions import Version
-
-_OLDEST = Version(11, 8)
-"""kMinimumSupportedPtxAsVersion in XLA."""
+from gpudoctor.diagnose.rules.libraries.xla import name_folder
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.matrix import CudaRelease
+from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
 
 
 @rule(
@@ -27,19 +23,16 @@ _OLDEST = Version(11, 8)
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK),),
 )
-def ptxas_too_old(
-    framework: Framework, effective: EffectiveCuda | Missing, machine: MachineView, hardware: Hardware, python: Python | Missing
-) -> Iterator[Problem]:
-    """The ptxas that XLA would start is older than the GPU, or than the CUDA of the build.
+def ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
+    """XLA would use a ptxas that is too old.
 
     ## Why it matters
-    XLA takes the first ptxas that it finds, an old toolkit's on PATH before the one of the framework's packages. One that does not know
+    XLA uses the first ptxas that it finds, an old toolkit's on PATH before the one of the framework's packages. One that does not know
     the GPU says "is not defined for option 'gpu-name'", and XLA lets the driver compile, which is slower and takes more memory. One that
-    is older than the build's CUDA may not read the PTX that the build writes ("Unsupported .version"), which ended older releases of
-    XLA; newer ones write older PTX for it, and pass over a ptxas before 11.8.
+    is older than the build's CUDA may not read the PTX of the build ("Unsupported .version"), which made older releases of XLA fail;
+    newer ones write older PTX for it, and skip a ptxas before 11.8.
 
     ## What to do
     Take the old toolkit off PATH, or name a newer one's folder to XLA.
@@ -48,62 +41,65 @@ def ptxas_too_old(
     - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
     - https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes
     """
-    use = _wanted("ptxas", framework, machine, hardware)
-    _without_a_compiler(framework)
+    use, matrix = framework.xla_assembler, framework.machine.matrix
     if not isinstance(use.file, LibraryFile):
         not_applicable("XLA finds no ptxas")
-    stated = need(use.file.version)
-    version = need(versions.parse(stated.value) or Missing(Cause.FAILED, f"{stated.value} is no release of ptxas"))
-    passed_over = _adapts(framework) and version < _OLDEST
-    if passed_over and use.shadows:
-        not_applicable(f"XLA passes over {use.file.path}, which is older than {_OLDEST.short}, and takes the next")
-    row = need(machine.matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
-    unknown = _unknown(row, hardware, machine.matrix)
-    if not unknown and not passed_over and (_adapts(framework) or _speaks(row, effective, machine.matrix)):
+    stated = known(use.file.version)
+    version = known(versions.parse(stated.value) or Missing(Cause.FAILED, f"{stated.value} is no version of ptxas"))
+    oldest = matrix.bound("xla", "oldest-assembler")
+    adapts = framework.reaches("adapts-ptx")
+    skipped = adapts and oldest is not None and version < oldest
+    if skipped and use.shadows:
+        not_applicable(f"XLA skips {use.file.path}, which is older than {oldest}, and uses the next")
+    row = known(matrix.cuda(version) or Missing(Cause.NOT_STATED, f"the matrix does not know CUDA {version.short}"))
+    unknown = _unknown_gpus(framework, row)
+    if not unknown and not skipped and (adapts or _reads_ptx(framework, row)):
         return
-    why = "XLA passes over as too old" if passed_over else f"may not read the PTX that {framework.label} writes"
-    why = f"does not know {' and '.join(unknown)}" if unknown else why
+    why = f"which may not read the PTX that {framework.label} writes"
+    why = "which XLA skips as too old" if skipped else why
+    why = f"which does not know {' and '.join(unknown)}" if unknown else why
     yield Problem(
-        message=f"XLA in {framework.label} would start ptxas {version.short} from {use.file.path}, which {why}.",
-        confidence=Confidence.CERTAIN if unknown or passed_over else Confidence.LIKELY,
+        message=f"XLA in {framework.label} would use ptxas {version.short} from {use.file.path}, {why}.",
+        confidence=Confidence.CERTAIN if unknown or skipped else Confidence.LIKELY,
         evidence=(
             Evidence("ptxas", f"{use.file.path} ({version})", stated.where),
-            Evidence("why that one", use.why, "XLA's order"),
-            *((Evidence("CUDA of the build", str(effective.version), effective.where),) if isinstance(effective, EffectiveCuda) else ()),
-            Evidence("machine code that it makes", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
+            Evidence("why this one", use.why, "XLA's order"),
+            *_build_evidence(framework),
+            Evidence("targets that it knows", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
         ),
-        fixes=_newer(use, effective, python),
+        fixes=(_use_newer(framework, use),),
     )
 
 
-def _unknown(row: CudaRelease, hardware: Hardware, matrix: Matrix) -> list[str]:
-    """The architectures of GPUs that this assembler makes no code for."""
-    known = (capability(gpu, matrix) for gpu in hardware)
-    words = dict.fromkeys(f"sm_{one.major}{one.minor}" for one in known if one is not None)
-    return [word for word in words if row.sass is not None and word not in row.sass]
+def _unknown_gpus(framework: FrameworkView, row: CudaRelease) -> list[str]:
+    """The architectures of the machine's GPUs that this assembler has no target for."""
+    capabilities = (capability(gpu, framework.machine.matrix) for gpu in framework.machine.hardware)
+    targets = dict.fromkeys(f"sm_{found.major}{found.minor}" for found in capabilities if found is not None)
+    return [target for target in targets if row.sass is not None and target not in row.sass]
 
 
-def _speaks(row: CudaRelease, effective: EffectiveCuda | Missing, matrix: Matrix) -> bool:
-    """Whether it reads the PTX of the build's CUDA; a build that names only a major release is not held against it."""
-    if isinstance(effective, Missing) or not effective.version.text.count("."):
+def _reads_ptx(framework: FrameworkView, row: CudaRelease) -> bool:
+    """Whether it reads the PTX of the build's CUDA; yes for a build of which only the major version is known."""
+    cuda = framework.cuda_or_missing
+    if isinstance(cuda, Missing) or not cuda.version.text.count("."):
         return True
-    build = matrix.cuda(effective.version)
+    build = framework.machine.matrix.cuda(cuda.version)
     return build is None or build.ptx_isa is None or row.ptx_isa is None or row.ptx_isa >= build.ptx_isa
 
 
-def _newer(use: LibraryUse, effective: EffectiveCuda | Missing, python: Python | Missing) -> tuple[Fix, ...]:
-    other = next(
-        (place.path for place in (*use.shadows, *use.elsewhere) if "/site-packages/" in place.path and "/nvidia/" in place.path), ""
-    )
-    if other and not other.endswith("triton/backends/nvidia/bin/ptxas"):
-        root = other.removesuffix("/bin/ptxas")
-        return (
-            Fix(
-                "Name the folder of the environment's own compiler package to XLA",
-                f'export XLA_FLAGS={FLAG}{shell_path(root)}" $XLA_FLAGS"',
-            ),
-        )
-    major = effective.version.major if isinstance(effective, EffectiveCuda) else 12
+def _build_evidence(framework: FrameworkView) -> Iterator[Evidence]:
+    cuda = framework.cuda_or_missing
+    if isinstance(cuda, EffectiveCuda):
+        yield Evidence("CUDA of the build", str(cuda.version), cuda.where)
+
+
+def _use_newer(framework: FrameworkView, use: LibraryUse) -> Fix:
+    paths = (place.path for place in (*use.shadows, *use.elsewhere))
+    in_package = next((path for path in paths if "/site-packages/" in path and "/nvidia/" in path), "")
+    if in_package and not in_package.endswith("triton/backends/nvidia/bin/ptxas"):
+        return Fix("Name the folder of the environment's own compiler package to XLA", name_folder(in_package))
+    cuda = framework.cuda_or_missing
+    major = cuda.version.major if isinstance(cuda, EffectiveCuda) else 12
     package = "nvidia-cuda-nvcc" if major >= 13 else f"nvidia-cuda-nvcc-cu{major}"
-    bring_it = install_package(python, "--upgrade", package)
-    return (Fix("Install the newest compiler package for the build's CUDA, and take the old one off PATH", bring_it, (DOWNLOAD,)),)
+    command = install_package(framework.machine.observed.python, "--upgrade", package)
+    return Fix("Install the newest compiler package for the build's CUDA, and take the old one off PATH", command, (DOWNLOAD,))

@@ -1,0 +1,91 @@
+"""What is built for one CUDA release and loads the system's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.code import xray
+from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.unknown import known
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import NOT_ASKED, Distribution, LibraryFile, Missing
+from gpudoctor.versions import Version
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.environment import EnvironmentView
+    from gpudoctor.derive.views.framework import FrameworkView
+
+_COMPARED = ("libcudart", "libcublas", "libcufft", "libcurand", "libcusolver", "libcusparse")
+"""Libraries that every framework without CUDA of its own opens."""
+_CUPY = "cupy-cuda"
+_RUNTIMES = tuple(WHEELS["cudart"] + suffix for suffix in ("", "-cu11", "-cu12", "-cu13"))
+_MINOR_NAMES_UNTIL = 11
+"""Before this major release of CUDA each minor release had file names of its own."""
+
+
+class SystemCudaUser(msgspec.Struct, frozen=True):
+    """A framework or CuPy wheel that is built for one CUDA and loads the system's."""
+
+    label: str
+    distribution: str
+    version: Version
+    """The CUDA it is built for; "12" where only its major version is known."""
+    where: str
+    framework: FrameworkView | None = None
+    """None for CuPy."""
+
+    @property
+    def cuda(self) -> str:
+        """The CUDA it is built for, as precisely as that is known."""
+        return self.version.short if self.version.text.count(".") else str(self.version.major)
+
+    @property
+    def finds_its_libraries(self) -> bool:
+        """Whether the X-ray found all of the libraries that it compares; ends the rule for a framework that was not examined."""
+        if self.framework is None or self.framework.machine.supposed:
+            return False
+        seen = xray(self.framework.observed, known(self.framework.machine.observed.libraries))
+        uses = known(NOT_ASKED if seen is None else seen.uses)
+        compared = (use for use in uses if use.vital and f"lib{use.component}" in _COMPARED)
+        return all(isinstance(use.file, LibraryFile) for use in compared)
+
+
+def system_cuda_users(environment: EnvironmentView) -> Iterator[SystemCudaUser]:
+    """The frameworks and CuPy wheels of an environment that load the system's CUDA."""
+    stack = environment.stack_or_missing
+    for framework in environment.frameworks:
+        cuda, observed = framework.cuda_or_missing, framework.observed
+        if isinstance(cuda, EffectiveCuda) and takes_system_cuda(observed, cuda, stack):
+            yield SystemCudaUser(framework.label, observed.distribution, cuda.version, cuda.where, framework)
+    if isinstance(stack, Missing) or brings_runtime(stack, _RUNTIMES):
+        return
+    frameworks = {framework.observed.distribution for framework in environment.frameworks}
+    for distribution in stack.distributions.values():
+        version = _cupy_cuda(distribution)
+        if version is not None and distribution.name not in frameworks:
+            where = f"the wheel's name, {distribution.name}"
+            yield SystemCudaUser(distribution.label, distribution.name, version, where)
+
+
+def _cupy_cuda(distribution: Distribution) -> Version | None:
+    """The CUDA in the name of a CuPy wheel: 12 for cupy-cuda12x, 10.2 for cupy-cuda102; None for any other distribution."""
+    digits = distribution.name.removeprefix(_CUPY)
+    if digits == distribution.name:
+        return None
+    return versions.parse(digits.removesuffix("x") if digits.endswith("x") else f"{digits[:-1]}.{digits[-1:]}")
+
+
+def files_lacking(cuda: Version, toolkit: Version, matrix: Matrix) -> tuple[str, ...]:
+    """The file names that a build for `cuda` asks for and a toolkit does not have; () where the toolkit fits."""
+    wanted, found = matrix.cuda(cuda), matrix.cuda(toolkit)
+    minor_known = cuda.text.count(".") > 0
+    if minor_known and wanted and found and wanted.sonames and found.sonames:
+        return tuple(name for name in wanted.sonames if name.partition(".")[0] in _COMPARED and name not in found.sonames)
+    by_minor = minor_known and cuda.major < _MINOR_NAMES_UNTIL
+    fits = cuda[:2] == toolkit[:2] if by_minor else cuda.major == toolkit.major
+    return () if fits else (f"the libraries of CUDA {cuda.short if by_minor else cuda.major}",)

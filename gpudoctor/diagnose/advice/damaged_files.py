@@ -1,0 +1,84 @@
+"""Files that are installed but that no process can load: what is wrong with them, and how to replace them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.packages import reinstall_packages
+from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
+
+MOST_SHOWN = 4
+_STATES = {
+    DamageKind.UNREADABLE: "cannot be read",
+    DamageKind.NOEXEC: "cannot be mapped",
+    DamageKind.MISSING: "is missing",
+}
+_FOREIGN = {
+    "conda": "Reinstall the conda package that contains {path}",
+    "toolkit": "Reinstall the CUDA toolkit that contains {path}",
+    "system": "Reinstall the system package that contains {path}; `dpkg -S` or `rpm -qf` names it",
+}
+_FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
+"""How the paths of missing files begin that are not a system library's."""
+
+
+def damage_text(damage: Damage) -> str:
+    """What is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
+    state = _STATES.get(damage.kind, "is damaged")
+    needed_by = f", which {damage.asked_by.rpartition('/')[2]} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
+    return f"{damage.path}{needed_by} {state} ({damage.why})"
+
+
+def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
+    """How to make damaged files of a framework loadable again."""
+    paths = tuple(dict.fromkeys(damage.path for damage in found))
+    kinds = {damage.kind for damage in found}
+    if kinds <= {DamageKind.UNREADABLE}:
+        yield Fix("Make it readable for everybody", f"chmod a+rX {' '.join(map(shell_path, paths))}")
+        return
+    if kinds <= {DamageKind.NOEXEC}:
+        remount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'
+        yield Fix("Allow programs on that file system", remount, (ROOT,))
+        yield Fix("Recreate the environment on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
+        return
+    yield from _reinstall(found, framework)
+    if DamageKind.LFS_POINTER in kinds:
+        command = f"git -C {shell_path(paths[0].rpartition('/')[0])} lfs pull"
+        yield Fix("Fetch the file with Git LFS, if it is in a Git repository", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+
+
+def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
+    packages = tuple(_packages(found, framework))
+    debian = framework.debian_package
+    if debian and packages:
+        yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (ROOT, DOWNLOAD))
+    elif packages:
+        command = reinstall_packages(framework.machine.observed.python, *packages)
+        yield Fix(f"Reinstall {' and '.join(package.name for package in packages)}", command, (DOWNLOAD,))
+    foreign = next((damage for damage in found if damage.owner in _FOREIGN), None)
+    if foreign is not None:
+        yield Fix(_FOREIGN[foreign.owner].format(path=foreign.path), needs=(ROOT, DOWNLOAD))
+
+
+def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:
+    """The installed distributions that contain these files: NVIDIA's packages, else the framework's own."""
+    stack, own = framework.environment.stack_or_missing, framework.observed.distribution
+    installed = {} if isinstance(stack, Missing) else stack.distributions
+    for name in dict.fromkeys(_owner(damage, own) for damage in found):
+        if name == own and framework.release:
+            yield Distribution(name, framework.release, installed[name].where if name in installed else "")
+        elif name in installed:
+            yield installed[name]
+
+
+def _owner(damage: Damage, framework: str) -> str:
+    """The distribution that contains a file; empty where none of the environment does."""
+    named = damage.owners[0] if damage.owners else damage.owner
+    system_library = damage.kind is DamageKind.MISSING and not damage.path.startswith(_FRAMEWORK_FILES)
+    if named in _FOREIGN or system_library:
+        return ""
+    return named or framework

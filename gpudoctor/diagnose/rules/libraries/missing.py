@@ -1,0 +1,77 @@
+"""Libraries that a framework asks for and the loader would not find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.libraries import PATH, folder, same_name
+from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
+from gpudoctor.findings import Evidence, Fix, Problem
+from gpudoctor.snapshot import FoundBy, LibraryUse, Place
+
+_MOST = 4
+
+
+def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> Problem:
+    """Libraries that are nowhere on this machine."""
+    verb = "is" if _names_one(lost) else "are"
+    other = next((place.path for use in lost for place in use.elsewhere), "")
+    different = f"; {other} is a different version" if other else ""
+    return Problem(
+        message=f"{framework.label} needs {_file_names(lost)}, which {verb} nowhere on this machine{different}.",
+        only_for=framework.name,
+        evidence=tuple(request_evidence(lost)),
+        fixes=install_missing(framework, lost),
+    )
+
+
+def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterator[Problem]:
+    """Libraries that are on disk where the loader does not look: in NVIDIA's packages, or elsewhere."""
+    beside: list[tuple[LibraryUse, Place]] = []
+    for use in framework.missing_libraries:
+        places = sorted(same_name(use), key=lambda place: place.found_by is not FoundBy.WHEEL)
+        if places and (places[0].found_by is FoundBy.WHEEL) is in_wheels:
+            beside.append((use, places[0]))
+    if not beside:
+        return
+    folders = list(dict.fromkeys(folder(place.path) for _, place in beside))
+    uses = [use for use, _ in beside]
+    owner = "NVIDIA's packages have" if in_wheels else "this machine has"
+    them = "it" if _names_one(uses) else "them"
+    on_disk = [Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in beside[:_MOST]]
+    yield Problem(
+        message=f"{framework.label} does not find {_file_names(uses)}: {owner} {them} in {folders[0]}, where the loader does not look.",
+        only_for=framework.name,
+        evidence=(*on_disk, *request_evidence(uses[:1])),
+        fixes=(
+            Fix(
+                f"Add the folder to {PATH}, for this environment only"
+                if len(folders) == 1
+                else f"Add the folders to {PATH}, for this environment only",
+                f'export {PATH}={shell_list(folders)}"${{{PATH}:+:${PATH}}}"',
+            ),
+        ),
+    )
+
+
+def request_evidence(uses: Iterable[LibraryUse]) -> Iterator[Evidence]:
+    """What requests each file, where the loader would look, and which other version is on disk."""
+    for use in list(uses)[:_MOST]:
+        looked_in = ", ".join(use.looked_in[:4]) or "no folder"
+        yield Evidence(use.wanted, f"requested by {use.asked_by}", f"looked in {looked_in}")
+        others = [place.path for place in use.elsewhere if place not in same_name(use)]
+        if others:
+            yield Evidence("a different version of it", others[0], f"on disk ({use.elsewhere[0].why})")
+
+
+def _names_one(uses: Iterable[LibraryUse]) -> bool:
+    return len({use.wanted for use in uses}) == 1
+
+
+def _file_names(uses: Iterable[LibraryUse]) -> str:
+    """The first few files by name, and how many more there are."""
+    names = list(dict.fromkeys(use.wanted for use in uses))
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return f"{', '.join(names[:_MOST])}{more}"
