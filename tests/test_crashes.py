@@ -14,25 +14,25 @@ from tests.machines.healthy import ROOT, Machine
 
 LOOK, TOUCH, TRAIN, XRAY = ("check", "--no-smoke"), ("check", "--level", "touch"), ("smoke",), ("xray",)
 SCRIPTS = {
-    "probe/child/gpudoctor_answer.py": (LOOK, TRAIN, XRAY),
-    "probe/child/python_probe.py": (LOOK, TRAIN, XRAY),
-    "probe/child/nvml_probe.py": (LOOK,),
-    "probe/child/nvml_library.py": (LOOK,),
-    "probe/child/libcuda_probe.py": (LOOK, TRAIN),
-    "probe/child/gpudoctor_libcuda.py": (LOOK,),
-    "probe/child/cuda_context_probe.py": (TOUCH,),
-    "probe/child/gpudoctor_kernel.py": (TOUCH,),
-    "probe/child/libraries_probe.py": (LOOK, XRAY),
-    "probe/xray/examine.py": (LOOK, XRAY),
-    "probe/xray/patient.py": (XRAY,),
-    "smoke/child/smoke.py": (TRAIN, ("check",)),
-    "smoke/child/protocol.py": (TRAIN,),
-    "smoke/child/task.py": (TRAIN,),
-    "smoke/child/stages.py": (TRAIN,),
-    "smoke/child/measure.py": (TRAIN,),
-    "smoke/child/tensorflow_engine.py": (TRAIN,),
+    "children/target/gpudoctor_answer.py": (LOOK, TRAIN, XRAY),
+    "children/target/python_probe.py": (LOOK, TRAIN, XRAY),
+    "children/own/nvml_probe.py": (LOOK,),
+    "children/own/nvml_library.py": (LOOK,),
+    "children/target/libcuda_probe.py": (LOOK, TRAIN),
+    "children/target/gpudoctor_libcuda.py": (LOOK,),
+    "children/target/cuda_context_probe.py": (TOUCH,),
+    "children/target/gpudoctor_kernel.py": (TOUCH,),
+    "children/own/libraries_probe.py": (LOOK, XRAY),
+    "children/own/xray/examine.py": (LOOK, XRAY),
+    "children/own/xray/patient.py": (XRAY,),
+    "children/train/smoke.py": (TRAIN, ("check",)),
+    "children/train/protocol.py": (TRAIN,),
+    "children/train/task.py": (TRAIN,),
+    "children/train/stages.py": (TRAIN,),
+    "children/train/measure.py": (TRAIN,),
+    "children/train/tensorflow_engine.py": (TRAIN,),
 }
-IN_STAGES = ("smoke/child/task.py", "smoke/child/measure.py", "smoke/child/tensorflow_engine.py")
+IN_STAGES = ("children/train/task.py", "children/train/measure.py", "children/train/tensorflow_engine.py")
 """Their functions run in a stage of the training, where an error of ours and one of the framework look alike."""
 CASES = [
     (script, command, where)

@@ -23,7 +23,7 @@ from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
 ALARMING = (8, 11, 14, 15, 16)
-CHILD = Path(__file__).parent.parent / "gpudoctor" / "probe" / "child"
+CHILD = Path(__file__).parent.parent / "gpudoctor" / "children" / "own"
 EARLY = {"nvmlDeviceGetCount"}  # about no GPU
 
 

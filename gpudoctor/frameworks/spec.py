@@ -185,7 +185,7 @@ class FrameworkSpec(NamedTuple):
     jetson_page: str = "https://developer.nvidia.com/embedded/jetpack"
     """Where NVIDIA publishes builds for Jetson."""
     xrayed: bool = False
-    """Whether the X-ray knows how it loads its libraries (probe/xray/wanted)."""
+    """Whether the X-ray knows how it loads its libraries (children/own/xray/wanted)."""
     trains: bool = False
     """Whether the smoke training has an engine for it."""
     xla: bool = False

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+from gpudoctor.children.channel import isolated, run, script
 from gpudoctor.probe import answers
-from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, Patience
-from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.probe.inventory import Patience
+from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import CudaContext
 
-COMPILED = {"CUDA_CACHE_DISABLE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+COMPILED = {"CUDA_CACHE_DISABLE": "1"}
 """The compiled kernel would stay behind in the user's ~/.nv."""
 
 
@@ -20,15 +20,7 @@ def context(
     """What came of it. `device` is a CUDA ordinal, as CUDA counts in `environ` with the variables that mask devices, and its PCI address."""
     ordinal, address = device
     patience = patience or Patience()
-    name = f"context {ordinal}"
-    script = os.path.join(SCRIPTS, "cuda_context_probe.py")
-    spec = Spec(
-        name=name,
-        argv=(interpreter, *ISOLATED, "-B", script, "--answer-fd", ANSWER, "--device", str(ordinal)),
-        environment={**environ, **COMPILED},
-        stall=patience.hardware_stall,
-        deadline=patience.hardware,
-    )
-    supervisor.start(spec)
-    outcome = supervisor.wait([name]).get(name) or Outcome(name=name, end=End.STOPPED)
-    return answers.context(outcome, ordinal, address)
+    limits = {"stall": patience.hardware_stall, "deadline": patience.hardware}
+    path, device_option = "target/cuda_context_probe.py", ("--device", str(ordinal))
+    spec = script(f"context {ordinal}", path, isolated(interpreter), {**environ, **COMPILED}, *device_option, **limits)
+    return answers.context(run(supervisor, spec), ordinal, address)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
+from gpudoctor.children.channel import run, script
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe.target import Target, no_interpreter
-from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.process import End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Cause, Missing, Python
 
 START = 30.0
 """Seconds in which an interpreter must have started and answered, in every command: a cold network file system and a slow sitecustomize take ten."""
 BARE = 5.0
 """Seconds for the same without site, whose files START has just read."""
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "python_probe.py")
 FRAMEWORKS = ",".join(spec.name for spec in CATALOGUE)
 WITHOUT_SITE = ("-E", "-s", "-S", "-B")
 """Options by which every Python from 2.7 on starts without site, sitecustomize and PYTHON* variables."""
@@ -22,13 +21,8 @@ WITHOUT_SITE = ("-E", "-s", "-S", "-B")
 
 def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
     """The child that asks an interpreter what it is; it stalls after `limit` seconds."""
-    return Spec(
-        name="bare python" if options else "python",
-        argv=(executable, *options, SCRIPT, "--answer-fd", ANSWER, "--find", FRAMEWORKS),
-        environment={**environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        stall=limit,
-        deadline=2 * limit,
-    )
+    name, interpreter = "bare python" if options else "python", (executable, *options)
+    return script(name, "target/python_probe.py", interpreter, environ, "--find", FRAMEWORKS, stall=limit, deadline=2 * limit)
 
 
 def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> tuple[Python | Missing, tuple[str, ...]]:
@@ -53,8 +47,7 @@ def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ
     if "Fatal Python error: " in outcome.stderr:
         return True
     bare = asking(target.executable, environ, *WITHOUT_SITE, limit=BARE)
-    supervisor.start(bare)
-    second = supervisor.wait([bare.name])[bare.name]
+    second = run(supervisor, bare)
     return second.end in {End.STOPPED, End.OVERDUE} or isinstance(answers.python(second, target)[0], Python)
 
 

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking, heard
 from gpudoctor.probe.target import Target, target
-from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.process import End, Outcome, Supervisor
 from gpudoctor.snapshot import (
     NOT_ASKED,
     Cause,
@@ -31,8 +32,6 @@ from gpudoctor.snapshot import (
 if TYPE_CHECKING:
     from gpudoctor.probe.inside import Inside
 
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child")
-ISOLATED = ("-I", "-S")
 MASK = "CUDA_VISIBLE_DEVICES"
 NODE = Missing(Cause.NOT_ASKED, "--node asks about the machine alone")
 
@@ -100,10 +99,8 @@ class Inventory:
         """Start the children. Raises UsageError where --python names nothing that can be started."""
         self._nodes = device_nodes(self._options.root)  # before any driver library can create one
         paths = own_path()
-        # our own environment may keep the compiled binding, 300 ms of work; nothing is written into the target's
-        keep_clean = ("-B",) if sys.dont_write_bytecode else ()
         identify = ("--identify",) if self._options.identify else ()
-        self._start("nvml", (sys.executable, *ISOLATED, *keep_clean), "nvml_probe.py", more=(*identify, "--path", *paths))
+        self._start("nvml", own(), "own/nvml_probe.py", *identify, "--path", *paths)
         if self._options.node:
             self.target = Target(sys.executable, NODE.reason)
             self._ask_libcuda("", self.target.executable)
@@ -114,18 +111,15 @@ class Inventory:
 
     def _ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask side by side, where there is one."""
-        interpreter = (executable, *ISOLATED, "-B")
-        self._start(f"libcuda{suffix}", interpreter, "libcuda_probe.py")
+        self._start(f"libcuda{suffix}", isolated(executable), "target/libcuda_probe.py")
         if MASK in self._environ:
-            self._start(f"unmasked{suffix}", interpreter, "libcuda_probe.py", without=MASK)
+            self._start(f"unmasked{suffix}", isolated(executable), "target/libcuda_probe.py", without=MASK)
 
-    def _start(self, name: str, interpreter: tuple[str, ...], script: str, *, more: tuple[str, ...] = (), without: str = "") -> None:
-        environment = {key: value for key, value in self._environ.items() if key != without}
-        environment["PYTHONDONTWRITEBYTECODE"] = "1"
-        argv = (*interpreter, os.path.join(SCRIPTS, script), "--answer-fd", ANSWER, *more)
+    def _start(self, name: str, interpreter: tuple[str, ...], path: str, *arguments: str, without: str = "") -> None:
+        environ = {key: value for key, value in self._environ.items() if key != without}
         patience = self._patience
         stall, deadline = (patience.libraries,) * 2 if name == "libraries" else (patience.hardware_stall, patience.hardware)
-        spec = Spec(name=name, argv=argv, environment=environment, stall=stall, deadline=deadline)
+        spec = script(name, path, interpreter, environ, *arguments, stall=stall, deadline=deadline)
         self._supervisor.start(spec, lambda _line: self._spoke.add(name))
 
     def finish(self, meanwhile: Callable[[], None] = lambda: None) -> Snapshot:
@@ -181,10 +175,7 @@ class Inventory:
     def _start_xray(self, executable: str, path: tuple[str, ...], frameworks: tuple[Framework, ...], seen: Inside) -> None:
         from gpudoctor.probe.libraries import arguments  # noqa: PLC0415 -- only where there is a framework to look at
 
-        package = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPTS)))
-        keep_clean = ("-B",) if sys.dont_write_bytecode else ()
-        more = arguments(package, executable, path, frameworks, self._options.root, seen)
-        self._start("libraries", (sys.executable, *ISOLATED, *keep_clean), "libraries_probe.py", more=more)
+        self._start("libraries", own(), "own/libraries_probe.py", *arguments(executable, path, frameworks, self._options.root, seen))
 
     def _look(self) -> Snapshot:
         """What needs no child."""
@@ -235,7 +226,7 @@ class Inventory:
         )
 
     def _wait(self, name: str, until: float = float("inf")) -> Outcome:
-        return self._supervisor.wait([name], until).get(name) or Outcome(name=name, end=End.STOPPED)
+        return outcome_of(self._supervisor, name, until)
 
 
 def _elsewhere(environ: Mapping[str, str], path: tuple[str, ...], root: str) -> tuple[Distribution, ...]:

@@ -23,12 +23,12 @@ def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     return tuple(one for one in known if one.cuda_build is not False and one.rocm_build is not True)
 
 
-def arguments(  # noqa: PLR0917 -- what the child's command line says
-    package: str, executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str, seen: Inside = NOTHING_INSIDE
+def arguments(
+    executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str, seen: Inside = NOTHING_INSIDE
 ) -> tuple[str, ...]:
-    """For libraries_probe.py; `package` is the folder that holds gpudoctor, `seen` is what the target's process says of itself."""
+    """For libraries_probe.py; `seen` is what the target's process says of itself."""
     folders = tuple(path)
-    words = ["--package", package, "--executable", seen.executable or executable, "--root", root]
+    words = ["--executable", seen.executable or executable, "--root", root]
     for entry in folders:
         words += ["--path", entry]
     for one in frameworks:

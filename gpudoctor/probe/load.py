@@ -6,17 +6,16 @@ nothing of ours is counted there, and ends with the trainings.
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Mapping
 
 import msgspec
 
+from gpudoctor.children.channel import own, script
 from gpudoctor.probe.answers import gap
-from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
+from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.load_sums import Gathered, Refusals, Sample
-from gpudoctor.process import ANSWER, End, Spec, Supervisor
+from gpudoctor.process import End, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
 
@@ -65,14 +64,10 @@ class Watch:
         """Start sampling, where there is something to sample."""
         if not self._gpus or self._hung:
             return
-        script = os.path.join(SCRIPTS, "nvml_load.py")
-        keep_clean = ("-B",) if sys.dont_write_bytecode else ()
-        indices = ",".join(map(str, self._gpus))
-        argv = (sys.executable, *ISOLATED, *keep_clean, script, "--answer-fd", ANSWER, "--gpus", indices, "--path", *own_path())
-        forever = float("inf")  # `finish` says when it ends
-        self._supervisor.start(
-            Spec(name=NAME, argv=argv, environment=dict(self._environ), stall=forever, deadline=forever, keep=False), self.take
-        )
+        indices, forever = ",".join(map(str, self._gpus)), float("inf")  # `finish` says when it ends
+        arguments = ("--gpus", indices, "--path", *own_path())
+        spec = script(NAME, "own/nvml_load.py", own(), self._environ, *arguments, stall=forever, deadline=forever, keep=False)
+        self._supervisor.start(spec, self.take)
 
     def through(self, progress: Progress) -> Progress:
         """`progress`, overheard: which stage of which framework runs on which GPU."""

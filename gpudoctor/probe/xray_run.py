@@ -8,20 +8,19 @@ from typing import Protocol
 
 import msgspec
 
+from gpudoctor.children.channel import own, run, script
 from gpudoctor.probe import answers
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.interpreter import asking, heard
-from gpudoctor.probe.inventory import ISOLATED, SCRIPTS, own_path
+from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
 from gpudoctor.probe.packages import packages
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
-from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
+from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(SCRIPTS)))
 
 
 class Options(Protocol):
@@ -49,7 +48,7 @@ def of_environment(supervisor: Supervisor, options: Options) -> Environment:
     asked = subjects(found)
     seen: Libraries | Missing = NOTHING
     if asked:
-        seen = libraries(_probe(supervisor, arguments(PACKAGE, python.executable, path, asked, options.root, own)), asked)
+        seen = libraries(_probe(supervisor, arguments(python.executable, path, asked, options.root, own)), asked)
     return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(options.cwd))
 
 
@@ -58,7 +57,7 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
     python, path, chosen, own = _interpreter(supervisor, options)
     if isinstance(python, Missing):
         return Files(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
-    words = arguments(PACKAGE, python.executable, path, (), options.root, own)
+    words = arguments(python.executable, path, (), options.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
     found = []
     for line in outcome.lines:
@@ -72,16 +71,9 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
 
 def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
     chosen = target(options.python, os.environ, sys.executable, own_path())
-    outcome = _run(supervisor, asking(chosen.executable, os.environ))
+    outcome = run(supervisor, asking(chosen.executable, os.environ))
     return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)
 
 
 def _probe(supervisor: Supervisor, words: tuple[str, ...]) -> Outcome:
-    argv = (sys.executable, *ISOLATED, f"{SCRIPTS}/libraries_probe.py", "--answer-fd", ANSWER, *words)
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    return _run(supervisor, Spec(name="libraries", argv=argv, environment=environment, stall=20.0, deadline=60.0))
-
-
-def _run(supervisor: Supervisor, spec: Spec) -> Outcome:
-    supervisor.start(spec)
-    return supervisor.wait([spec.name]).get(spec.name) or Outcome(name=spec.name, end=End.STOPPED)
+    return run(supervisor, script("libraries", "own/libraries_probe.py", own(), os.environ, *words, stall=20.0, deadline=60.0))

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gpudoctor.process import ANSWER, Outcome, Spec, Supervisor
+from gpudoctor.children.channel import script
+from gpudoctor.process import Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.smoke.read import read, read_all_reduce
@@ -26,7 +27,6 @@ DEADLINE = 1800.0
 
 _ODD = ("nan", "inf", "-inf")
 """How the child writes what is no finite number."""
-_SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child", "smoke.py")
 _SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
 _PATIENCE = 1.0
 """Seconds until whatever a killed child had started is gone too, and writes no more."""
@@ -141,14 +141,9 @@ def _sum_spec(plan: Plan, devices: tuple[str, ...], environment: Mapping[str, st
 def _to_start(plan: Plan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
     memory = ",".join(f"{ordinal}={one.limit}/{one.total}" for ordinal, one in sorted(plan.memory.items()))
     limits = ("--memory", memory) if memory else ()
-    return Spec(
-        name=f"smoke {plan.framework}{what}",
-        argv=(plan.executable, _SCRIPT, "--framework", plan.framework, "--answer-fd", ANSWER, "--devices", devices, *limits, *more),
-        environment={**environment, "PYTHONDONTWRITEBYTECODE": "1"},  # what is examined is not written to
-        stall=STALL,
-        deadline=DEADLINE,
-        shares=_SHARED,
-    )
+    arguments = ("--framework", plan.framework, "--devices", devices, *limits, *more)
+    name, interpreter = f"smoke {plan.framework}{what}", (plan.executable,)
+    return script(name, "train/smoke.py", interpreter, environment, *arguments, stall=STALL, deadline=DEADLINE, shares=_SHARED)
 
 
 class _Heard(msgspec.Struct):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.children.own.xray.components import component
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.elf import file as elf_file
 from gpudoctor.findings import Rung
-from gpudoctor.probe.xray.components import component
 
 REFUSED = ("operation not supported", "no supported devices found for platform CUDA")
 """How a framework that got through to the driver fails there: our libcuda refuses cudart's private tables, and XLA wants more than it plays."""

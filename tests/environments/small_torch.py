@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpudoctor.children.own.xray.components import component, cudnn_parts
 from gpudoctor.elf import file as elf_file
-from gpudoctor.probe.xray.components import component, cudnn_parts
 from gpudoctor.snapshot import FrameworkLibraries, LibraryFile, LibraryUse, Missing, readable
 from tests.machines.elf_library import Library
 

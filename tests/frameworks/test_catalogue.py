@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gpudoctor
+from gpudoctor.children.own.xray.wanted import loading
 from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, framework_of, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
@@ -16,7 +17,6 @@ from gpudoctor.preflight import parse
 from gpudoctor.probe.packages import relevant
 from gpudoctor.probe.script_folder import NAMES
 from gpudoctor.probe.variables import WHOLE
-from gpudoctor.probe.xray.wanted import loading
 from gpudoctor.snapshot.distributions import normalise
 
 PACKAGE = Path(gpudoctor.__file__).parent
@@ -106,9 +106,9 @@ def test_its_build_facts_lie_in_its_package(spec: FrameworkSpec) -> None:
 
 @every
 def test_it_has_the_scripts_that_its_traits_promise(spec: FrameworkSpec) -> None:
-    engine = PACKAGE / "smoke" / "child" / f"{spec.name}_engine.py"
+    engine = PACKAGE / "children" / "train" / f"{spec.name}_engine.py"
     assert engine.is_file() == spec.trains == (spec.name in TRAINED)
-    assert (PACKAGE / "probe" / "xray" / "wanted" / f"{spec.name}.py").is_file() == spec.xrayed
+    assert (PACKAGE / "children" / "own" / "xray" / "wanted" / f"{spec.name}.py").is_file() == spec.xrayed
     if spec.xrayed:
         assert callable(loading(spec.name))
     if spec.trains:

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpudoctor.probe.xray.components import cudnn_parts, soname
+from gpudoctor.children.own.xray.components import cudnn_parts, soname
 from tests.machines.elf_library import Library
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.probe.inventory import SCRIPTS
+from gpudoctor.children.channel import SCRIPTS
 
 PYENV = Path("~/.pyenv/versions").expanduser().glob("[23].*/bin/python")
 FOUND = {path.parts[-3]: str(path) for path in sorted(PYENV)} | {"{}.{}.{}".format(*sys.version_info): sys.executable}
@@ -40,7 +40,7 @@ def answer(argv: list[str], script: str, environ: Mapping[str, str] | None = Non
 
 def itself(python: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
     """What an interpreter says of itself; its second line describes its process."""
-    said, inside = answer([python], "python_probe.py", environ, "--find", "torch")
+    said, inside = answer([python], "target/python_probe.py", environ, "--find", "torch")
     assert (said["type"], inside["type"]) == ("python", "inside")
     return said
 
@@ -52,16 +52,16 @@ def test_every_interpreter_tells_what_it_is(version: str) -> None:
     assert (said["implementation"], said["bits"], said["machine"]) == ("cpython", 64, os.uname().machine)
     assert said["kind"] == ("venv" if FOUND[version] == sys.executable and sys.prefix != sys.base_prefix else "system")
     assert version.startswith("2.7") or said["libc"].startswith("glibc ")  # 2.7 cannot ask
-    assert SCRIPTS not in said["path"]
+    assert f"{SCRIPTS}/target" not in said["path"]
     assert any(entry.endswith("site-packages") for entry in said["path"])
 
 
 @pytest.mark.parametrize("version", [version for version in FOUND if not version.startswith("2.")])
 def test_every_interpreter_asks_libcuda(version: str, fake_cuda: Environment) -> None:
     executable = FOUND[version]
-    (absent, done) = answer([executable, "-I", "-S", "-B"], "libcuda_probe.py", {})
+    (absent, done) = answer([executable, "-I", "-S", "-B"], "target/libcuda_probe.py", {})
     assert (absent["type"], absent["cause"], done["type"]) == ("missing", "absent", "done")
-    said = answer([executable, "-I", "-S", "-B"], "libcuda_probe.py", fake_cuda(gpus=2))
+    said = answer([executable, "-I", "-S", "-B"], "target/libcuda_probe.py", fake_cuda(gpus=2))
     assert {"type": "libcuda", "cuda_served": "12.4"} in said
     assert {"type": "cuda-device", "ordinal": 1, "address": "0000:0F:00.0"} in said
 
@@ -84,7 +84,7 @@ def test_conda_is_known_by_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("safe", ["", "1"])
 def test_nothing_beside_the_script_is_importable_afterwards(safe: str) -> None:
     said = itself(sys.executable, {"PYTHONSAFEPATH": safe})
-    assert SCRIPTS not in said["path"]
+    assert f"{SCRIPTS}/target" not in said["path"]
 
 
 def test_a_module_of_the_environment_named_like_ours_is_not_taken(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ ISOLATED = [sys.executable, "-I", "-S", "-B"]
 THIRTY_TWO_BITS = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x03\0\x03\0\x01\0\0\0" + bytes(40)
 
 
-@pytest.mark.parametrize("script", ["nvml_probe.py", "libcuda_probe.py"])
+@pytest.mark.parametrize("script", ["own/nvml_probe.py", "target/libcuda_probe.py"])
 @pytest.mark.parametrize(
     ("content", "words"), [(b"", "too short"), (b"no library at all" * 99, "invalid ELF header"), (THIRTY_TWO_BITS, "ELFCLASS32")]
 )
@@ -127,20 +127,20 @@ def test_a_library_without_functions_costs_each_function_its_answer(tmp_path: Pa
     for name in ("libnvidia-ml.so.1", "libcuda.so.1"):
         subprocess.run(["gcc", "-shared", "-o", str(tmp_path / name), str(source)], check=True)
     environ = {"LD_LIBRARY_PATH": str(tmp_path)}
-    cuda = answer(ISOLATED, "libcuda_probe.py", environ)
+    cuda = answer(ISOLATED, "target/libcuda_probe.py", environ)
     assert [(line["init"]["cause"]) for line in cuda if "init" in line] == ["unsupported"]
-    nvml = answer(ISOLATED, "nvml_probe.py", environ, "--path", *sys.path)
+    nvml = answer(ISOLATED, "own/nvml_probe.py", environ, "--path", *sys.path)
     assert [line["init"]["code"] for line in nvml if "init" in line] == [13]
     assert [line["driver_version"]["cause"] for line in nvml if "driver_version" in line] == ["unsupported"]
 
 
 def test_without_the_binding_the_library_is_still_reported(fake_nvml: Environment) -> None:
-    said = answer(ISOLATED, "nvml_probe.py", fake_nvml(), "--path")
+    said = answer(ISOLATED, "own/nvml_probe.py", fake_nvml(), "--path")
     assert said[0]["library"].endswith("/libnvidia-ml.so.1")
     assert "nvidia-ml-py cannot be imported" in said[1]["init"]["reason"]
 
 
 def test_no_context_is_made_and_no_other_function_called() -> None:
-    source = Path(SCRIPTS, "libcuda_probe.py").read_text()
+    source = Path(SCRIPTS, "target/libcuda_probe.py").read_text()
     assert "cuCtx" not in source
     assert "PrimaryCtx" not in source

@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 
-import gpudoctor.probe
+import gpudoctor
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.probe.contexts import context
 from gpudoctor.probe.inventory import Patience
@@ -26,7 +26,7 @@ from tests.seams import Cuda
 from tests.seams import NvmlGpu as Card
 
 Shims = Callable[..., dict[str, str]]
-CHILD = Path(gpudoctor.probe.__file__).parent / "child"
+CHILD = Path(gpudoctor.__file__).parent / "children" / "target"
 CALLS = (
     "cuInit",
     "cuDeviceGet",

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from gpudoctor.children.own.xray.components import component, cudnn_parts, soname
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
-from gpudoctor.probe.xray.components import component, cudnn_parts, soname
 from gpudoctor.process import Spec, Supervisor
 from gpudoctor.report.schema import schema
 from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
 
 ROOT = Path(__file__).resolve().parents[2]
-PROBE = ROOT / "gpudoctor/probe/child/libraries_probe.py"
+PROBE = ROOT / "gpudoctor/children/own/libraries_probe.py"
 WHEELS = {  # folder of nvidia/, soname
     "cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "cufft": "libcufft.so.11", "cusolver": "libcusolver.so.11",
     "cusparse": "libcusparse.so.12", "cudnn": "libcudnn.so.9",
@@ -69,7 +69,7 @@ def tensorflow(site: Path, runpath: str = "") -> Path:
 
 def xray(path: Path | list[Path], *frameworks: Framework, environ: Mapping[str, str] | None = None) -> Libraries:
     folders = path if isinstance(path, list) else [path]
-    words = arguments(str(ROOT), os.path.realpath(sys.executable), map(str, folders), frameworks, "/")
+    words = arguments(os.path.realpath(sys.executable), map(str, folders), frameworks, "/")
     variables = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **(environ or {})}
     with Supervisor() as supervisor:
         argv = (sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)
@@ -300,7 +300,7 @@ def test_only_frameworks_built_for_cuda_are_looked_at(tmp_path: Path) -> None:
 
 
 def test_an_interpreter_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
-    words = arguments(str(ROOT), "/etc/passwd", [str(tmp_path)], (framework("torch", tmp_path),), "/")
+    words = arguments("/etc/passwd", [str(tmp_path)], (framework("torch", tmp_path),), "/")
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="x", argv=(sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)))
         found = libraries(supervisor.wait(["x"])["x"], ())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.xray.script import Failure, Program, Space, Unknown, function
-from gpudoctor.probe.xray.torch_start import matches
+from gpudoctor.children.own.xray.script import Failure, Program, Space, Unknown, function
+from gpudoctor.children.own.xray.torch_start import matches
 from gpudoctor.snapshot import FrameworkLibraries, Missing
 from tests.environments import small_torch
 from tests.environments.small_torch import TEXTS, differences, really

@@ -126,7 +126,7 @@ class Machine:
         for name in ("program", "defective"):
             shutil.copytree(ROOT / "gpudoctor", place / name / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
             (place / name / "compat").symlink_to(ROOT / "compat")
-        disk = place / "defective/gpudoctor/probe/xray/disk.py"
+        disk = place / "defective/gpudoctor/children/own/xray/disk.py"
         disk.write_text(disk.read_text().replace("site, named = self._wheel(path, component)", "site, named = {}[path]"))
         nvml = Nvml(gpus=1)
         root = Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver="580.65.06").build(place / "root")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import gpudoctor
 
-CHILD = Path(gpudoctor.__file__).parent / "smoke" / "child"
+CHILD = Path(gpudoctor.__file__).parent / "children" / "train"
 SCRIPT = CHILD / "smoke.py"
 
 

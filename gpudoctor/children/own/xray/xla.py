@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.probe.xray.disk import TOOLKITS, Disk
-from gpudoctor.probe.xray.patient import Around, missing, nearby, places
+from gpudoctor.children.own.xray.disk import TOOLKITS, Disk
+from gpudoctor.children.own.xray.patient import Around, missing, nearby, places
 
 FLAG = "--xla_gpu_cuda_data_dir="
 LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"

@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from gpudoctor.children.own.xray import triton, xla
+from gpudoctor.children.own.xray.components import component
+from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.children.own.xray.extensions import extensions
+from gpudoctor.children.own.xray.patient import Around, Patient, missing, nearby, places
+from gpudoctor.children.own.xray.wanted import Wish, loading
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import Refused, System
 from gpudoctor.frameworks import spec_of
-from gpudoctor.probe.xray import triton, xla
-from gpudoctor.probe.xray.components import component
-from gpudoctor.probe.xray.disk import Disk
-from gpudoctor.probe.xray.extensions import extensions
-from gpudoctor.probe.xray.patient import Around, Patient, missing, nearby, places
-from gpudoctor.probe.xray.wanted import Wish, loading
 
 Say = Callable[[dict[str, Any]], None]
 Mark = Callable[[str], None]

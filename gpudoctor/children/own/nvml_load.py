@@ -18,13 +18,14 @@ import os
 import sys
 import time
 
+sys.path.insert(0, __file__.rpartition("/")[0] + "/../target")
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 from nvml_counters import Counters
 from nvml_library import Nvml, Record, load
 from nvml_questions import QUESTIONS
 
-del sys.path[0]
+del sys.path[:2]
 
 PERIOD = 0.1
 """Seconds between two samples of a GPU, where they are cheap."""

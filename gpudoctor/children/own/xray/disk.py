@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from gpudoctor.children.own.xray.components import WHEELS, component
 from gpudoctor.elf.system import System
-from gpudoctor.probe.xray.components import WHEELS, component
 
 TOOLKITS = ("/usr/local", "/opt")
 SYSTEM = (

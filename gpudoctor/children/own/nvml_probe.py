@@ -6,6 +6,7 @@ Each call costs its own field when it fails, each GPU its own when it is lost. A
 import gc
 import sys
 
+sys.path.insert(0, __file__.rpartition("/")[0] + "/../target")
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 from nvml_counters import FIELDS, PCIE_REPLAYS, SINGLE, Counters
@@ -14,7 +15,7 @@ from nvml_library import Nvml, Record, load
 from nvml_links import LINK_COUNT, Links
 from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
 
-del sys.path[0]
+del sys.path[:2]
 gc.disable()  # for forty milliseconds, of which it would take two
 
 # nvml.h, nvmlReturn_t

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpudoctor.children.own.xray.components import component
+from gpudoctor.children.own.xray.patient import Around, missing
 from gpudoctor.elf import symbols
 from gpudoctor.elf.file import Elf
 from gpudoctor.elf.system import Refused
 from gpudoctor.frameworks import ADDONS, Addon, spec_of
-from gpudoctor.probe.xray.components import component
-from gpudoctor.probe.xray.patient import Around, missing
 
 MOST_FILES = 24
 MOST_NAMES = 20

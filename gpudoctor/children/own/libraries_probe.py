@@ -1,16 +1,17 @@
 """The X-ray of the target's libraries. Runs under gpudoctor's own interpreter with -I -S, for its package gpudoctor.elf, and loads none of them.
 
-Arguments: --package FOLDER (that holds gpudoctor), --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH,
+Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH,
 --own-variables (those of the list below are as --variable NAME VALUE has them, or not set), --mapped PATH (open when Python has started).
 """
 
 import os
 import sys
 
+sys.path.insert(0, __file__.rpartition("/")[0] + "/../target")
 sys.path.insert(0, __file__.rpartition("/")[0])
 import gpudoctor_answer as answer
 
-del sys.path[0]
+del sys.path[:2]
 
 
 OWN = ("LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "XLA_FLAGS", "CONDA_PREFIX")
@@ -25,9 +26,9 @@ def given(option, count=1):
 
 
 def main():
-    sys.path.insert(0, given("--package")[0])
-    from gpudoctor.probe.xray import examine
-    from gpudoctor.probe.xray.wanted import Wish
+    sys.path.insert(0, os.path.realpath(__file__ + "/../../../.."))
+    from gpudoctor.children.own.xray import examine
+    from gpudoctor.children.own.xray.wanted import Wish
 
     del sys.path[0]
     environ = dict(os.environ)

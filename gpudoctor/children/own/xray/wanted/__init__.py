@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from gpudoctor.probe.xray.patient import Around, Patient
+from gpudoctor.children.own.xray.patient import Around, Patient
 
 
 class Wish:

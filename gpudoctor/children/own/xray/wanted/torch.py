@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpudoctor.probe.xray.patient import Around, Patient
-from gpudoctor.probe.xray.script import Unknown
-from gpudoctor.probe.xray.torch_start import TorchStart
-from gpudoctor.probe.xray.wanted import Wish
-from gpudoctor.probe.xray.wanted.cudnn import open_parts
+from gpudoctor.children.own.xray.patient import Around, Patient
+from gpudoctor.children.own.xray.script import Unknown
+from gpudoctor.children.own.xray.torch_start import TorchStart
+from gpudoctor.children.own.xray.wanted import Wish
+from gpudoctor.children.own.xray.wanted.cudnn import open_parts
 
 
 def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:

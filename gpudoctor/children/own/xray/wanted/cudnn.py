@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gpudoctor.children.own.xray.components import cudnn_parts
+from gpudoctor.children.own.xray.patient import Patient
 from gpudoctor.elf.loader import Object
-from gpudoctor.probe.xray.components import cudnn_parts
-from gpudoctor.probe.xray.patient import Patient
 
 
 def open_cudnn(patient: Patient, caller: Object, major: str) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from gpudoctor.children.own.xray.components import soname
+from gpudoctor.children.own.xray.patient import Around, Patient
+from gpudoctor.children.own.xray.wanted import Wish
+from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
 from gpudoctor.elf.loader import Object
 from gpudoctor.elf.symbols import mentions
-from gpudoctor.probe.xray.components import soname
-from gpudoctor.probe.xray.patient import Around, Patient
-from gpudoctor.probe.xray.wanted import Wish
-from gpudoctor.probe.xray.wanted.cudnn import open_cudnn
 
 _NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
 """In the order of TryDlopenCUDALibraries; cuDNN is the last. Without one of them no GPU is registered."""

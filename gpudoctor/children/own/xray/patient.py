@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from gpudoctor.children.own.xray.components import component
+from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.elf import fatbin, file
 from gpudoctor.elf.loader import Loader, Object, Opening, Resolution, Setting, Way
 from gpudoctor.elf.system import Refused, System
-from gpudoctor.probe.xray.components import component
-from gpudoctor.probe.xray.disk import Disk
 
 BASE = frozenset((
     "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os.path
 from typing import Any
 
+from gpudoctor.children.own.xray.components import component
+from gpudoctor.children.own.xray.patient import Patient
+from gpudoctor.children.own.xray.script import Failure, Program, Space, Unknown
 from gpudoctor.elf.loader import Opening
-from gpudoctor.probe.xray.components import component
-from gpudoctor.probe.xray.patient import Patient
-from gpudoctor.probe.xray.script import Failure, Program, Space, Unknown
 
 ENTRY = "_load_global_deps"
 WHY = "preloaded by torch/__init__.py"

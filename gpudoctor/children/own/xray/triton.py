@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpudoctor.probe.xray.patient import Around, missing
-from gpudoctor.probe.xray.xla import assembler
+from gpudoctor.children.own.xray.patient import Around, missing
+from gpudoctor.children.own.xray.xla import assembler
 
 COMPONENT = "triton-ptxas"
 PLACES = ("triton/backends/nvidia/bin", "triton/common/../third_party/cuda/bin", "triton/third_party/cuda/bin")

@@ -1,0 +1,1 @@
+"""Scripts that run under gpudoctor's own interpreter, without site-packages."""
