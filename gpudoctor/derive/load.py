@@ -26,12 +26,6 @@ def loads_of(snapshot: Snapshot, key: str) -> tuple[GpuLoad, ...]:
     return tuple(load for load in snapshot.loads.gpus if load.address == key) if isinstance(snapshot.loads, Loads) else ()
 
 
-def stage_of(snapshot: Snapshot, key: str, framework: str, stage: str, network: str = "") -> StageLoad | None:
-    """What was seen of one GPU during one stage of one framework."""
-    stages = (one for load in loads_of(snapshot, key) if load.framework == framework for one in load.stages)
-    return next((one for one in stages if (one.stage, one.network) == (stage, network)), None)
-
-
 def holds(stages: tuple[StageLoad, ...]) -> tuple[Held, ...]:
     """The reasons for the clocks in all of these stages."""
     return tuple(held for stage in stages if isinstance(stage.held, tuple) for held in stage.held)

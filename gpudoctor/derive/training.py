@@ -56,8 +56,8 @@ def judge(training: Training) -> Judgement | None:
         found = training.agreement
         return Judgement(
             Flaw.DISAGREES,
-            f"after {found.steps} steps losses differ by {found.loss_difference} (tolerance {found.loss_tolerance:.2g}) "
-            f"and weights by {found.weight_difference} (tolerance {found.weight_tolerance:.2g})",
+            f"after {found.steps} steps losses differ by {rounded(found.loss_difference)} (tolerance {found.loss_tolerance:.2g}) "
+            f"and weights by {rounded(found.weight_difference)} (tolerance {found.weight_tolerance:.2g})",
         )
     return _learning(training) or _compared(training)
 
@@ -82,7 +82,7 @@ def _learning(training: Training) -> Judgement | None:
         return None
     return Judgement(
         Flaw.DID_NOT_LEARN,
-        f"loss went from {first:.3g} to {last}, accuracy is {accuracy} where this data gives {training.expected_accuracy:.2f}",
+        f"loss went from {first:.3g} to {rounded(last)}, accuracy is {rounded(accuracy)} (expected {training.expected_accuracy:.2f})",
     )
 
 
@@ -94,3 +94,8 @@ def kernel_right(kernel: Kernel) -> bool:
 def within(error: Real, tolerance: float) -> bool:
     """Whether a measured error is one that rounding explains; one that is not finite never is."""
     return isinstance(error, int | float) and error <= tolerance
+
+
+def rounded(number: object) -> str:
+    """A measured number with three significant digits; what stands for one that is not finite as it is."""
+    return f"{number:.3g}" if isinstance(number, int | float) else str(number)

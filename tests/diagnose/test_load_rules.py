@@ -108,7 +108,7 @@ def test_of_two_siblings_the_one_with_the_lower_clock_is_explained_by_it(matrix:
     )
     (finding,) = found("gpu-slower-than-expected", trained(fast, slow, gpus=2, products=products), matrix)
     assert finding.subject.key == address(1)
-    assert "705 MHz where another of its kind here had 1,395 (51%), held by heat in 20 of 20 samples" in finding.message
+    assert "705 MHz where another GPU of its model had 1,395 (51%), held by heat in 20 of 20 samples" in finding.message
     assert any(seen.what == "SM clock" for seen in finding.evidence)
     assert finding.because_of == (f"GD907:{address(1)}", f"GD941:{address(1)}")
 

@@ -52,7 +52,7 @@ def test_one_gpu_slower_than_its_siblings_is_found(matrix: Matrix) -> None:
     """0.8 of what others reach is more than half of the published peak."""
     findings = found("gpu-slower-than-expected", measured(1.0, 0.8, 1.0), matrix)
     assert [finding.subject.key for finding in findings] == [address(1)]
-    assert "another GPU of its kind" in findings[0].message
+    assert "another GPU of its model" in findings[0].message
 
 
 def test_gpus_that_are_alike_pass(matrix: Matrix) -> None:

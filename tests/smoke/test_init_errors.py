@@ -79,7 +79,7 @@ def test_a_framework_that_is_refused_says_why_and_where(framework: str, code: in
     assert (seen.code, seen.report["verdict"], seen.left) == (1, "broken", [])
     assert seen.ended == [("devices", "failed")]
     assert seen.findings == [("GD901", "smoke-ran-on-cpu"), ("GD904", "smoke-crashed")]
-    assert f"Its words point to {SIGNS[code]}: " in seen.message
+    assert f"The output points to {SIGNS[code]}: " in seen.message
     assert "only no device" not in seen.message
 
 

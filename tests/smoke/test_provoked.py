@@ -118,7 +118,7 @@ def test_killed_by_the_kernel_for_want_of_memory(start: Start) -> None:
 def test_memory_that_is_refused(start: Start) -> None:
     seen = start(at_import("tensorflow", "bytearray(1 << 60)"))
     assert (seen.ended, seen.findings) == ([("import", "failed")], CRASHED)
-    assert "MemoryError Its words point to host-memory-insufficient" in seen.message
+    assert "MemoryError The output points to host-memory-insufficient" in seen.message
 
 
 def test_a_grandchild_in_a_session_of_its_own_that_holds_the_pipes(start: Start) -> None:

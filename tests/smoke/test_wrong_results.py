@@ -42,10 +42,11 @@ def test_one_row_of_a_product_is_off_by_a_hundredth_and_the_loss_is_not_a_number
     seen = start(framework, ENGINES[framework].wrong_row + ENGINES[framework].not_a_number)
     wrong, odd = errors(seen)
     assert (wrong["code"], wrong["name"], wrong["because_of"]) == ("GD902", "smoke-wrong-result", [])
-    assert wrong["message"].startswith(f"{framework}: a product on CPU:0 is off by")
+    assert ": a matmul on CPU:0 is off by" in wrong["message"]
     assert seen.smoke["kernels"][0]["error"] > 10 * seen.smoke["kernels"][0]["tolerance"]
     assert (odd["code"], odd["name"], odd["because_of"]) == ("GD911", "smoke-loss-not-finite", [wrong["id"]])
-    assert odd["message"] == f"{framework} on CPU:0: loss number 1 of 30 is nan; loss number 1 of 6 is nan."
+    assert odd["message"].startswith(f"{framework} ")
+    assert odd["message"].endswith(" on CPU:0: loss number 1 of 30 is nan; loss number 1 of 6 is nan.")
     assert seen.ended == []
 
 
@@ -54,7 +55,7 @@ def test_labels_are_shuffled(start: Start, framework: str) -> None:
     seen = start(framework, ENGINES[framework].shuffled_labels)
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD903", "smoke-did-not-learn")
-    assert finding["message"].startswith(f"{framework} on CPU:0: loss went from")
+    assert " on CPU:0: loss went from" in finding["message"]
     training = seen.smoke["trainings"][0]
     assert training["accuracy"] < 0.5
     assert training["losses"][-1] > 1
@@ -64,7 +65,7 @@ def test_labels_are_shuffled(start: Start, framework: str) -> None:
 def test_a_crash_in_the_training(start: Start, framework: str) -> None:
     seen = start(framework, ENGINES[framework].segfault)
     (finding,) = errors(seen)
-    assert (finding["code"], finding["name"], seen.ended) == ("GD904", "smoke-crashed", [("training on CPU:0", "crashed")])
+    assert (finding["code"], finding["name"], seen.ended) == ("GD904", "smoke-crashed", [("training", "crashed")])
     assert "was killed by SIGSEGV in training on CPU:0: compiling the first step" in finding["message"]
 
 
@@ -73,7 +74,7 @@ def test_one_of_two_virtual_devices_goes_wrong_in_its_training_only(start: Start
     seen = start(framework, WRONG_ON_THE_SECOND[framework])
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
-    assert finding["message"].startswith(f"{framework} on CPU:1: after 10 steps losses differ by")
+    assert " on CPU:1: after 10 steps losses differ by" in finding["message"]
     assert "CPU:0" not in str([finding["message"], finding["evidence"]])
     assert [one["device"] for one in seen.smoke["trainings"]] == ["CPU:0", "CPU:1"] * 2
     assert all(kernel["error"] <= kernel["tolerance"] for kernel in seen.smoke["kernels"])
@@ -83,7 +84,7 @@ def test_only_a_precision_that_level_full_multiplies_in_is_wrong(start: Start) -
     seen = start("tensorflow", WRONG_IN_BF16, "--level", "full")
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
-    assert finding["message"].startswith("tensorflow: a product in BF16 on CPU:0 is off by 0.0")
+    assert ": a BF16 matmul on CPU:0 is off by 0.0" in finding["message"]
     assert {product["precision"]: product["error"] for product in seen.smoke["products"]} == pytest.approx(
         {"fp32": 0, "bf16": 0.01}, abs=2e-3
     )

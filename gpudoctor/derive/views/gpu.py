@@ -22,6 +22,7 @@ from gpudoctor.snapshot import (
     CudaContext,
     CudaDevice,
     Fabric,
+    GpuLoad,
     KernelLog,
     Missing,
     Node,
@@ -218,9 +219,19 @@ class GpuView(View):
         return isinstance(self.observed.cuda, Missing) and isinstance(self.observed.cuda_unmasked, CudaDevice)
 
     @property
+    def loads(self) -> tuple[GpuLoad, ...]:
+        """What NVML sampled during each framework's smoke training on this GPU; empty where it sampled nothing."""
+        return loads_of(self.machine.observed, self.key)
+
+    @property
     def stages_under_load(self) -> tuple[StageLoad, ...]:
-        """The stages of all training runs on this GPU, as NVML sampled them; empty where there were none."""
-        return tuple(stage for load in loads_of(self.machine.observed, self.key) for stage in load.stages)
+        """The stages of all these trainings."""
+        return tuple(stage for load in self.loads for stage in load.stages)
+
+    def sampled(self, framework: str, stage: str, network: str = "") -> StageLoad | None:
+        """What NVML sampled during one stage of one framework; None where it sampled nothing."""
+        stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
+        return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)
 
     def slowdown(self, wanted: int, unless: int = 0) -> Slowdown | None:
         """The slowdown for one of the `wanted` reasons and none of `unless`, during a training run or when NVML was first asked.

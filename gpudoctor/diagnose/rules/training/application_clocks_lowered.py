@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.gpu_facts import known, offered
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import offered
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import _free
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9
 """Of the default clock: speed falls with the clock, and a tenth is more than rounding to the steps that a clock can take."""
+
+
+class _Clock(NamedTuple):
+    """An application clock in MHz."""
+
+    what: str
+    now: int
+    default: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.what} {self.now:,} MHz, {self.now / self.default:.0%} of the default {self.default:,} MHz"
 
 
 @rule(
@@ -19,46 +34,42 @@ LOWERED = 0.9
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     of_training=True,
-    explains=(
-        Explains(
-            (
-                "gpu-behind-its-siblings",
-                "gpu-slower-than-expected",
-                "gpu-not-faster-than-cpu",
-            ),
-            "",
-            Join.GPU,
-        ),
-    ),
+    explains=(Explains(GPU_IS_SLOW, "Speed falls with the clock.", Join.GPU),),
 )
-def application_clocks_lowered(gpu: Gpu, site: Site) -> Iterator[Problem]:
-    """Somebody has set the GPU's application clocks below their default.
+def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:
+    """GPU application clocks are set below their default.
 
     ## Why it matters
-    Application clocks are the highest at which programs run. `nvidia-smi -ac` sets them until the driver is loaded again, often to save
-    power or to make measurements alike, and every training after that is slower.
+    Application clocks are the highest at which programs run. `nvidia-smi -ac` sets them until the driver is reloaded, often to save power
+    or to make measurements comparable, and every later training run is slower.
 
     ## What to do
-    Reset them to the default, unless they are meant to be lower.
+    Reset them to the default, unless they are lowered on purpose.
 
     ## References
     - https://docs.nvidia.com/deploy/nvidia-smi/
     """
-    clocks = offered(known(gpu).application_clocks)
-    pairs = (("SM", clocks.sm, clocks.sm_default), ("memory", clocks.memory, clocks.memory_default))
-    lowered = [
-        (what, now, usual) for what, now, usual in pairs if isinstance(now, int) and isinstance(usual, int) and now < LOWERED * usual
-    ]
-    if not lowered:
-        offered(clocks.sm)
-        offered(clocks.sm_default)
-        return
-    told = ", ".join(f"{what} {now:,} MHz where the default is {usual:,} MHz ({now / usual:.0%})" for what, now, usual in lowered)
-    yield Problem(
-        message=f"{gpu.label}: its application clocks are set to {told}.",
-        evidence=tuple(Evidence(f"{what} application clock, default", f"{now} MHz, {usual} MHz", "NVML") for what, now, usual in lowered),
-        fixes=(_free(gpu, site),),
-    )
+    lowered = _lowered(gpu)
+    if lowered:
+        yield Problem(
+            message=f"{gpu.label}: application clocks are lowered ({'; '.join(clock.text for clock in lowered)}).",
+            evidence=tuple(
+                Evidence(f"{clock.what} application clock, default", f"{clock.now} MHz, {clock.default} MHz", "NVML") for clock in lowered
+            ),
+            fixes=(unlock_clocks(gpu),),
+        )
+
+
+def _lowered(gpu: GpuView) -> list[_Clock]:
+    """The clocks below their default. Where none is, ends the rule if the SM clock is not known."""
+    clocks = gpu.application_clocks
+    lowered = _below("SM", clocks.sm, clocks.sm_default) + _below("memory", clocks.memory, clocks.memory_default)
+    return lowered or _below("SM", offered(clocks.sm, Rung.NVML), offered(clocks.sm_default, Rung.NVML))
+
+
+def _below(what: str, now: int | Missing, default: int | Missing) -> list[_Clock]:
+    if isinstance(now, int) and isinstance(default, int) and now < LOWERED * default:
+        return [_Clock(what, now, default)]
+    return []

@@ -1,14 +1,20 @@
-"""GD9: clocks that somebody has lowered, and GPUs that fall behind others of their model under the same load."""
+"""How to read and unlock a GPU's clocks."""
 
 from __future__ import annotations
 
-from gpudoctor.derive import Gpu, Site
+from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.findings import Fix, FixKind
 
 
-def _free(gpu: Gpu, site: Site, kind: FixKind = FixKind.FIX) -> Fix:
-    if site.container:
-        return Fix("Have the host reset the GPU's application clocks and unlock its clocks.", kind=kind)
+def show_under_load(gpu: GpuView, *sections: str) -> Fix:
+    """Sections of nvidia-smi's query, to be read while the GPU works."""
+    return Fix("Check what limits it under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
+
+
+def unlock_clocks(gpu: GpuView) -> Fix:
+    """How to reset application clocks and locked clocks."""
+    if gpu.machine.site.container:
+        return Fix("Have the host reset the GPU's application clocks and unlock its clocks.")
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
-    return Fix("Reset its application clocks and unlock its clocks", command, (ROOT,), kind=kind)
+    return Fix("Reset its application clocks and unlock its clocks", command, (ROOT,))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.training.smoke import _ended
-from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Smoke, StageState
+from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
+from gpudoctor.findings import Level, Problem, Rung, Severity
+from gpudoctor.snapshot import StageState
 
 
 @rule(
@@ -16,23 +16,22 @@ from gpudoctor.snapshot import Smoke, StageState
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(("required-gpus-missing",), ""),),
+    explains=(Explains(("required-gpus-missing",), "A GPU on which training crashed does not count as usable."),),
 )
-def smoke_crashed(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
-    """The smoke training ended in an error or a crash.
+def smoke_crashed(framework: FrameworkView) -> Iterator[Problem]:
+    """Smoke training failed or crashed.
 
     ## Why it matters
-    The framework raised, or its process died, in the stage named here. The same will happen to any training.
+    The framework raised an error, or its process died, in the stage named here. Any training run will fail in the same way.
 
     ## What to do
-    The stage and the framework's last words say where to look: import points to the installation, devices to driver and libraries,
-    the first kernel to code for this GPU, the training to memory or libraries.
+    The stage and the last lines of the framework's output say where to look: import points to the installation, devices to the driver and
+    libraries, the first kernel to GPU code for this GPU, training to memory or libraries.
 
     ## References
     - https://www.tensorflow.org/install/errors
     """
-    yield from _ended(smoke, {StageState.FAILED, StageState.CRASHED}, machine)
+    yield from stages_that(framework, {StageState.FAILED, StageState.CRASHED})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Flaw, MachineView
+from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.training.smoke import _flawed
-from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Smoke
+from gpudoctor.diagnose.rules.training.flaws import flawed
+from gpudoctor.findings import Level, Problem, Rung, Severity
 
 
 @rule(
@@ -16,17 +15,16 @@ from gpudoctor.snapshot import Smoke
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
 )
-def smoke_did_not_learn(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
-    """The smoke training ran and did not learn.
+def smoke_did_not_learn(framework: FrameworkView) -> Iterator[Problem]:
+    """Smoke training ran but did not learn.
 
     ## Why it matters
-    The images are generated so that their classes are separable and the network is known to learn them. Where loss does not fall or
-    accuracy stays low although no product was seen to be wrong, gradients or updates are.
+    The generated images have separable classes, and the network is known to learn them. If the loss does not fall or the accuracy stays
+    low although every matmul was right, gradients or updates are wrong.
 
     ## What to do
     Run the check again; if it repeats, try another release of the framework.
@@ -34,4 +32,4 @@ def smoke_did_not_learn(smoke: Smoke, machine: MachineView) -> Iterator[Problem]
     ## References
     - https://www.tensorflow.org/guide/core/mlp_core
     """
-    yield from _flawed(smoke, {Flaw.DID_NOT_LEARN, Flaw.NO_STEPS}, machine)
+    yield from flawed(framework, Flaw.DID_NOT_LEARN, Flaw.NO_STEPS)

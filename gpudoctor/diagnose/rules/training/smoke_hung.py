@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.diagnose.rule import Explains, need, rule
-from gpudoctor.diagnose.rules.training.smoke import _ended
-from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Missing, Smoke, StageState
+from gpudoctor.derive.unknown import CouldNotTell
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
+from gpudoctor.findings import Level, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Missing, StageState
 
 
 @rule(
@@ -17,26 +18,26 @@ from gpudoctor.snapshot import Cause, Missing, Smoke, StageState
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(("required-gpus-missing",), ""),),
+    explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs does not count as usable."),),
 )
-def smoke_hung(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
-    """The smoke training stopped making progress.
+def smoke_hung(framework: FrameworkView) -> Iterator[Problem]:
+    """Smoke training hung.
 
     ## Why it matters
-    A stage gave no sign of life for far longer than any machine needs for it. A driver that does not answer, a library that
-    compiles for minutes, or a deadlock between GPUs look like this.
+    A stage made no progress for far longer than any machine needs. Typical causes are a driver that does not respond, a library that
+    compiles for minutes, or a deadlock between GPUs.
 
     ## What to do
-    Look for processes that cannot be interrupted (state D) and at the kernel's log; then try again with more time.
+    Look for processes that cannot be interrupted (state D) and read the kernel log; then try again with more time.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    yield from _ended(smoke, {StageState.HUNG}, machine)
-    for stage in smoke.stages:
+    yield from stages_that(framework, {StageState.HUNG})
+    for stage in framework.smoke.stages:
         if stage.state is StageState.STOPPED:
-            need(Missing(Cause.TIMED_OUT, f"{smoke.framework}: the stage “{stage_name(stage)}” {stage.error}"), Rung.TRAINED)
+            reason = f"{framework.label}: the stage “{stage_name(stage)}” {stage.error}"
+            raise CouldNotTell(Missing(Cause.TIMED_OUT, reason), Rung.TRAINED)

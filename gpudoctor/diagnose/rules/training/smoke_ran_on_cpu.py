@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView, on_device
-from gpudoctor.derive.load import loads_of, unseen
+from gpudoctor.derive import FrameworkView, GpuView, on_device
+from gpudoctor.derive.load import unseen
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
-from gpudoctor.diagnose.rules.training.smoke import _READ_LOG, _explained, _log, _points_to, _sign, _signed
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.frameworks import spec_of
-from gpudoctor.snapshot import Smoke, Snapshot
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.snapshot import GpuLoad, Training
 
 
 @rule(
@@ -20,90 +20,90 @@ from gpudoctor.snapshot import Smoke, Snapshot
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
     explains=(
-        Explains(("smoke-crashed",), "", Join.FRAMEWORK),
-        Explains(
-            (
-                "gpu-slower-than-expected",
-                "gpu-not-faster-than-cpu",
-                "required-gpus-missing",
-            ),
-            "",
-        ),
+        Explains(("smoke-crashed",), "Stages that need a GPU fail where the framework uses none.", Join.FRAMEWORK),
+        Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "What ran on the CPU is no faster than the CPU."),
+        Explains(("required-gpus-missing",), "A GPU that no framework uses does not count as usable."),
     ),
 )
-def smoke_ran_on_cpu(smoke: Smoke, hardware: Hardware, machine: MachineView, snapshot: Snapshot) -> Iterator[Problem]:
-    """The framework computes on the CPU although the machine has a GPU.
+def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
+    """Framework computes on the CPU although the machine has a GPU.
 
     ## Why it matters
-    Frameworks fall back to the CPU when they cannot use the GPU, mostly with no more than a line in a log. Training works, ten to a
-    hundred times slower. The place of every variable, gradient and output was asked of the framework itself, and NVML was asked
-    meanwhile whether a process of the training was on the GPU, took memory there, and kept it busy.
+    Frameworks fall back to the CPU when they cannot use the GPU, usually with no more than a line in a log. Training works, but 10 to 100
+    times slower. gpudoctor asks the framework where each variable, gradient and output is. It also asks NVML whether a process of the
+    training run is on the GPU, allocates memory there and keeps it busy.
 
     ## What to do
-    The framework's log, kept with this finding, mostly names the library or the error that made it give up.
+    The framework's log, kept with this finding, usually names the library or the error that made it give up the GPU.
 
     ## References
     - https://www.tensorflow.org/guide/gpu
     """
-    if not hardware:
-        not_applicable("there is no NVIDIA GPU")
-    strayed = [one for one in smoke.trainings if one.device.startswith("GPU") and not on_device(one.device, one.placed_on)]
-    devices = need(smoke.devices, Rung.FRAMEWORK)
-    blind = not any(device.kind == "gpu" for device in devices)
-    if not blind and not strayed:
-        yield from _contradicted(smoke, hardware, snapshot)
-        return
-    if blind and smoke.left_alone:
-        not_applicable("every GPU was left alone")
-    seen = ", ".join(device.name for device in devices) or "no device"
-    release = smoke.version.partition("+")[0] if isinstance(smoke.version, str) else ""
-    title = f"Reinstall {spec_of(smoke.framework).title} with the CUDA libraries that it was built with"
-    message = (
-        f"{smoke.framework} lists no GPU{f', only {seen}' if devices else ''}."
-        if blind
-        else f"{smoke.framework} was asked to train on {strayed[0].device} and computed on {', '.join(strayed[0].placed_on)}."
-    )
-    sign = _sign(smoke)
+    strayed = next(filter(_strayed, framework.smoke.trainings), None)
+    if not framework.machine.gpus:
+        not_applicable(NO_GPU)
+    devices = known(framework.smoke.devices, Rung.FRAMEWORK)
+    names = ", ".join(device.name for device in devices) or "no device"
+    if any(device.kind == "gpu" for device in devices):
+        if strayed is None:
+            yield from _contradicted(framework)
+            return
+        fault = f"was told to train on {strayed.device} but computed on {', '.join(strayed.placed_on)}"
+    elif framework.smoke.left_alone:
+        not_applicable("no GPU was used for the smoke training")
+    else:
+        fault = f"lists no GPU{f', only {names}' if devices else ''}"
+    output = read_output(framework.smoke)
     yield Problem(
-        message=f"{message}{_points_to(sign)}",
-        evidence=(Evidence("devices", seen, smoke.framework), *_signed(smoke, sign), *_log(smoke)),
-        fixes=(*_explained(sign), _READ_LOG, *_again(machine, smoke.framework, release, title)),
+        message=f"{framework.label} {fault}.{output.hint}",
+        evidence=(Evidence("devices", names, framework.name), *output.evidence),
+        fixes=(*output.checks, *_reinstall(framework)),
     )
 
 
-def _again(machine: MachineView, framework: str, release: str, title: str) -> tuple[Fix, ...]:
-    """The same release with its libraries, over what is there; what to change where that does not work here."""
-    found = pick(machine, framework, prefer=release)
+def _strayed(training: Training) -> bool:
+    """Whether a training that should have run on a GPU did not."""
+    return training.device.startswith("GPU") and not on_device(training.device, training.placed_on)
+
+
+def _reinstall(framework: FrameworkView) -> tuple[Fix, ...]:
+    """How to reinstall the same release with its libraries; where that does not work here, what does."""
+    machine, version = framework.machine, framework.smoke.version
+    release = version.partition("+")[0] if isinstance(version, str) else ""
+    found = pick(machine, framework.name, prefer=release)
     if found is None or found.release != release:
-        return install_framework(machine, framework)
-    return (install(machine, framework, found, title=title, options=("--force-reinstall",)),)
+        return install_framework(machine, framework.name)
+    title = f"Reinstall {framework.spec.title} with the CUDA libraries that it was built with"
+    return (install(machine, framework.name, found, title=title, options=("--force-reinstall",)),)
 
 
-def _contradicted(smoke: Smoke, hardware: Hardware, snapshot: Snapshot) -> Iterator[Problem]:
-    """One problem a GPU on which the framework says that it trained, and NVML saw nothing of it."""
-    for training in {one.address: one for one in smoke.trainings}.values():
-        gpu = next((gpu for gpu in hardware if gpu.key == training.address), None)
-        load = next((one for one in loads_of(snapshot, gpu.key) if one.framework == smoke.framework), None) if gpu else None
-        if gpu is None or load is None or not unseen(load):
-            continue
-        watched = f"NVML, {sum(stage.samples for stage in load.stages)} samples during the training"
-        yield Problem(
-            message=f"{smoke.framework} says that it trained on {training.device}, and NVML saw nothing of it on {gpu.label}: "
-            "none of its processes, no memory taken, no kernel run.",
-            confidence=Confidence.LIKELY,
-            evidence=(
-                Evidence("where it says that it trained", ", ".join(training.placed_on), smoke.framework),
-                Evidence("its processes among those on the GPU", "none", watched),
-                Evidence("memory in use before, at most", f"{load.memory_before}, {load.memory_most} bytes", watched),
-                Evidence("utilisation at most", f"{load.utilization} %", watched),
-            ),
-            fixes=(
-                Fix("Watch the GPU while it trains, to settle it", f"nvidia-smi -i {gpu.key} -l 1", kind=FixKind.CHECK),
-                _READ_LOG,
-            ),
-        )
+def _contradicted(framework: FrameworkView) -> Iterator[Problem]:
+    """A problem for each GPU on which the framework reports training and NVML saw nothing of it."""
+    trainings = {training.address: training for training in framework.smoke.trainings}
+    for gpu in framework.machine.gpus:
+        load = next((load for load in gpu.loads if load.framework == framework.name), None)
+        if gpu.key in trainings and load is not None and unseen(load):
+            yield _unseen(framework, trainings[gpu.key], gpu, load)
+
+
+def _unseen(framework: FrameworkView, training: Training, gpu: GpuView, load: GpuLoad) -> Problem:
+    sampled = f"NVML, {sum(stage.samples for stage in load.stages)} samples during the training run"
+    return Problem(
+        message=f"{framework.label} reports training on {training.device}, but NVML saw nothing of it on {gpu.label}: "
+        "none of its processes, no memory allocated, no kernel run.",
+        confidence=Confidence.LIKELY,
+        evidence=(
+            Evidence("where it reports training", ", ".join(training.placed_on), framework.name),
+            Evidence("its processes among those on the GPU", "none", sampled),
+            Evidence("memory in use before, at most", f"{load.memory_before}, {load.memory_most} bytes", sampled),
+            Evidence("highest utilisation", f"{load.utilization} %", sampled),
+        ),
+        fixes=(
+            Fix("Watch the GPU while it trains", f"nvidia-smi -i {gpu.key} -l 1", kind=FixKind.CHECK),
+            READ_OUTPUT,
+        ),
+    )

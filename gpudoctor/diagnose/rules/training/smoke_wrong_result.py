@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from gpudoctor.derive import Flaw, MachineView, on_device
-from gpudoctor.derive.training import kernel_right, within
+from gpudoctor.derive import Flaw, FrameworkView, on_device
+from gpudoctor.derive.training import rounded, within
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.training.smoke import _finite, _flawed, _without
-from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
+from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Real, Smoke
 
 
-def _measured(smoke: Smoke) -> Iterator[tuple[str, str, Real, float]]:
-    """Everything measured that has an error: what, where, the error and what rounding explains of it."""
-    for product in smoke.products:
-        yield f"a product in {product.precision.upper()}", product.device, product.error, product.tolerance
-    for step in smoke.compiled:
-        if _finite(step.loss_difference):
-            yield f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance
+class _Result(NamedTuple):
+    """A result that was compared with a reference: its relative error and what rounding explains of it."""
+
+    what: str
+    device: str
+    error: Real
+    tolerance: float
 
 
 @rule(
@@ -26,47 +27,49 @@ def _measured(smoke: Smoke) -> Iterator[tuple[str, str, Real, float]]:
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
     explains=(
         Explains(
-            (
-                "smoke-did-not-learn",
-                "smoke-loss-not-finite",
-            ),
-            "",
+            ("smoke-did-not-learn", "smoke-loss-not-finite"),
+            "Training with wrong results does not learn, or its loss overflows.",
             Join.FRAMEWORK,
         ),
     ),
 )
-def smoke_wrong_result(smoke: Smoke, machine: MachineView) -> Iterator[Problem]:
-    """The arithmetic on the device is wrong.
+def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
+    """Device computes wrong results.
 
     ## Why it matters
-    A product differed from its float64 reference, or the first steps of a training from the same steps on the CPU, by more than
-    rounding explains. Whatever is trained here cannot be trusted.
+    A matmul differs from its float64 reference, or the first training steps from the same steps on the CPU, by more than rounding
+    explains. Nothing that trains here can be trusted.
 
     ## What to do
-    Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. All bad points
-    to the framework or a library: try another release.
+    Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. If all are bad, suspect
+    the framework or a library: try another release.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
+    for result in _results(framework.smoke):
+        if not within(result.error, result.tolerance):
+            yield Problem(
+                message=f"{framework.label}: {result.what} on {result.device} is off by {rounded(result.error)} "
+                f"(rounding explains {result.tolerance:.2g}).",
+                evidence=(Evidence(f"relative error of {result.what}", str(result.error), result.device),),
+                fixes=avoid_device(result.device, framework),
+            )
+    yield from flawed(framework, Flaw.DISAGREES)
+
+
+def _results(smoke: Smoke) -> Iterator[_Result]:
+    """Every result that ran on its device and is a number, or should be: a loss that is none is smoke-loss-not-finite."""
     for kernel in smoke.kernels:
-        if on_device(kernel.device, (kernel.ran_on,)) and not kernel_right(kernel):
-            yield Problem(
-                message=f"{smoke.framework}: a product on {kernel.device} is off by {kernel.error}, rounding explains {kernel.tolerance:.2g}.",
-                evidence=(Evidence("largest relative error", str(kernel.error), kernel.device),),
-                fixes=_without(kernel.device, smoke, machine),
-            )
-    for what, device, error, tolerance in _measured(smoke):
-        if not within(error, tolerance):
-            yield Problem(
-                message=f"{smoke.framework}: {what} on {device} is off by {error}, rounding explains {tolerance:.2g}.",
-                evidence=(Evidence(f"error of {what}", str(error), device),),
-                fixes=_without(device, smoke, machine),
-            )
-    yield from _flawed(smoke, {Flaw.DISAGREES}, machine)
+        if on_device(kernel.device, (kernel.ran_on,)):
+            yield _Result("a matmul", kernel.device, kernel.error, kernel.tolerance)
+    for matmul in smoke.products:
+        yield _Result(f"a {matmul.precision.upper()} matmul", matmul.device, matmul.error, matmul.tolerance)
+    for step in smoke.compiled:
+        if isinstance(step.loss_difference, int | float):
+            yield _Result(f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance)

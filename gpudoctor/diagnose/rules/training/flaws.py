@@ -1,0 +1,43 @@
+"""Flaws of smoke trainings that ran to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Flaw, FrameworkView, judge
+from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.advice.installing import another_release
+from gpudoctor.diagnose.advice.system import set_variable
+from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem
+from gpudoctor.snapshot import Training
+
+
+def flawed(framework: FrameworkView, *flaws: Flaw) -> Iterator[Problem]:
+    """A problem for each device on which training has one of these flaws."""
+    devices: dict[str, list[Evidence]] = {}
+    for training in framework.smoke.trainings:
+        judgement = judge(training)
+        if judgement is not None and judgement.flaw in flaws:
+            devices.setdefault(training.device, []).append(Evidence(_work(training), judgement.detail, training.device))
+    for device, evidence in devices.items():
+        details = dict.fromkeys(row.value for row in evidence)
+        yield Problem(
+            message=f"{framework.label} on {device}: {'; '.join(details)}.",
+            evidence=tuple(evidence),
+            fixes=avoid_device(device, framework),
+        )
+
+
+def _work(training: Training) -> str:
+    return "training" if training.network == "dense" else f"training of the {training.network} network"
+
+
+def avoid_device(device: str, framework: FrameworkView) -> tuple[Fix, ...]:
+    """What to do about a device that computes wrong: train on the other GPUs; where there are none, install another release."""
+    gpus = {training.device for training in framework.smoke.trainings if training.device.startswith("GPU")}
+    others = sorted(gpu.partition(":")[2] for gpu in gpus - {device}) if device in gpus else []
+    release = another_release(framework.machine, framework.name, kind=FixKind.ELSE if others else FixKind.FIX)
+    if not others:
+        return READ_OUTPUT, release
+    return READ_OUTPUT, set_variable(VARIABLE, ",".join(others), f"Train without {device}"), release

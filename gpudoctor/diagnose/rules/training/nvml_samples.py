@@ -1,0 +1,99 @@
+"""What NVML sampled of a GPU while its speed was measured, as findings show it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.load import holds, words
+from gpudoctor.derive.slowdowns import SLOWER
+from gpudoctor.derive.stages import work
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import NvmlGpu, Span, StageLoad
+
+
+class Measured(NamedTuple):
+    """A stage of a framework's smoke training in which a rate was measured."""
+
+    framework: str
+    stage: str
+
+
+class Samples(NamedTuple):
+    """What NVML says about a rate."""
+
+    explanation: str
+    """A sentence to append; empty where nothing explains a low rate."""
+    evidence: tuple[Evidence, ...]
+
+
+def samples(gpu: GpuView, measured: Iterable[Measured], others: tuple[GpuView, ...] = ()) -> Samples:
+    """What NVML sampled of the GPU in these stages, compared with `others` of its model; what it said before training where it sampled nothing."""
+    sampled = {place: stage for place in measured if (stage := gpu.sampled(*place))}
+    explanations = (_explanation(gpu, stage, _best_clock(place, others)) for place, stage in sampled.items())
+    evidence = tuple(row for stage in sampled.values() for row in _during(gpu, stage))
+    return Samples(next(filter(None, explanations), ""), evidence or _before(gpu))
+
+
+def _best_clock(place: Measured, others: tuple[GpuView, ...]) -> int:
+    stages = (gpu.sampled(*place) for gpu in others)
+    return max((stage.clock_sm.median for stage in stages if stage and isinstance(stage.clock_sm, Span)), default=0)
+
+
+def _highest(gpu: GpuView) -> int:
+    """The highest SM clock that the GPU supports, in MHz; 0 where that is not known."""
+    seen = gpu.observed.nvml
+    return seen.clock_sm_max if isinstance(seen, NvmlGpu) and isinstance(seen.clock_sm_max, int) else 0
+
+
+def _explanation(gpu: GpuView, stage: StageLoad, best: int) -> str:
+    """What its clock says about its speed; empty where the clock was near its maximum, or near `best` of another GPU."""
+    if not isinstance(stage.clock_sm, Span):
+        return ""
+    clock, highest = stage.clock_sm.median, _highest(gpu)
+    behind = clock < SLOWER * best
+    reference = best if behind else highest
+    if clock >= SLOWER * reference:
+        return ""
+    compared = f"where another GPU of its model had {best:,}" if behind else f"of at most {highest:,}"
+    reasons = words(holds((stage,)))
+    why = f"held by {reasons}" if reasons else "for no stated reason" if isinstance(stage.held, tuple) else "for an unknown reason"
+    return f" Its SM clock was then {clock:,} MHz {compared} ({clock / reference:.0%}), {why}."
+
+
+def _before(gpu: GpuView) -> tuple[Evidence, ...]:
+    """What may hold the GPU back, as NVML said when it was first asked."""
+    seen = gpu.observed.nvml
+    if not isinstance(seen, NvmlGpu):
+        return ()
+    rows = (
+        ("highest SM clock", seen.clock_sm_max, "{} MHz"),
+        ("highest memory clock", seen.clock_memory_max, "{} MHz"),
+        ("reasons for the clocks", seen.clocks_event_reasons, "{:#x}"),
+        ("power limit", seen.power_limit, "{} mW"),
+        ("temperature", seen.temperature, "{} °C"),
+        ("PCIe lanes", seen.link_width, "{}"),
+    )
+    return tuple(Evidence(what, form.format(value), "NVML, before training") for what, value, form in rows if isinstance(value, int))
+
+
+def _during(gpu: GpuView, stage: StageLoad) -> Iterator[Evidence]:
+    """What held the GPU, or did not, while it was measured."""
+    where = f"NVML, {stage.samples} samples during {work(stage.stage, stage.network)}"
+    seen = gpu.observed.nvml
+    clocks = (
+        ("SM clock", stage.clock_sm, seen.clock_sm_max if isinstance(seen, NvmlGpu) else 0),
+        ("memory clock", stage.clock_memory, seen.clock_memory_max if isinstance(seen, NvmlGpu) else 0),
+    )
+    for what, span, highest in clocks:
+        if isinstance(span, Span):
+            most = f", at most {highest:,} MHz" if isinstance(highest, int) and highest else ""
+            yield Evidence(what, f"{span.lowest:,} to {span.highest:,} MHz, median {span.median:,}{most}", where)
+    if isinstance(stage.held, tuple):
+        yield Evidence("reasons that held the clocks", words(stage.held) or "none", where)
+    if isinstance(stage.power, int):
+        limit = f" of {stage.power_limit / 1000:.0f}" if isinstance(stage.power_limit, int) else ""
+        yield Evidence("highest power", f"{stage.power / 1000:.0f}{limit} W", where)
+    if isinstance(stage.temperature, int):
+        yield Evidence("highest temperature", f"{stage.temperature} °C", where)
