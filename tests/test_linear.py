@@ -46,7 +46,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
-    "diagnose/kernel_facts.py": lambda: list(_asked_of_the_log()),
+    "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
 }
 """Where a pattern is not written beside its use: the file that uses it, and all that it may be."""
 
@@ -60,9 +60,9 @@ def _module(file: str) -> ModuleType:
 
 
 def _asked_of_the_log() -> Iterator[str]:
-    """The second argument of kernel_facts.said in every rule."""
+    """The patterns that rules look for in the kernel log: the second arguments."""
     for file in PACKAGE.rglob("diagnose/**/*.py"):
-        for call in _calls(file, lambda function: function == "said"):
+        for call in _calls(file, lambda function: function in {"logged", "refusal"}):
             yield _value(call.args[1], _module(str(file.relative_to(PACKAGE))))
 
 

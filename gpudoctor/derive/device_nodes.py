@@ -1,15 +1,21 @@
-"""Who keeps a device file from the user: its permission bits, or a control group."""
+"""The driver's device files: their names, and who keeps one from the user, its permission bits or a control group."""
 
 from __future__ import annotations
 
 from gpudoctor.snapshot import Cause, DeviceNodes, Host, Missing, Node
 
-_SHARED_BY_GPUS = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg")
+CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
+_SHARED_BY_GPUS = (CONTROL, UVM, "/dev/dxg")
+
+
+def is_gpu_node(path: str) -> bool:
+    """Whether a device file is one GPU's own, /dev/nvidiaN."""
+    return path.removeprefix("/dev/nvidia").isdecimal()
 
 
 def is_used_to_compute(node: Node) -> bool:
     """Whether a program opens this device file to compute on a GPU."""
-    return node.path in _SHARED_BY_GPUS or node.path.removeprefix("/dev/nvidia").isdigit()
+    return node.path in _SHARED_BY_GPUS or is_gpu_node(node.path)
 
 
 def is_plain_file(node: Node) -> bool:
@@ -21,7 +27,7 @@ def withheld(node: Node, host: Host | Missing) -> bool:
     """Whether the kernel refuses a device file that the permission bits allow.
 
     The kernel's answer to access(2) takes device control groups into account, the bits do not: container runtimes and schedulers
-    keep what they did not allot from a process in this way.
+    keep what they did not allocate from a process in this way.
     """
     if node.accessible is not False or not isinstance(node.mode, str) or isinstance(node.major, Missing) or isinstance(host, Missing):
         return False
@@ -35,6 +41,6 @@ def withheld(node: Node, host: Host | Missing) -> bool:
 
 
 def all_withheld(nodes: DeviceNodes | Missing, host: Host | Missing) -> bool:
-    """Whether there are GPUs' own device files and the kernel refuses every one so."""
-    own = [node for node in nodes.nodes if node.path.removeprefix("/dev/nvidia").isdigit()] if isinstance(nodes, DeviceNodes) else []
+    """Whether GPUs have device files and the kernel refuses every one of them in this way."""
+    own = [node for node in nodes.nodes if is_gpu_node(node.path)] if isinstance(nodes, DeviceNodes) else []
     return bool(own) and all(withheld(node, host) for node in own)

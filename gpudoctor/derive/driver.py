@@ -55,3 +55,10 @@ def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
             return section
     return Missing(Cause.ABSENT, "no loaded NVIDIA driver states its version")
+
+
+def library_release(nvml: Nvml | Missing) -> str:
+    """The driver release of libnvidia-ml, from NVML's own version: CUDA's major, a dot, the release ("12.550.163.01"). Empty if not known."""
+    if isinstance(nvml, Missing) or isinstance(nvml.nvml_version, Missing):
+        return ""
+    return nvml.nvml_version.partition(".")[2]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from gpudoctor.codes import DRIVER_UNUSABLE, CudaError, NvmlError
+from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
 from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Node, Nvml, PciDevice, Snapshot, Status
 
-NVML_LATER = {
-    1: "NVML is not initialised yet",
-    9: "the NVIDIA kernel driver is not loaded yet",
-    27: "NVML is not ready yet",
+_NVML_LATER: dict[int, str] = {
+    NvmlError.UNINITIALIZED: "NVML is not initialised yet",
+    NvmlError.DRIVER_NOT_LOADED: "the NVIDIA kernel driver is not loaded yet",
+    NvmlError.NOT_READY: "NVML is not ready yet",
 }
-"""nvmlReturn_t: UNINITIALIZED, DRIVER_NOT_LOADED, NOT_READY."""
-CUDA_FABRIC = 802
-"""CUDA_ERROR_SYSTEM_NOT_READY: the fabric manager has not finished."""
-CUDA_LATER = {3, 100, 999}
-"""CUDA_ERROR_NOT_INITIALIZED, NO_DEVICE and UNKNOWN, which cuInit answers also while the driver is being set up."""
-CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 
 
 def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
@@ -28,14 +24,14 @@ def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
         return ""
     plain = isinstance(snapshot.libcuda_unmasked, Missing)
     nvml, cuda = _code(snapshot.nvml), _code(snapshot.libcuda if plain else snapshot.libcuda_unmasked)
-    if cuda == CUDA_FABRIC:
+    if cuda == CudaError.SYSTEM_NOT_READY:
         return "CUDA waits for the fabric (802)"
     if site.container or not site.has_pci or _taken(gpus) or _forbidden(snapshot.device_nodes):
         return ""
     if isinstance(snapshot.kernel_driver, KernelDriver) and _absent(snapshot.kernel_driver.version):
-        return NVML_LATER[9]
-    lacking = _lacking(snapshot.device_nodes, gpus, uvm=cuda in CUDA_LATER)
-    return f"{lacking} is not there yet" if lacking else NVML_LATER.get(nvml, "")
+        return _NVML_LATER[NvmlError.DRIVER_NOT_LOADED]
+    lacking = _lacking(snapshot.device_nodes, gpus, uvm=cuda in DRIVER_UNUSABLE)
+    return f"{lacking} is not there yet" if lacking else _NVML_LATER.get(nvml, "")
 
 
 def _installed(snapshot: Snapshot) -> bool:
@@ -66,9 +62,7 @@ def _nodes(section: DeviceNodes | Missing) -> dict[str, Node]:
 
 def _forbidden(section: DeviceNodes | Missing) -> bool:
     """Whether this user may not open the files that are there, which no waiting changes."""
-    return any(
-        node.accessible is False for path, node in _nodes(section).items() if path.removeprefix("/dev/nvidia").isdigit() or path == CONTROL
-    )
+    return any(node.accessible is False for path, node in _nodes(section).items() if is_gpu_node(path) or path == CONTROL)
 
 
 def _lacking(section: DeviceNodes | Missing, gpus: tuple[Gpu, ...], *, uvm: bool) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.advice.cuda_errors import CUDA_CANDIDATES, cures
 from gpudoctor.findings import Finding, FixKind, Level, OutcomeKind, Policy, Severity
@@ -30,7 +30,7 @@ from gpudoctor.snapshot import (
     Status,
     Variables,
 )
-from tests.builders import ABSENT, TIMED_OUT, bare, libcuda, machine, torch, touched
+from tests.builders import ABSENT, TIMED_OUT, bare, in_docker, libcuda, machine, torch, touched
 
 NOT_FOUND = Missing(Cause.ABSENT, "libcuda.so.1: cannot open shared object file: No such file or directory")
 PYTHON = Python("/env/bin/python", "active", version="3.12.1", bits=64, machine="x86_64")
@@ -241,17 +241,18 @@ def test_each_candidate_says_what_it_is_and_what_cures_it(code: int) -> None:
         assert one.cause
         assert one.cure
         assert not one.cause.endswith(".")
-        assert one.command or one.look or one.cure.startswith(("Take", "Reinstall", "Update", "Install", "Use", "End"))
+        assert one.command or one.check or one.cure.startswith(("Take", "Reinstall", "Update", "Install", "Use", "End"))
 
 
-def test_a_candidate_for_a_variable_is_named_only_where_that_is_set() -> None:
-    site = Site("linux", "", "", (), root=False)
-    assert "unset CUDA_VISIBLE_DEVICES" not in [fix.command for fix in cures(100, site, {})]
-    set_one = cures(100, site, {"CUDA_VISIBLE_DEVICES": "7"})
+def test_a_candidate_for_a_variable_is_named_only_where_that_is_set(matrix: Matrix) -> None:
+    unset, masked = (MachineView(machine(variables=Variables(values)), matrix, Policy()) for values in ({}, {"CUDA_VISIBLE_DEVICES": "7"}))
+    assert "unset CUDA_VISIBLE_DEVICES" not in [fix.command for fix in cures(100, unset)]
+    set_one = cures(100, masked)
     assert (set_one[0].command, set_one[0].kind) == ("unset CUDA_VISIBLE_DEVICES", FixKind.FIX)
     assert [fix.kind for fix in set_one if fix.kind is not FixKind.CHECK][1:] == [FixKind.ELSE] * 2
 
 
-def test_in_a_container_the_driver_is_the_hosts_to_cure() -> None:
-    (fix,) = (fix for fix in cures(803, Site("linux", "docker", "", (), root=True), {}) if fix.kind is FixKind.FIX)
+def test_in_a_container_the_driver_is_the_hosts_to_cure(matrix: Matrix) -> None:
+    contained = MachineView(machine(container=in_docker()), matrix, Policy())
+    (fix,) = (fix for fix in cures(803, contained) if fix.kind is FixKind.FIX)
     assert "on the host, reboot" in fix.title

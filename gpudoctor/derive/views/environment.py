@@ -31,6 +31,12 @@ class EnvironmentView(View):
         self.__dict__.update(machine=machine, observed=machine.observed)
 
     @property
+    def set_variables(self) -> dict[str, str]:
+        """The environment variables that are set and not empty; none where that is not known."""
+        variables = self.observed.variables
+        return {} if isinstance(variables, Missing) else {name: value for name, value in variables.values.items() if value}
+
+    @property
     def stack_or_missing(self) -> Stack | Missing:
         """The distributions and what they require of one another."""
         return self.machine.stack_or_missing

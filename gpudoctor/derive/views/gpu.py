@@ -24,6 +24,7 @@ from gpudoctor.snapshot import (
     Fabric,
     GpuLoad,
     KernelLog,
+    Licence,
     Missing,
     Node,
     NvLink,
@@ -67,6 +68,7 @@ class GpuView(View):
     ecc_uncorrected = Field[int]("nvml", Rung.NVML)
     fabric = Field[Fabric]("nvml", Rung.NVML)
     kernel_right = Field[bool]("context", Rung.KERNEL_RAN)
+    licences = Field[tuple[Licence, ...]]("nvml", Rung.NVML)
     link_width = Field[int]("nvml", Rung.NVML)
     link_width_max = Field[int]("nvml", Rung.NVML)
     memory_total = Field[int]("nvml", Rung.NVML)
@@ -77,6 +79,7 @@ class GpuView(View):
     remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
     retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
     spare_rows = Field[SpareRows]("nvml", Rung.NVML)
+    virtualization = Field[str]("nvml", Rung.NVML)
 
     def __init__(self, machine: MachineView, observed: Gpu) -> None:
         self.__dict__.update(machine=machine, observed=observed)
@@ -160,6 +163,28 @@ class GpuView(View):
         if not isinstance(stated, NvmlGpu) or isinstance(stated.address, str) or stated.address.cause is not Cause.NOT_STATED:
             return None
         return versions.parse(stated.compute_capability) if isinstance(stated.compute_capability, str) else None
+
+    @property
+    def needed_branch(self) -> int | None:
+        """The oldest driver branch that supports a described GPU; None where the driver here does, or that is not known."""
+        capability, driver = self.supposed_capability, self.machine.driver_or_missing
+        row = None if isinstance(driver, Missing) else self.machine.matrix.driver(driver.version)
+        newest = row.newest_capability if row is not None else None
+        if capability is None or newest is None or capability <= newest:
+            return None
+        return self.machine.matrix.branches_for(capability)[0]
+
+    @property
+    def bound_by_nvidia(self) -> bool:
+        """Whether the NVIDIA driver has bound this GPU, or NVML opened it."""
+        return self.opened or isinstance(self.observed.proc, ProcGpu)
+
+    @property
+    def vgpu_licences(self) -> tuple[Licence, ...]:
+        """The licences of a virtual GPU; the rule does not apply to other GPUs."""
+        if self.virtualization != "vgpu":
+            not_applicable("not a virtual GPU")
+        return self.licences
 
     @property
     def is_server_card(self) -> bool:

@@ -16,13 +16,15 @@ from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
-from gpudoctor.derive.unknown import NO_GPU, NO_PCI_BUS, CouldNotTell, applicable, known, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, NO_PCI_BUS, applicable, known, not_applicable
 from gpudoctor.derive.views.container import ContainerView
+from gpudoctor.derive.views.driver_calls import DriverCallsView
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.fabric import FabricView
 from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
-from gpudoctor.derive.views.view import Section, View
+from gpudoctor.derive.views.kernel import KernelView
+from gpudoctor.derive.views.view import Section
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy, Rung
 from gpudoctor.frameworks import stack_of
@@ -35,7 +37,6 @@ from gpudoctor.snapshot import (
     Compiler,
     Container,
     ContainerTools,
-    CudaDevice,
     CudaFiles,
     Details,
     DeviceNodes,
@@ -54,15 +55,12 @@ from gpudoctor.snapshot import (
     LoaderCache,
     Missing,
     Mps,
-    Nvml,
-    NvmlGpu,
     Pci,
     PciDevice,
     Platform,
     Preload,
     Smoke,
     Snapshot,
-    Status,
     SystemPackages,
     Toolkit,
     Variables,
@@ -76,7 +74,7 @@ class Hardware(tuple[Gpu, ...]):
     __slots__ = ()
 
 
-class MachineView(View):
+class MachineView(DriverCallsView):
     """A snapshot, the matrix and the user's wishes, with everything that follows from them; each is computed when first read."""
 
     observed: Snapshot
@@ -105,9 +103,6 @@ class MachineView(View):
     device_nodes = Section[DeviceNodes](Rung.DEVICE_NODE)
     fabric_manager = Section[FabricManager]()
     fabric_parts = Section[FabricParts]()
-    nvml = Section[Nvml](Rung.NVML)
-    libcuda = Section[Libcuda](Rung.LIBCUDA)
-    libcuda_unmasked = Section[Libcuda](Rung.LIBCUDA)
     cuda_files = Section[CudaFiles]()
     toolkits = Section[tuple[Toolkit, ...]]()
     compilers = Section[tuple[Compiler, ...]]()
@@ -155,25 +150,10 @@ class MachineView(View):
             not_applicable("no NVSwitch is on the PCI bus, and NVML reports no GPU attached to a fabric")
         return FabricView(self)
 
-    @property
-    def cuda_init_code(self) -> int | None:
-        """What cuInit answered, without CUDA_VISIBLE_DEVICES where that is set; None where it did not answer."""
-        for section in (self.observed.libcuda_unmasked, self.observed.libcuda):
-            if isinstance(section, Libcuda) and isinstance(section.init, Status):
-                return section.init.code
-        return None
-
-    @property
-    def nvml_works(self) -> bool:
-        """Whether NVML started."""
-        nvml = self.observed.nvml
-        return isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and not nvml.init.code
-
-    @property
-    def cuda_works(self) -> bool:
-        """Whether cuInit succeeded."""
-        libcuda = self.observed.libcuda
-        return isinstance(libcuda, Libcuda) and isinstance(libcuda.init, Status) and not libcuda.init.code
+    @cached_property
+    def kernel(self) -> KernelView:
+        """The kernel: GPU drivers, their modules and the kernel log."""
+        return KernelView(self)
 
     @cached_property
     def nvswitches(self) -> int:
@@ -191,14 +171,22 @@ class MachineView(View):
         runs = (run for smoke in self.smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
         return any(result(run) is Result.RIGHT for run in runs)
 
+    @property
+    def libcuda_for_gpus(self) -> Libcuda | Missing:
+        """libcuda, or why it was not loaded; the rule does not apply where there is no GPU to use it."""
+        return self.observed.libcuda if self.hardware or not self.site.has_pci else not_applicable(NO_GPU)
+
     def framework(self, name: str) -> FrameworkView | None:
         """An installed framework by name; None where it is not installed, or that is not known."""
         return next((framework for framework in self.frameworks if framework.name == name), None)
 
     @property
     def driver(self) -> Driver:
-        """The loaded driver; ends the rule where there is none."""
-        return known(self.driver_or_missing, Rung.KERNEL_DRIVER)
+        """The loaded driver; ends the rule where there is none, or does not apply where there is no GPU either."""
+        found = self.driver_or_missing
+        if isinstance(found, Missing) and found.cause is Cause.ABSENT and not self.hardware:
+            not_applicable("there is neither a GPU nor a driver")
+        return known(found, Rung.KERNEL_DRIVER)
 
     @property
     def visibility(self) -> Visibility:
@@ -216,26 +204,6 @@ class MachineView(View):
         """The GPUs, display devices and accelerators on the PCI bus; the rule does not apply to a platform whose GPUs are not on one."""
         devices = self.pci.devices
         return devices if self.site.has_pci else not_applicable(NO_PCI_BUS)
-
-    @property
-    def nvml_init_code(self) -> int | None:
-        """What nvmlInit answered; None where it did not answer."""
-        nvml = self.observed.nvml
-        return nvml.init.code if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) else None
-
-    @property
-    def nvml_gpus(self) -> tuple[NvmlGpu, ...]:
-        """The GPUs that NVML counts; ends the rule where NVML did not start."""
-        init = self.nvml.init
-        if isinstance(init, Status) and init.code:
-            raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {init.name}"), Rung.NVML)
-        return known(self.nvml.gpus, Rung.NVML)
-
-    @property
-    def cuda_devices(self) -> tuple[CudaDevice, ...]:
-        """The devices that CUDA shows to a program in the examined environment; empty where that is not known."""
-        libcuda = self.observed.libcuda
-        return libcuda.devices if isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) else ()
 
     @property
     def usable_gpus(self) -> tuple[GpuView, ...]:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gpudoctor.derive import Site
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
+
+
+def command_for(site: Site, commands: Mapping[str, str]) -> str:
+    """Return the command for this distribution, or for one it is like; empty where none is known."""
+    return next((commands[name] for name in site.distribution if name in commands), "")
 
 
 def unset(name: str, where: str = "the profile, image or job script that sets it") -> Fix:

@@ -1,118 +1,95 @@
-"""GD1 and GD2: the driver's branch or flavour does not drive this GPU, or the GPU's own firmware does not run."""
+"""A GPU without a driver, and the installed driver whose branch or flavour may be why."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gpudoctor import versions
-from gpudoctor.derive import Driver, Gpu, Site
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.views.kernel import GUEST_DRIVERS
+from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.gpu_facts import supposed_capability
-from gpudoctor.diagnose.kernel_facts import FOR_GUESTS
-from gpudoctor.diagnose.rule import CouldNotTell, not_applicable
-from gpudoctor.findings import Evidence, Fix, Rung
-from gpudoctor.matrix import DriverBranch, Matrix
+from gpudoctor.findings import Confidence, Evidence, Fix, Rung
+from gpudoctor.matrix import DriverBranch
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Cause, KernelDriver, KernelModules, Missing, Nvml, NvmlGpu, PciDevice, ProcGpu, Snapshot
+from gpudoctor.snapshot import Cause, Missing, PciDevice
 from gpudoctor.versions import Version
 
+_NO_BOUNDS = Missing(Cause.NOT_STATED, "the matrix does not say which GPUs this branch supports")
+_READ_LOG = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read what the driver says about the GPU")
 
-class _Pair(msgspec.Struct, frozen=True):
-    """A GPU that no NVIDIA driver has bound, or that is only supposed, and the driver that is installed."""
 
-    called: str
+class UndrivenGpu(msgspec.Struct, frozen=True):
+    """A GPU that no NVIDIA driver has bound, or that was only described, and the installed driver."""
+
+    name: str
     capability: Version
-    version: Version
+    driver: Version
     flavour: str
     """open, proprietary, or empty where that is not known."""
-    branch: int
-    oldest: Version | None
-    newest: Version | None
+    row: DriverBranch | None
     evidence: tuple[Evidence, ...]
 
+    @property
+    def branch(self) -> int:
+        """The driver's branch."""
+        return self.row.branch if self.row else self.driver.major
 
-def driven(gpu: Gpu) -> bool:
-    """Whether the NVIDIA driver has bound this GPU, or NVML opened it."""
-    return isinstance(gpu.proc, ProcGpu) or (isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str))
+    @property
+    def oldest(self) -> Version | None:
+        """The oldest compute capability that the branch supports; None where that is not known."""
+        return self.row.oldest_capability if self.row else None
+
+    @property
+    def newest(self) -> Version | None:
+        """The newest compute capability that the branch supports; None where that is not known."""
+        return self.row.newest_capability if self.row else None
 
 
-def _pair(gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, site: Site) -> _Pair | None:
-    """None where the GPU is driven; ends the rule where it should not be, or where GPU or driver are not known well enough."""
-    capability = supposed_capability(gpu)
+def undriven(gpu: GpuView) -> UndrivenGpu | None:
+    """The GPU and the installed driver; None where the driver has bound the GPU. Ends the rule where GPU or driver are not known."""
+    machine, capability, pci = gpu.machine, gpu.supposed_capability, gpu.observed.pci
     if capability is not None:
-        seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as supposed")
-        return _paired(gpu.label, capability, seen, snapshot, driver, matrix)
-    if not site.has_pci or site.container or not isinstance(gpu.pci, PciDevice) or gpu.pci.driver in FOR_GUESTS:
-        not_applicable("not a GPU that a kernel driver of this machine should drive")
-    if driven(gpu):
+        seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as described")
+        return _with_driver(gpu, gpu.label, capability, seen, machine.kernel.installed_release)
+    if not machine.site.has_pci or machine.site.container or not isinstance(pci, PciDevice) or pci.driver in GUEST_DRIVERS:
+        not_applicable("not a GPU for a kernel driver of this machine")
+    if gpu.bound_by_nvidia:
         return None
-    chip = matrix.chip(gpu.pci.device)
+    installed, chip = machine.kernel.installed_release, machine.matrix.chip(pci.device)
     if chip is None:
-        _installed(snapshot, driver)
-        unknown = Missing(Cause.NOT_STATED, f"the matrix knows no GPU with the device id {gpu.pci.device}")
+        unknown = Missing(Cause.NOT_STATED, f"the matrix lists no GPU with the device id {pci.device}")
         raise CouldNotTell(unknown, Rung.KERNEL_DRIVER)
-    seen = Evidence("GPU", f"10de:{gpu.pci.device}, {chip.architecture}", cited(chip.source))
-    called = f"The {chip.architecture} GPU at {gpu.key} (10de:{gpu.pci.device})"
-    return _paired(called, chip.compute_capability, seen, snapshot, driver, matrix)
+    name = f"The {chip.architecture} GPU at {gpu.key} (10de:{pci.device})"
+    seen = Evidence("GPU", f"10de:{pci.device}, {chip.architecture}", cited(chip.source))
+    return _with_driver(gpu, name, chip.compute_capability, seen, installed)
 
 
-def _paired(called: str, capability: Version, seen: Evidence, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix) -> _Pair:
-    version, where = _installed(snapshot, driver)
-    row, flavour = matrix.driver(version), _flavour(snapshot)
-    return _Pair(
-        called=called,
-        capability=capability,
-        version=version,
-        flavour=flavour,
-        branch=row.branch if row else version.major,
-        oldest=row.oldest_capability if row else None,
-        newest=row.newest_capability if row else None,
-        evidence=(seen, Evidence("driver", " ".join(filter(None, (str(version), flavour))), where), *(_bounds(row) if row else ())),
-    )
+def _with_driver(gpu: GpuView, name: str, capability: Version, seen: Evidence, installed: tuple[Version, str]) -> UndrivenGpu:
+    (driver, where), flavour = installed, gpu.machine.kernel.installed_flavour
+    row = gpu.machine.matrix.driver(driver)
+    evidence = [seen, Evidence("driver", f"{driver} {flavour}".rstrip(), where)]
+    if row is not None:
+        supported = f"{row.oldest_capability} to {row.newest_capability or 'not known'}"
+        evidence.append(Evidence(f"compute capabilities of branch {row.branch}", supported, cited(row.source)))
+    return UndrivenGpu(name, capability, driver, flavour, row, tuple(evidence))
 
 
-def _bounds(row: DriverBranch) -> tuple[Evidence, ...]:
-    newest = row.newest_capability or "not known"
-    return (Evidence(f"compute capabilities of branch {row.branch}", f"{row.oldest_capability} to {newest}", cited(row.source)),)
+def known_bound(bound: Version | None) -> Version:
+    """Return the bound of a branch, or end the rule where the tables do not state it."""
+    return known(bound or _NO_BOUNDS, Rung.KERNEL_DRIVER)
 
 
-def _installed(snapshot: Snapshot, driver: Driver | Missing) -> tuple[Version, str]:
-    """The release of the loaded driver; of the installed one where its module did not stay."""
-    if isinstance(driver, Driver):
-        return driver.version, driver.where
-    stated = []
-    if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.nvml_version, str):
-        stated.append((snapshot.nvml.nvml_version.partition(".")[2], "NVML's own version"))
-    if isinstance(snapshot.kernel_modules, KernelModules) and isinstance(snapshot.kernel_modules.dkms, tuple):
-        stated += [(one.version, "DKMS") for one in snapshot.kernel_modules.dkms]
-    for text, where in stated:
-        version = versions.parse(text)
-        if version is not None:
-            return version, where
-    if driver.cause is Cause.ABSENT:
-        not_applicable("no NVIDIA driver is installed, or none that says of which release it is")
-    raise CouldNotTell(driver, Rung.KERNEL_DRIVER)
+def refusal(gpu: GpuView, pattern: str) -> tuple[Evidence, ...]:
+    """The driver's own words about this GPU, which match a pattern."""
+    return logged(gpu.machine, pattern, gpu.key)
 
 
-def _flavour(snapshot: Snapshot) -> str:
-    """Open or proprietary; empty where neither the loaded module nor the installed one's path says it."""
-    if isinstance(snapshot.kernel_driver, KernelDriver) and isinstance(snapshot.kernel_driver.flavour, str):
-        return snapshot.kernel_driver.flavour
-    modules = snapshot.kernel_modules
-    if isinstance(modules, KernelModules):
-        paths = [one.path for one in modules.installed] if isinstance(modules.installed, tuple) else []
-        names = [one.name for one in modules.dkms] if isinstance(modules.dkms, tuple) else []
-        if any("open" in text for text in (*paths, *names)):
-            return "open"
-    return ""
+def confidence(gpu: GpuView, refused: tuple[Evidence, ...]) -> Confidence:
+    """How sure it is: what the driver itself says is certain, and so is what was only described."""
+    return Confidence.CERTAIN if refused or gpu.supposed_capability else Confidence.LIKELY
 
 
-_NO_BRANCH = Missing(Cause.NOT_STATED, "the matrix does not say which GPUs this branch drives")
-
-
-_READ = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read what the driver says of the GPU")
-
-
-def _read(gpu: Gpu) -> tuple[Fix, ...]:
-    """The driver says nothing of a GPU that is only supposed."""
-    return () if supposed_capability(gpu) else (_READ,)
+def read_refusal(gpu: GpuView) -> tuple[Fix, ...]:
+    """The check of the kernel log; none for a GPU that was only described."""
+    return () if gpu.supposed_capability else (_READ_LOG,)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import not_applicable, offered
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.gpu_facts import offered
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Nvml
 
 
 @rule(
@@ -18,37 +17,31 @@ from gpudoctor.snapshot import Nvml
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "cuInit answers 802 until the GPUs are set to ready."),),
 )
-def confidential_computing_not_ready(nvml: Nvml, site: Site) -> Iterator[Problem]:
-    """Confidential computing is on and its GPUs accept no work yet.
+def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:
+    """Confidential computing is on, but the GPUs are not set to ready.
 
     ## Why it matters
-    In a confidential virtual machine the GPUs take no work until somebody has attested them and said so; until then cuInit answers
-    802, as it does for an NVSwitch fabric that is not up.
+    In a confidential virtual machine the GPUs accept no work until somebody has attested them and set them to ready. Until then cuInit
+    answers 802, as it does for an NVSwitch fabric that is not up.
 
     ## What to do
-    Attest the GPUs, then set them ready. The setting is lost with each restart of the driver.
+    Attest the GPUs, then set them to ready. The setting is lost whenever the driver restarts.
 
     ## References
     - https://docs.nvidia.com/confidential-computing/
     """
-    if not offered(nvml.confidential):
+    nvml = machine.nvml
+    if not offered(nvml.confidential, Rung.NVML):
         not_applicable("confidential computing is off")
-    if offered(nvml.confidential_ready):
+    if offered(nvml.confidential_ready, Rung.NVML):
         return
-    command = "" if site.container else "sudo nvidia-smi conf-compute -srs 1"
+    title, command = "Attest the GPUs, then set them to ready", "sudo nvidia-smi conf-compute -srs 1"
+    if machine.site.container:
+        title, command = f"{title}, on the machine itself.", ""
     yield Problem(
-        message="Confidential computing is on and the GPUs are not set ready to accept work.",
+        message="Confidential computing is on, and the GPUs are not set to ready, so they accept no work.",
         evidence=(Evidence("GPUs ready state", "not ready", "nvmlSystemGetConfComputeGpusReadyState"),),
-        fixes=(Fix("Attest the GPUs, then set them ready" + ("" if command else ", on the machine itself."), command, (ROOT,)),),
+        fixes=(Fix(title, command, (ROOT,)),),
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.rule import Explains, need, rule
-from gpudoctor.diagnose.rules.driver.libcuda import _MISMATCH, _module, _newer, _said, _take_away
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import KernelDriver, Libcuda, Missing, Snapshot
+from gpudoctor.derive.unknown import known
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -19,25 +20,14 @@ from gpudoctor.snapshot import KernelDriver, Libcuda, Missing, Snapshot
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start with a kernel driver that it does not support."),),
 )
-def cuda_compat_lib_conflict(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, machine: MachineView
-) -> Iterator[Problem]:
-    """A cuda-compat library comes before the driver's own and does not fit it.
+def cuda_compat_lib_conflict(machine: MachineView) -> Iterator[Problem]:
+    """cuda-compat library shadows the driver's own and does not match it.
 
     ## Why it matters
-    The libcuda of a cuda-compat package runs over the kernel drivers of certain older branches, not over newer ones than itself nor
-    over any other. Where an image or LD_LIBRARY_PATH puts it first all the same, cuInit answers 803.
+    The libcuda of a cuda-compat package runs with the kernel drivers of certain older branches, not with newer ones than itself nor
+    with any other. If an image or LD_LIBRARY_PATH puts it first anyway, cuInit answers 803.
 
     ## What to do
     Take the compat folder off the loader's path; a driver at least as new as the CUDA in use needs no such library. In an image,
@@ -46,19 +36,16 @@ def cuda_compat_lib_conflict(
     ## References
     - https://docs.nvidia.com/deploy/cuda-compatibility/
     """
-    loaded = need(libcuda, Rung.LIBCUDA)
-    init = need(loaded.init, Rung.LIBCUDA)
-    path = library.path(loaded)
-    if init.code != _MISMATCH:
+    if machine.cuda_init.code != CudaError.SYSTEM_DRIVER_MISMATCH:
         return
-    if not path:
-        need(loaded.library, Rung.LIBCUDA)
+    path = known(machine.libcuda.library, Rung.LIBCUDA)
     if not library.is_compat(path):
         return
     release = library.release(path)
+    module = machine.kernel.driver_version or "of an unknown release"
     yield Problem(
         message=f"cuInit answers 803: the loader takes {path}{f' (release {release})' if release else ''} from a cuda-compat package, "
-        f"which does not run over the kernel driver {_module(kernel_driver)}.",
-        evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(*_take_away(path, snapshot, machine.site), _newer(path, machine)),
+        f"which does not run with the kernel driver ({module}).",
+        evidence=(*loaded_libcuda(machine), kernel_module(machine)),
+        fixes=do_without_compat(path, machine),
     )

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.codes import DRIVER_UNUSABLE, NvmlError
+from gpudoctor.derive import GpuView, MachineView
+from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.kernel_facts import CUDA_UNUSABLE, answered, cuda_answered
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
-from gpudoctor.diagnose.rules.driver.devices import _NVML_MISMATCH, _NVML_NO_PERMISSION, _RESTART
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import (
-    NOT_ASKED,
-    Cause,
-    CudaDevice,
-    DeviceNodes,
-    KernelDriver,
-    Missing,
-    Node,
-    NvmlGpu,
-    ProcGpu,
-    Snapshot,
-)
-
-CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
-
+from gpudoctor.snapshot import Cause, CudaDevice, DeviceNodes, KernelDriver, Missing, Node, ProcGpu
 
 _CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
-
-
-_KEEP = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_CREATE_AT_BOOT = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMISSION}
+"""What nvmlInit answers where no device file is missing."""
 
 
 @rule(
@@ -40,110 +28,109 @@ _KEEP = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-pers
     since="0.1",
     predicts=False,
     explains=(
+        Explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open a device file that is missing or stale."),
         Explains(
-            (
-                "cuda-init-fails",
-                "uvm-not-loaded",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-        Explains(
-            (
-                "gpu-count-mismatch",
-                "gpu-missing-from-cuda",
-            ),
-            "",
-            Join.GPU,
+            ("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA do not list a GPU whose device file is missing.", Join.GPU
         ),
     ),
 )
-def device_nodes_missing(
-    nodes: DeviceNodes | Missing, kernel_driver: KernelDriver, snapshot: Snapshot, hardware: Hardware, site: Site
-) -> Iterator[Problem]:
-    """The driver is loaded, and device files by which programs reach it are missing or stale.
+def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
+    """Device files of the loaded driver are missing or stale.
 
     ## Why it matters
-    NVML and CUDA open /dev/nvidiactl, /dev/nvidia-uvm and a /dev/nvidiaN for each GPU. The kernel does not make these files: root's
-    first program does, or nvidia-modprobe, nvidia-persistenced or a udev rule. Where nobody did, a user's program finds no driver. The
-    number of nvidia-uvm changes between boots, so that a file that was copied into a container can belong to another driver by now.
+    NVML and CUDA open /dev/nvidiactl, /dev/nvidia-uvm and a /dev/nvidiaN for each GPU. The kernel does not create these files: the
+    first program that root runs does, or nvidia-modprobe, nvidia-persistenced or a udev rule. Without them, a user's program finds no
+    driver. The device number of nvidia-uvm changes between boots, so a file that was copied into a container can belong to another
+    driver by now.
 
-    Files appear when they are first needed, so that this is a finding only where NVML or CUDA failed as well.
+    Files appear when they are first needed, so this is a finding only if NVML or CUDA failed as well.
 
     ## What to do
-    Create them once, and let nvidia-persistenced do it at each boot. In a container do it on the host and start the container anew.
+    Create them once, and have nvidia-persistenced create them at each boot. In a container, do it on the host and restart the
+    container.
 
     ## References
     - https://docs.nvidia.com/deploy/driver-persistence/
     """
-    if isinstance(kernel_driver.version, Missing):
+    driver, nodes = machine.kernel_driver, machine.observed.device_nodes
+    if isinstance(driver.version, Missing):
         not_applicable("no NVIDIA kernel driver is loaded")
     if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
-        need(nodes, Rung.DEVICE_NODE)
+        known(nodes, Rung.DEVICE_NODE)
     present = {node.path: node for node in nodes.nodes} if isinstance(nodes, DeviceNodes) else {}
-    if site.container and not any(map(_own, present)):
-        not_applicable("a container that was given no GPU has no device files either")
-    nvml_failed = answered(snapshot.nvml) not in {None, 0, _NVML_MISMATCH, _NVML_NO_PERMISSION}
-    cuda_failed = cuda_answered(snapshot) in CUDA_UNUSABLE
-    lacking = [path for path in _wanted(kernel_driver, hardware, site) if path not in present and (path != UVM or cuda_failed)]
-    if CONTROL in present and not site.container:
-        yield from _of_one_gpu(hardware, present)
-        lacking = [path for path in lacking if not _own(path)]
-    stale = [node for node in present.values() if _is_stale(node, kernel_driver)]
-    if not (nvml_failed or cuda_failed) or not (lacking or stale):
+    if machine.site.container and not any(map(is_gpu_node, present)):
+        not_applicable("a container without GPUs has no device files either")
+    cuda_failed = machine.cuda_init_code in DRIVER_UNUSABLE
+    failed = cuda_failed or machine.nvml_init_code not in _OTHER_REASONS
+    lacking = [path for path in _needed(machine, driver) if path not in present and (path != UVM or cuda_failed)]
+    if CONTROL in present and not machine.site.container:
+        yield from _of_one_gpu(machine, present)
+        lacking = [path for path in lacking if not is_gpu_node(path)]
+    stale = [node for node in present.values() if _is_stale(node, driver)]
+    if not failed or not (lacking or stale):
         return
-    what = [*(f"{path} is missing" for path in lacking), *(f"{node.path} belongs to another driver" for node in stale)]
+    faults = [*(f"{path} is missing" for path in lacking), *(f"{node.path} belongs to another driver" for node in stale)]
     yield Problem(
-        message=f"The NVIDIA driver is loaded and {', '.join(what)}.",
+        message=f"The NVIDIA driver is loaded, but {', '.join(faults)}.",
         confidence=Confidence.CERTAIN if stale or CONTROL in lacking else Confidence.LIKELY,
         evidence=(
             Evidence("device files", ", ".join(sorted(present)) or "none", "/dev"),
             *(Evidence(node.path, f"major {node.major}", "stat; /proc/devices") for node in stale),
         ),
-        fixes=(_RESTART,) if site.container else (_CREATE, _KEEP),
+        fixes=(RESTART_CONTAINER,) if machine.site.container else (_CREATE, _CREATE_AT_BOOT),
     )
 
 
-def _own(path: str) -> bool:
-    """Whether a device file is one GPU's own, /dev/nvidiaN."""
-    return path.removeprefix("/dev/nvidia").isdecimal()
+def _needed(machine: MachineView, driver: KernelDriver) -> Iterator[str]:
+    """The files that a program needs. A container has those of its own GPUs only; /dev/nvidia-uvm is that of a loaded nvidia_uvm."""
+    yield CONTROL
+    for gpu in () if machine.site.container else machine.gpus:
+        minor = _minor(gpu)
+        if minor is not None:
+            yield f"/dev/nvidia{minor}"
+    if isinstance(driver.modules, tuple) and "nvidia_uvm" in driver.modules:
+        yield UVM
 
 
-def _of_one_gpu(hardware: Hardware, present: dict[str, Node]) -> Iterator[Problem]:
-    """The GPUs that neither NVML nor CUDA opens and whose own file is missing, while the driver's control file is there."""
-    for gpu in hardware:
-        minor = gpu.proc.minor if isinstance(gpu.proc, ProcGpu) else NOT_ASKED
-        path = f"/dev/nvidia{minor}"
-        opened = isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str)
-        aside = gpu.set_aside or (isinstance(gpu.proc, ProcGpu) and gpu.proc.excluded is True)
-        if not isinstance(minor, int) or path in present or opened or isinstance(gpu.cuda_unmasked, CudaDevice) or aside:
+def _minor(gpu: GpuView) -> int | None:
+    """N of /dev/nvidiaN, as the driver states it; None where it did not bind the GPU."""
+    proc = gpu.observed.proc
+    return proc.minor if isinstance(proc, ProcGpu) and isinstance(proc.minor, int) else None
+
+
+def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Iterator[Problem]:
+    """The GPUs that neither NVML nor CUDA opens and whose own file is missing, while the driver's control file exists."""
+    files = ", ".join(sorted(filter(is_gpu_node, present))) or "none"
+    for gpu in machine.gpus:
+        minor = _minor(gpu)
+        if minor is None or f"/dev/nvidia{minor}" in present or _is_opened(gpu) or _is_left_alone(gpu):
             continue
-        create = Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,))
+        path = f"/dev/nvidia{minor}"
         yield Problem(
             subject=gpu.subject,
             title="Device file of the GPU is missing",
             message=f"{gpu.label}: the driver has bound it as minor {minor}, but {path} is missing, so NVML and CUDA do not list it.",
             evidence=(
-                Evidence("device files", ", ".join(sorted(filter(_own, present))) or "none", "/dev"),
+                Evidence("device files", files, "/dev"),
                 Evidence("Device Minor", str(minor), f"/proc/driver/nvidia/gpus/{gpu.key}/information"),
             ),
-            fixes=(create, _KEEP),
+            fixes=(Fix(f"Create {path}", f"sudo nvidia-modprobe -c {minor}", (ROOT,)), _CREATE_AT_BOOT),
         )
 
 
-def _wanted(kernel_driver: KernelDriver, hardware: Hardware, site: Site) -> Iterator[str]:
-    """What a program needs of a working driver. A container has the files of its own GPUs only; /dev/nvidia-uvm is for a loaded nvidia_uvm."""
-    yield CONTROL
-    if not site.container:
-        yield from (f"/dev/nvidia{gpu.proc.minor}" for gpu in hardware if isinstance(gpu.proc, ProcGpu) and isinstance(gpu.proc.minor, int))
-    if isinstance(kernel_driver.modules, tuple) and "nvidia_uvm" in kernel_driver.modules:
-        yield UVM
+def _is_opened(gpu: GpuView) -> bool:
+    return gpu.opened or isinstance(gpu.observed.cuda_unmasked, CudaDevice)
 
 
-def _is_stale(node: Node, kernel_driver: KernelDriver) -> bool:
-    """Whether the file has another number than the kernel now gives to its driver."""
-    if not node.path.startswith(UVM) or not isinstance(node.major, int) or isinstance(kernel_driver.majors, Missing):
+def _is_left_alone(gpu: GpuView) -> bool:
+    """Whether the GPU is kept for a virtual machine, or the driver was told to exclude it."""
+    proc = gpu.observed.proc
+    return gpu.observed.set_aside or (isinstance(proc, ProcGpu) and proc.excluded is True)
+
+
+def _is_stale(node: Node, driver: KernelDriver) -> bool:
+    """Whether the file has another number than the kernel now gives its driver."""
+    if not node.path.startswith(UVM) or not isinstance(node.major, int) or isinstance(driver.majors, Missing):
         return False
-    majors = {one.major for one in kernel_driver.majors if one.name == "nvidia-uvm"}
+    majors = {major.major for major in driver.majors if major.name == "nvidia-uvm"}
     return bool(majors) and node.major not in majors

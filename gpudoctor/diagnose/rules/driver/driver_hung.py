@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.diagnose.rule import Explains, need, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaContext, Hang, Libcuda, Missing, Nvml, Snapshot
+from gpudoctor.snapshot import Cause, Hang, Missing
 
 HANG_SECONDS = 30
-"""A call that has not returned after this long is hung; less is only slow, as on eight cards without persistence mode."""
+"""A call that has not returned after this long hangs; less is only slow, as on eight cards without persistence mode."""
+_MOST_STUCK = 5
 
 
 @rule(
@@ -21,54 +24,53 @@ HANG_SECONDS = 30
     since="0.1",
     predicts=False,
     explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "all-reduce-failed",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is ended at its time limit."),
+        Explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs."),
     ),
 )
-def driver_hung(nvml: Nvml | Missing, libcuda: Libcuda | Missing, snapshot: Snapshot) -> Iterator[Problem]:
-    """A call into the driver does not return.
+def driver_hung(machine: MachineView) -> Iterator[Problem]:
+    """Driver call hangs.
 
     ## Why it matters
-    The driver waits for a GPU, or for itself. Every program that calls it will wait too, and a process in an uninterruptible call
+    The driver waits for a GPU, or for itself. Every program that calls it will hang too, and a process in an uninterruptible call
     (state D) cannot even be killed.
 
     ## What to do
-    Reboot; a hung driver does not recover. Before that, save the kernel's log, which mostly names the GPU (Xid 79, 119, 120): if it
-    hangs again on the same one, the card or its slot is at fault.
+    Reboot; a hung driver does not recover. First save the kernel log, which usually names the GPU (Xid 79, 119, 120): if the same GPU
+    hangs again, the card or its slot is at fault.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/
     """
-    unseen = [section for section in (nvml, libcuda) if isinstance(section, Missing) and section.cause is not Cause.ABSENT]
-    contexts = () if isinstance(snapshot.contexts, Missing) else snapshot.contexts
-    for name, section in (("NVML", nvml), ("libcuda", libcuda), *(("libcuda", context) for context in contexts)):
-        hang = section.hang if isinstance(section, Nvml | Libcuda | CudaContext) else None
-        if not isinstance(hang, Hang) or not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
+    for library, hang in _hangs(machine):
+        if not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
             continue
-        state = " and cannot be killed (state D)" if hang.uninterruptible else ""
+        state = "; the process cannot be killed (state D)" if hang.uninterruptible else ""
         yield Problem(
-            message=f"{name} does not return from {hang.call}: no sign of life for {hang.seconds:.0f} s{state}.",
-            evidence=(Evidence("call that hangs", hang.call, name), *_stuck(snapshot)),
-            fixes=(read_log("NVRM|Xid|blocked for more than", "Save the kernel log, which mostly names the GPU"), reboot()),
+            message=f"{library} does not return from {hang.call}: no sign of life for {hang.seconds:.0f} s{state}.",
+            evidence=(Evidence("call that hangs", hang.call, library), *_stuck_processes(machine)),
+            fixes=(read_log("NVRM|Xid|blocked for more than", "Save the kernel log, which usually names the GPU"), reboot()),
         )
-    for section in unseen:
-        need(section, Rung.NVML)
+    for section in (machine.observed.nvml, machine.observed.libcuda):
+        if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
+            known(section, Rung.NVML)
 
 
-def _stuck(snapshot: Snapshot) -> tuple[Evidence, ...]:
-    """The processes that nobody can end."""
-    stuck = snapshot.stuck if isinstance(snapshot.stuck, tuple) else ()
-    return tuple(
-        Evidence(
-            "in state D", f"{one.name} (process {one.pid})" + (f" in {one.waits_in}" if isinstance(one.waits_in, str) else ""), "/proc"
-        )
-        for one in stuck[:5]
-    )
+def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang]]:
+    """The calls that did not return, each with its library."""
+    contexts = machine.observed.contexts
+    sections = [("NVML", machine.observed.nvml), ("libcuda", machine.observed.libcuda)]
+    for library, section in sections:
+        if not isinstance(section, Missing) and isinstance(section.hang, Hang):
+            yield library, section.hang
+    for context in () if isinstance(contexts, Missing) else contexts:
+        if isinstance(context.hang, Hang):
+            yield "libcuda", context.hang
+
+
+def _stuck_processes(machine: MachineView) -> Iterator[Evidence]:
+    """The processes in state D."""
+    stuck = machine.observed.stuck if isinstance(machine.observed.stuck, tuple) else ()
+    for process in stuck[:_MOST_STUCK]:
+        where = f" in {process.waits_in}" if isinstance(process.waits_in, str) else ""
+        yield Evidence("in state D", f"{process.name} (process {process.pid}){where}", "/proc")

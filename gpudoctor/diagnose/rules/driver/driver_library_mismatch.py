@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
-from gpudoctor.derive import libcuda as files
+from gpudoctor.codes import CudaError, NvmlError
+from gpudoctor.derive import MachineView
+from gpudoctor.derive import libcuda as cuda_library
+from gpudoctor.derive.driver import library_release
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.driver.driver import _library, _nvml_said
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Libcuda, Missing, Nvml, Status
+from gpudoctor.snapshot import Cause, Missing, Nvml
 
-_RM_MISMATCH, _SYSTEM_DRIVER_MISMATCH = 18, 803
+_MODULE_FILE = "/proc/driver/nvidia/version"
+_RESTART_CONTAINER = Fix("Restart the container so that it gets the host's current libraries; if that does not help, reboot the host.")
+_RELOAD_MODULES = Fix(
+    "Without a reboot: end every process that uses the GPU, then reload the modules",
+    "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
+    (ROOT,),
+    kind=FixKind.INSTEAD,
+)
+_UNINSTALL = Fix(
+    "If NVIDIA's own installer put it there, remove that driver as a whole", "sudo nvidia-uninstall", (ROOT,), kind=FixKind.INSTEAD
+)
 
 
 @rule(
@@ -24,105 +37,76 @@ _RM_MISMATCH, _SYSTEM_DRIVER_MISMATCH = 18, 803
     breaks=Rung.NVML,
     since="0.1",
     explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "cuda-compat-lib-conflict",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(CUDA_FAILS, "CUDA refuses to start on a kernel module of another release."),
+        Explains(("gpu-count-mismatch",), "NVML refuses to start, so it lists no GPU."),
+        Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit answer 803, whatever library was loaded."),
     ),
 )
-def driver_library_mismatch(
-    nvml: Nvml | Missing, libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, site: Site
-) -> Iterator[Problem]:
-    """The loaded kernel driver and the driver's libraries are of different versions.
+def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
+    """Kernel module and driver libraries have different versions.
 
     ## Why it matters
-    Kernel module and libraries are one product in two halves that must be the same release. An upgrade replaces the files at once,
-    but the old module stays in the kernel until it is unloaded; from then on NVML and CUDA refuse to start.
+    The driver's kernel module and its libraries must be of the same release. An upgrade replaces the files at once, but the old module
+    stays in the kernel until it is unloaded. From then on NVML and CUDA refuse to start.
 
     ## What to do
-    Reboot: then the module of the installed release is loaded. Reinstalling the driver does not help, the files are in order.
-    Without a reboot: end every process that uses the GPU, unload the modules and load them again. To keep it from happening during
-    work, hold the driver's packages back from unattended upgrades.
+    Reboot: this loads the module of the installed release. Reinstalling the driver does not help, because the files are in order.
+    Without a reboot: end every process that uses the GPU, unload the modules and load them again. To prevent it, hold the driver's
+    packages back from unattended upgrades.
 
     ## References
     - https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
     """
+    nvml, libcuda = machine.observed.nvml, machine.observed.libcuda
     if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
         if nvml.cause is libcuda.cause is Cause.ABSENT:
             not_applicable("the loader finds no library of the driver")
-        need(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
-    module = _module_version(kernel_driver)
-    library = _library_version(nvml)
-    said = _code(nvml) == _RM_MISMATCH
-    cuda_said = _code(libcuda) == _SYSTEM_DRIVER_MISMATCH and bool(module and library and module != library)
-    if not (said or cuda_said):
-        yield from _two_installations(libcuda, module)
+        known(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
+    module, library = machine.kernel.driver_version, library_release(nvml)
+    nvml_refuses = machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH
+    differ = bool(module and library and module != library)
+    cuda_refuses = cuda_library.code(libcuda) == CudaError.SYSTEM_DRIVER_MISMATCH and differ
+    if not (nvml_refuses or cuda_refuses):
+        yield from _two_installations(machine, module)
         return
-    where = "NVML" if said else "cuInit"
-    restart = Fix("Restart the container so that it is given the host's current libraries; if that does not help, reboot the host.")
-    reload = Fix(
-        "Without a reboot: end every process that uses the GPU, then reload the modules",
-        "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
-        (ROOT,),
-        kind=FixKind.INSTEAD,
-    )
+    path = nvml.library if isinstance(nvml, Nvml) and isinstance(nvml.library, str) else "the driver's library"
     yield Problem(
-        message=f"{where} reports that the kernel driver ({module or 'version not readable'}) and its libraries "
-        f"({library or 'version not readable'}) do not match; the driver was most likely upgraded without a reboot.",
+        message=f"The loaded kernel module is {module or 'of an unknown release'}, the driver libraries are "
+        f"{library or 'of an unknown release'} ({'NVML' if nvml_refuses else 'cuInit'} refuses to start). "
+        "Most likely the driver was upgraded without a reboot.",
         evidence=(
-            *_nvml_said(nvml),
-            Evidence("version of the loaded kernel module", module or "not readable", "/proc/driver/nvidia/version"),
-            Evidence("version of the libraries", library or "not readable", _library(nvml) if isinstance(nvml, Nvml) else "NVML"),
+            *nvml_start(machine),
+            Evidence("version of the loaded kernel module", module or "not readable", _MODULE_FILE),
+            Evidence("version of the libraries", library or "not readable", path if isinstance(nvml, Nvml) else "NVML"),
         ),
-        fixes=(restart,) if site.container else (reboot("Reboot: this loads the module of the installed driver"), reload),
+        fixes=(_RESTART_CONTAINER,)
+        if machine.site.container
+        else (reboot("Reboot: this loads the module of the installed driver"), _RELOAD_MODULES),
     )
 
 
-def _two_installations(libcuda: Libcuda | Missing, module: str) -> Iterator[Problem]:
-    """NVML fits the kernel driver and libcuda does not: files of two installations lie side by side."""
-    path = files.path(libcuda)
-    release = files.release(path)
-    if _code(libcuda) != _SYSTEM_DRIVER_MISMATCH or not module or not release or release.text == module or files.is_compat(path):
+def _two_installations(machine: MachineView, module: str) -> Iterator[Problem]:
+    """NVML fits the kernel module and libcuda does not: files of two installations are mixed."""
+    libcuda = machine.observed.libcuda
+    path = cuda_library.path(libcuda)
+    release = cuda_library.release(path)
+    if cuda_library.code(libcuda) != CudaError.SYSTEM_DRIVER_MISMATCH or cuda_library.is_compat(path):
+        return
+    if not module or release is None or release.text == module:
         return
     yield Problem(
-        message=f"cuInit answers 803: the loader takes {path}, of driver {release.text}, and the kernel driver is {module}. "
-        "Two installations of the driver are mixed.",
+        message=f"The loader finds libcuda of driver {release.text} ({path}), but the kernel module is {module}, so cuInit answers 803. "
+        "Two driver installations are mixed.",
         evidence=(
             Evidence("libcuda that was loaded", path, "/proc/self/maps"),
-            Evidence("version of the loaded kernel module", module, "/proc/driver/nvidia/version"),
+            Evidence("version of the loaded kernel module", module, _MODULE_FILE),
         ),
         fixes=(
             Fix(
-                f"Move libcuda of driver {release} out of the loader's way",
+                f"Move libcuda of driver {release} off the loader's path",
                 f"sudo mv {shell_path(path)} {shell_path(f'{path}.disabled')} && sudo ldconfig",
                 (ROOT,),
             ),
-            Fix(
-                "If NVIDIA's own installer put it there, remove that driver as a whole",
-                "sudo nvidia-uninstall",
-                (ROOT,),
-                kind=FixKind.INSTEAD,
-            ),
+            _UNINSTALL,
         ),
     )
-
-
-def _code(section: Nvml | Libcuda | Missing) -> int:
-    return section.init.code if isinstance(section, Nvml | Libcuda) and isinstance(section.init, Status) else 0
-
-
-def _module_version(section: KernelDriver | Missing) -> str:
-    return section.version.value if isinstance(section, KernelDriver) and isinstance(section.version, Fact) else ""
-
-
-def _library_version(nvml: Nvml | Missing) -> str:
-    """The driver release of libnvidia-ml: NVML's own version is the CUDA major, a dot, and the release ("12.550.163.01")."""
-    if isinstance(nvml, Missing) or isinstance(nvml.nvml_version, Missing):
-        return ""
-    return nvml.nvml_version.partition(".")[2]

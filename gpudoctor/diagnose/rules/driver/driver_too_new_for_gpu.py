@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, Gpu, MachineView
-from gpudoctor.diagnose.advice.driver import TURING, update_driver
-from gpudoctor.diagnose.gpu_facts import supposed_capability
-from gpudoctor.diagnose.kernel_facts import said
-from gpudoctor.diagnose.rule import Explains, Join, need, rule
-from gpudoctor.diagnose.rules.driver.branches import _NO_BRANCH, _pair, _read
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import KernelLog, Missing, Snapshot
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver_packages import TURING
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.driver.branches import confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
+from gpudoctor.findings import Problem, Rung, Severity
 
-NOT_OPEN = r"not supported by open nvidia\.ko"
-
-
-LEGACY = r"supported through the NVIDIA .{0,40} Legacy drivers"
+_REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,40} Legacy drivers"
 
 
 @rule(
@@ -26,59 +20,50 @@ LEGACY = r"supported through the NVIDIA .{0,40} Legacy drivers"
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
-    about=SubjectKind.GPU,
     explains=(
         Explains(
-            (
-                "no-driver",
-                "driver-library-mismatch",
-                "cuda-init-fails",
-                "nouveau-loaded",
-                "kernel-module-not-built",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
+            "A driver that supports none of the GPUs unloads, which leaves them to nouveau.",
         ),
-        Explains(("gpu-count-mismatch",), "", Join.GPU),
+        Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
     ),
 )
-def driver_too_new_for_gpu(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, machine: MachineView
-) -> Iterator[Problem]:
-    """The driver no longer drives a GPU of this age.
+def driver_too_new_for_gpu(gpu: GpuView) -> Iterator[Problem]:
+    """Driver no longer supports the GPU.
 
     ## Why it matters
     NVIDIA's driver branches drop old generations: 390 was the last for Fermi, 470 for Kepler, 580 for Maxwell, Pascal and Volta. A
-    newer one loads, says in the kernel's log that it ignores the GPU, and nvidia-smi finds no device. The open flavour of the kernel
-    modules drives nothing older than Turing, in any branch.
+    newer driver loads, says in the kernel log that it ignores the GPU, and nvidia-smi finds no device. The open kernel modules support
+    nothing older than Turing, in any branch.
 
     ## What to do
-    Install a branch that still drives the GPU, in the proprietary flavour; the distribution's package names carry the branch. Then
-    choose a build of the framework that this branch's CUDA serves.
+    Install a branch that still supports the GPU, with its proprietary kernel modules; the distribution's package names contain the
+    branch. Then choose a build of the framework for a CUDA version that this branch supports.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, machine.site)
-    if pair is None:
+    found = undriven(gpu)
+    if found is None:
         return
-    told = said(log, f"{NOT_OPEN}|{LEGACY}", gpu)
-    capability = pair.capability
-    dropped = pair.oldest is not None and capability < pair.oldest
-    if not told and not dropped and not (pair.flavour == "open" and capability < TURING):
-        need(pair.oldest or _NO_BRANCH, Rung.KERNEL_DRIVER)
+    refused = refusal(gpu, _REFUSED)
+    dropped = found.oldest is not None and found.capability < found.oldest
+    open_only = found.flavour == "open" and found.capability < TURING
+    if not refused and not dropped and not open_only:
+        known_bound(found.oldest)
         return
-    reason = (
-        f"branch {pair.branch} drives none below {pair.oldest}" if dropped else "the open kernel modules drive none before Turing (7.5)"
-    )
+    if dropped:
+        reason = f"branch {found.branch} supports compute capability {found.oldest} and newer"
+    else:
+        reason = "the open kernel modules support no GPU before Turing (7.5)"
+    flavour = "" if dropped else "proprietary"
     yield Problem(
-        message=f"{pair.called} is too old for driver {pair.version}: {reason}.",
-        confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
-        evidence=(*pair.evidence, *told),
+        message=f"{found.name} is too old for driver {found.driver}: {reason}.",
+        confidence=confidence(gpu, refused),
+        evidence=(*found.evidence, *refused),
         fixes=(
-            *_read(gpu),
-            update_driver(machine, what="Install a driver that drives this GPU", flavour="" if dropped else "proprietary", older=True),
+            *read_refusal(gpu),
+            update_driver(gpu.machine, title="Install a driver that supports this GPU", flavour=flavour, older=True),
         ),
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.rule import Explains, need, rule
-from gpudoctor.diagnose.rules.driver.libcuda import _COMPAT_NOT_SUPPORTED, _module, _newer, _said, _take_away
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import KernelDriver, Libcuda, Missing, Snapshot
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -19,41 +19,30 @@ from gpudoctor.snapshot import KernelDriver, Libcuda, Missing, Snapshot
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start on GPUs without forward compatibility."),),
 )
-def forward_compat_unsupported_hw(
-    libcuda: Libcuda | Missing, kernel_driver: KernelDriver | Missing, snapshot: Snapshot, machine: MachineView
-) -> Iterator[Problem]:
-    """A cuda-compat library is in use on a GPU that may not use it.
+def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
+    """cuda-compat library is loaded on a GPU that does not support it.
 
     ## Why it matters
-    The package cuda-compat brings a newer libcuda that runs over an older kernel driver. NVIDIA allows that for data-centre GPUs and
-    some workstation ones only; elsewhere cuInit answers 804, "forward compatibility was attempted on non supported HW". Images of
-    newer CUDA releases switch it on by themselves where the host's driver is older than their CUDA.
+    The package cuda-compat contains a newer libcuda that runs with an older kernel driver. NVIDIA supports that on data-centre GPUs
+    and some workstation GPUs only; on others cuInit answers 804, "forward compatibility was attempted on non supported HW". Images of
+    newer CUDA releases load it by themselves if the host's driver is older than their CUDA.
 
     ## What to do
-    Renew the host's driver, so that the library is not needed; or take the library off the loader's path and use builds for the
-    CUDA that the driver serves.
+    Update the host's driver, so that the library is not needed. Or take the library off the loader's path and use builds for a CUDA
+    version that the driver supports.
 
     ## References
     - https://docs.nvidia.com/deploy/cuda-compatibility/
     """
-    loaded = need(libcuda, Rung.LIBCUDA)
-    if need(loaded.init, Rung.LIBCUDA).code != _COMPAT_NOT_SUPPORTED:
+    if machine.cuda_init.code != CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return
-    path = library.path(loaded)
+    path = library.path(machine.libcuda)
+    module = machine.kernel.driver_version or "of an unknown release"
     yield Problem(
-        message=f"cuInit answers 804: {path or 'the loaded libcuda'} is newer than the kernel driver "
-        f"({_module(kernel_driver)}), and this GPU may not bridge that.",
-        evidence=(*_said(loaded, snapshot), Evidence("kernel driver", _module(kernel_driver), "/proc/driver/nvidia/version")),
-        fixes=(*_take_away(path, snapshot, machine.site), _newer(path, machine)),
+        message=f"cuInit answers 804: {path or 'the loaded libcuda'} is newer than the kernel driver ({module}), "
+        "and this GPU does not support forward compatibility.",
+        evidence=(*loaded_libcuda(machine), kernel_module(machine)),
+        fixes=do_without_compat(path, machine),
     )

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Gpu, Hardware, Site
+from gpudoctor.derive import GpuView
 from gpudoctor.derive.gpus import divided
-from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.diagnose.gpu_facts import known, reset
-from gpudoctor.diagnose.rule import CouldNotTell, Explains, need, not_applicable, rule
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
+from gpudoctor.diagnose.advice.system import reboot
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, CudaDevice, Missing, Snapshot
+from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import CudaDevice
 
 
 @rule(
@@ -21,18 +22,9 @@ from gpudoctor.snapshot import Cause, CudaDevice, Missing, Snapshot
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    about=SubjectKind.GPU,
-    explains=(
-        Explains(
-            (
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
 )
-def gpu_missing_from_cuda(gpu: Gpu, snapshot: Snapshot, hardware: Hardware, site: Site) -> Iterator[Problem]:
+def gpu_missing_from_cuda(gpu: GpuView) -> Iterator[Problem]:
     """NVML opens the GPU but CUDA does not list it.
 
     ## Why it matters
@@ -40,34 +32,27 @@ def gpu_missing_from_cuda(gpu: Gpu, snapshot: Snapshot, hardware: Hardware, site
     CUDA_VISIBLE_DEVICES. Its driver state is bad, or this process may not open its device file.
 
     ## What to do
-    Read the kernel's log about this address and reset the GPU. If it is still missing, reboot.
+    Read the kernel log for this address and reset the GPU. If it is still missing, reboot.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     """
-    seen = known(gpu)
-    need(seen.address, Rung.NVML)
-    whole = snapshot.libcuda_unmasked
-    section = need(snapshot.libcuda if isinstance(whole, Missing) and whole.cause is Cause.NOT_ASKED else whole, Rung.LIBCUDA)
-    init = need(section.init, Rung.LIBCUDA)
-    if init.code:
-        raise CouldNotTell(Missing(Cause.FAILED, f"cuInit answered {init.code}"), Rung.LIBCUDA)
-    listed = need(section.devices, Rung.LIBCUDA)
-    if not isinstance(gpu.cuda_unmasked, Missing):
+    machine, index = gpu.machine, gpu.nvml.index
+    known(gpu.nvml.address, Rung.NVML)
+    listed = machine.all_cuda_devices
+    if isinstance(gpu.observed.cuda_unmasked, CudaDevice):
         return
-    if divided(hardware):
+    if divided(machine.hardware):
         not_applicable("CUDA shows a process one MIG instance, of another GPU")
-    for device in listed:
-        need(device.address, Rung.LIBCUDA)
-    others = sum(isinstance(other.cuda_unmasked, CudaDevice) for other in hardware)
+    count = len([known(device.address, Rung.LIBCUDA) for device in listed])
     yield Problem(
-        message=f"{gpu.label}: NVML opens it, CUDA does not list it. CUDA lists {others} of {len(hardware)} GPUs.",
+        message=f"{gpu.label}: NVML opens it, but CUDA does not list it. CUDA lists {count} of {len(machine.hardware)} GPUs.",
         confidence=Confidence.CERTAIN,
-        evidence=(Evidence("NVML", f"index {seen.index}", "libnvidia-ml.so.1"), Evidence("CUDA devices", str(others), "cuDeviceGetCount")),
+        evidence=(Evidence("NVML", f"index {index}", "libnvidia-ml.so.1"), Evidence("CUDA devices", str(count), "cuDeviceGetCount")),
         fixes=(
-            read_log(f"NVRM|Xid|{gpu.key.removeprefix('0000:')}", "Read what the kernel says of this GPU"),
-            reset(gpu, site),
-            *(() if site.container else (msgspec.structs.replace(reboot(), kind=FixKind.ELSE),)),
+            read_gpu_log(gpu),
+            reset(gpu),
+            *(() if machine.site.container else (msgspec.structs.replace(reboot(), kind=FixKind.ELSE),)),
         ),
     )

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, Gpu, MachineView
-from gpudoctor.diagnose.advice.driver import BLACKWELL, update_driver
-from gpudoctor.diagnose.gpu_facts import supposed_capability
-from gpudoctor.diagnose.kernel_facts import said
-from gpudoctor.diagnose.rule import Explains, Join, need, rule
-from gpudoctor.diagnose.rules.driver.branches import _NO_BRANCH, _pair, _read
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import KernelLog, Missing, Snapshot
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.driver.branches import confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
+from gpudoctor.findings import Problem, Rung, Severity
 from gpudoctor.versions import Version
 
-ONLY_OPEN = r"requires use of the NVIDIA open kernel modules"
-
-
-UNKNOWN_TO_DRIVER = r"not supported by the NVIDIA [\d.]+ driver release"
+_NEEDS_OPEN = r"requires use of the NVIDIA open kernel modules"
+_UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
 
 
 @rule(
@@ -27,63 +22,48 @@ UNKNOWN_TO_DRIVER = r"not supported by the NVIDIA [\d.]+ driver release"
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
-    about=SubjectKind.GPU,
     explains=(
         Explains(
-            (
-                "no-driver",
-                "driver-library-mismatch",
-                "cuda-init-fails",
-                "nouveau-loaded",
-                "kernel-module-not-built",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
+            (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
+            "A driver that supports none of the GPUs unloads, which leaves them to nouveau.",
         ),
-        Explains(("gpu-count-mismatch",), "", Join.GPU),
+        Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
     ),
 )
-def gpu_too_new_for_driver(
-    gpu: Gpu, snapshot: Snapshot, driver: Driver | Missing, matrix: Matrix, log: KernelLog | Missing, machine: MachineView
-) -> Iterator[Problem]:
-    """The driver does not know a GPU as new as this one.
+def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
+    """GPU is too new for the driver.
 
     ## Why it matters
-    A driver drives the generations that existed when its branch was made. It ignores a newer GPU and says so in the kernel's log only;
-    nvidia-smi finds no device. From Blackwell on, GPUs are driven by the open flavour of the kernel modules alone: with the proprietary
-    one, even of the newest branch, the GPU does not start.
+    A driver supports the generations that existed when its branch was made. It ignores a newer GPU and says so only in the kernel log;
+    nvidia-smi finds no device. From Blackwell on, GPUs need the open kernel modules: with the proprietary ones, even of the newest
+    branch, the GPU does not start.
 
     ## What to do
-    Install a newer branch, for Blackwell in its open flavour: packages with "open" in their name.
+    Install a newer branch, for Blackwell with its open kernel modules: packages with "open" in their name.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
     """
-    pair = _pair(gpu, snapshot, driver, matrix, machine.site)
-    if pair is None:
+    found = undriven(gpu)
+    if found is None:
         return
-    told = said(log, f"{ONLY_OPEN}|{UNKNOWN_TO_DRIVER}", gpu)
-    capability = pair.capability
-    unknown = pair.newest is not None and capability > pair.newest
-    closed = (pair.flavour == "proprietary" and capability >= BLACKWELL) or bool(said(log, ONLY_OPEN, gpu))
-    if not told and not unknown and not closed:
-        need(pair.newest or _NO_BRANCH, Rung.KERNEL_DRIVER)
+    refused = refusal(gpu, f"{_NEEDS_OPEN}|{_UNKNOWN}")
+    unknown = found.newest is not None and found.capability > found.newest
+    needs_open = (found.flavour == "proprietary" and found.capability >= BLACKWELL) or bool(refusal(gpu, _NEEDS_OPEN))
+    if not refused and not unknown and not needs_open:
+        known_bound(found.newest)
         return
-    first, _ = matrix.branches_for(capability)
-    least = Version(first, text=str(first)) if unknown and first else None
-    reason = (
-        f"branch {pair.branch} drives none above {pair.newest}" if unknown else "its kernel modules are not the open ones" if closed else ""
-    )
+    first, _ = gpu.machine.matrix.branches_for(found.capability)
+    floor = Version(first, text=str(first)) if unknown and first else None
+    if unknown:
+        reason = f"branch {found.branch} supports compute capability {found.newest} and older"
+    else:
+        reason = "it needs the open kernel modules" if needs_open else "the driver says so in the kernel log"
+    title = "" if floor else "Install the driver with its open kernel modules"
     yield Problem(
-        message=f"{pair.called} is too new for driver {pair.version}: {reason or 'it says so itself'}.",
-        confidence=Confidence.CERTAIN if told or supposed_capability(gpu) else Confidence.LIKELY,
-        evidence=(*pair.evidence, *told),
-        fixes=(
-            *_read(gpu),
-            update_driver(
-                machine, least, what="" if least else "Install the driver with its open kernel modules", flavour="open" if closed else ""
-            ),
-        ),
+        message=f"{found.name} is too new for driver {found.driver}: {reason}.",
+        confidence=confidence(gpu, refused),
+        evidence=(*found.evidence, *refused),
+        fixes=(*read_refusal(gpu), update_driver(gpu.machine, floor, title=title, flavour="open" if needs_open else "")),
     )

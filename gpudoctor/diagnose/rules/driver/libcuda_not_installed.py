@@ -6,15 +6,17 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.kernel_facts import here
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
+from gpudoctor.diagnose.advice.system import command_for
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_module
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaFiles, KernelDriver, Libcuda, Missing, Nvml
+from gpudoctor.snapshot import Cause, Missing, Nvml
 
-_LIBCUDA = {
+_INSTALL = {
     "ubuntu": "sudo apt install libnvidia-compute-{branch}",
     "debian": "sudo apt install libcuda1",
     "rhel": "sudo dnf install nvidia-driver-cuda",
@@ -30,24 +32,9 @@ _LIBCUDA = {
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    explains=(
-        Explains(
-            (
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Without libcuda.so.1 no CUDA program can start."),),
 )
-def libcuda_not_installed(
-    libcuda: Libcuda | Missing,
-    files: CudaFiles | Missing,
-    nvml: Nvml | Missing,
-    kernel_driver: KernelDriver,
-    driver: Driver | Missing,
-    machine: MachineView,
-) -> Iterator[Problem]:
+def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
     """Driver's CUDA library (libcuda.so.1) is not installed.
 
     ## Why it matters
@@ -60,29 +47,32 @@ def libcuda_not_installed(
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    site = machine.site
-    if not site.has_pci or isinstance(kernel_driver.version, Missing):
-        not_applicable("no NVIDIA kernel driver is loaded here")
-    if site.container:
+    libcuda, release = machine.observed.libcuda, known(machine.kernel.driver.version).value
+    if machine.site.container:
         not_applicable("a container gets libcuda from its host")
     if not isinstance(libcuda, Missing):
         return
     if libcuda.cause is not Cause.ABSENT:
-        need(libcuda, Rung.LIBCUDA)
-    there = library.drivers_own(need(files))
-    if there:
-        not_applicable(f"{there[0].path} is on the disk")
-    version = kernel_driver.version.value
-    branch = driver.version.major if isinstance(driver, Driver) else version.partition(".")[0]
-    command = here(site, _LIBCUDA).format(branch=branch)
-    install = Fix(f"Install the driver's CUDA library, release {version}", command, (ROOT, DOWNLOAD))
-    works = "NVML works" if isinstance(nvml, Nvml) else "NVIDIA's kernel driver is loaded"
+        known(libcuda, Rung.LIBCUDA)
+    files = library.drivers_own(machine.cuda_files)
+    if files:
+        not_applicable(f"{files[0].path} is on the disk")
+    works = "NVML works" if isinstance(machine.observed.nvml, Nvml) else "the NVIDIA kernel driver is loaded"
     yield Problem(
-        message=f"{works} (driver {version}), but libcuda.so.1 is not on this machine.",
+        message=f"libcuda.so.1 is not on this machine, although {works} (driver {release}).",
         evidence=(
             Evidence("the loader", libcuda.reason, "dlopen"),
-            Evidence("libcuda on disk", "none", "the folders where drivers put it"),
-            Evidence("kernel driver", version, "/proc/driver/nvidia/version"),
+            Evidence("libcuda on disk", "none", "the driver's usual folders"),
+            kernel_module(machine),
         ),
-        fixes=(install,) if command else (update_driver(machine, what=f"Install all of NVIDIA driver {version}"),),
+        fixes=(_install(machine, release),),
     )
+
+
+def _install(machine: MachineView, release: str) -> Fix:
+    driver = machine.driver_or_missing
+    branch = driver.version.major if isinstance(driver, Driver) else release.partition(".")[0]
+    command = command_for(machine.site, _INSTALL).format(branch=branch)
+    if not command:
+        return update_driver(machine, title=f"Install all of NVIDIA driver {release}")
+    return Fix(f"Install the driver's CUDA library, release {release}", command, (ROOT, DOWNLOAD))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.driver.libcuda import _listed
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaFiles, Libcuda, Missing, Python
+from gpudoctor.snapshot import Cause, Missing
+
+_SONAME = "libcuda.so.1"
 
 
 @rule(
@@ -20,54 +23,49 @@ from gpudoctor.snapshot import Cause, CudaFiles, Libcuda, Missing, Python
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "container-no-gpu-access",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
 )
-def libcuda_not_on_loader_path(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, site: Site, hardware: Hardware
-) -> Iterator[Problem]:
-    """The driver's libcuda is on disk, and the loader does not find it.
+def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
+    """Driver's libcuda is installed but not on the loader's path.
 
     ## Why it matters
-    Every CUDA program asks the loader for libcuda.so.1. It looks into LD_LIBRARY_PATH, its cache (ldconfig) and its default folders
-    only. A driver that was mounted, unpacked or moved elsewhere is not there for programs, though nvidia-smi may work.
+    Every CUDA program asks the loader for libcuda.so.1. The loader looks only in LD_LIBRARY_PATH, its cache (ldconfig) and its default
+    folders. It does not find a driver that was mounted, unpacked or moved elsewhere, though nvidia-smi may work.
 
     ## What to do
-    Tell the loader about the folder, or put the link libcuda.so.1 where it is lacking; ldconfig does both.
+    Add the folder to the loader's path, or create the link libcuda.so.1 if it is missing; ldconfig does both.
 
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if site.on_wsl:
-        not_applicable("under WSL libcuda belongs to Windows' driver")
-    if site.has_pci and not hardware:
-        not_applicable("there is no GPU that it could drive")
+    if machine.site.on_wsl:
+        not_applicable("under WSL libcuda belongs to the Windows driver")
+    libcuda = machine.libcuda_for_gpus
     if not isinstance(libcuda, Missing):
         return
     if libcuda.cause is not Cause.ABSENT:
-        need(libcuda, Rung.LIBCUDA)
-    there = [file for file in library.drivers_own(need(files)) if library.fits(file, python)]
-    if not there:
-        not_applicable("no libcuda that this interpreter could load is in the folders where drivers put it")
-    path = there[0].path
+        known(libcuda, Rung.LIBCUDA)
+    found = [file for file in library.drivers_own(machine.cuda_files) if library.fits(file, machine.observed.python)]
+    if not found:
+        not_applicable("no libcuda for this interpreter is in the driver's usual folders")
+    path = found[0].path
     folder, _, name = path.rpartition("/")
-    conf = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
-    add = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    here = Fix("For this shell alone", add, kind=FixKind.INSTEAD)
-    lasting = Fix(f"Tell the loader about {folder}", conf, (ROOT,))
-    link = Fix("Let ldconfig make the link libcuda.so.1", f"sudo ldconfig {shell_path(folder)}", (ROOT,))
+    reason = f"{folder} is not on its path" if name == _SONAME else f"there is no link named {_SONAME}"
     yield Problem(
-        message=f"The loader finds no libcuda.so.1, and {path} is there"
-        + (" without a link of that name." if name != "libcuda.so.1" else ": its folder is not on the loader's path."),
-        evidence=(Evidence("the loader", libcuda.reason, "dlopen"), *_listed(there)),
-        fixes=(lasting, here) if name == "libcuda.so.1" else (link,),
+        message=f"The loader finds no {_SONAME}: {path} exists, but {reason}.",
+        evidence=(Evidence("the loader", libcuda.reason, "dlopen"), *files_on_disk(found)),
+        fixes=_add_folder(folder) if name == _SONAME else (_make_link(folder),),
     )
+
+
+def _add_folder(folder: str) -> tuple[Fix, Fix]:
+    configure = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
+    export = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
+    return (
+        Fix(f"Add {folder} to the loader's configuration", configure, (ROOT,)),
+        Fix("For this shell alone", export, kind=FixKind.INSTEAD),
+    )
+
+
+def _make_link(folder: str) -> Fix:
+    return Fix(f"Have ldconfig create the link {_SONAME}", f"sudo ldconfig {shell_path(folder)}", (ROOT,))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
+from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.driver.libcuda import _listed
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaFiles, Libcuda, Missing, Python
+from gpudoctor.snapshot import Cause, Missing, Python
 
-_FOREIGN = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
+_UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
 """How glibc's loader refuses a file that is no library for this process."""
+_USE_64_BIT = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", needs=(DOWNLOAD,))
 
 
 @rule(
@@ -24,22 +26,10 @@ _FOREIGN = ("wrong ELF class", "invalid ELF header", "file too short", "Exec for
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "container-no-gpu-access",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda that fits the process no CUDA program can start."),),
 )
-def libcuda_wrong_architecture(
-    libcuda: Libcuda | Missing, files: CudaFiles | Missing, python: Python | Missing, machine: MachineView, hardware: Hardware
-) -> Iterator[Problem]:
-    """The only libcuda that the loader finds is for another architecture, or no library at all.
+def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
+    """The only libcuda is for another architecture or damaged.
 
     ## Why it matters
     A 64-bit process cannot load a 32-bit library, nor one for another processor. The driver's 32-bit libraries are a package of
@@ -51,22 +41,23 @@ def libcuda_wrong_architecture(
     ## References
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     """
-    if machine.site.has_pci and not hardware:
-        not_applicable("there is no GPU that it could drive")
+    libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):
         return
-    refused = any(words in libcuda.reason for words in _FOREIGN)
+    refused = any(words in libcuda.reason for words in _UNLOADABLE)
     if not refused and libcuda.cause is not Cause.ABSENT:
-        need(libcuda, Rung.LIBCUDA)
-    seen = [] if isinstance(files, Missing) else library.drivers_own(files)
-    foreign = [file for file in seen if library.fits(file, python) is False]
-    if not refused and (not foreign or len(foreign) < len(seen)):
+        known(libcuda, Rung.LIBCUDA)
+    files = machine.observed.cuda_files
+    own = [] if isinstance(files, Missing) else library.drivers_own(files)
+    foreign = [file for file in own if library.fits(file, python) is False]
+    if not refused and (not foreign or len(foreign) < len(own)):
         not_applicable("the loader finds no libcuda, of this architecture or another")
-    mine = f"{python.bits}-bit, {python.machine}" if isinstance(python, Python) and isinstance(python.bits, int) else "not known"
-    small = isinstance(python, Python) and python.bits == 32
-    other = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", needs=(DOWNLOAD,))
+    reason = libcuda.reason if refused else f"{foreign[0].path} is for another architecture"
+    interpreter = "not known"
+    if isinstance(python, Python) and isinstance(python.bits, int):
+        interpreter = f"{python.bits}-bit, {python.machine}"
     yield Problem(
-        message=f"No libcuda fits this interpreter ({mine}): {libcuda.reason if refused else f'{foreign[0].path} is for another architecture'}.",
-        evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", mine, "sys"), *_listed(foreign)),
-        fixes=(other,) if small else (update_driver(machine, what="Install the driver's 64-bit libraries"),),
+        message=f"No libcuda fits this Python ({interpreter}): {reason}.",
+        evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", interpreter, "sys"), *files_on_disk(foreign)),
+        fixes=(_USE_64_BIT if interpreter.startswith("32-bit") else update_driver(machine, title="Install the driver's 64-bit libraries"),),
     )

@@ -10,12 +10,12 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.kernel_facts import kept_out, undriven
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.driver import _nvml_said
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
+from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import KernelDriver, KernelModules, Missing, Nvml, Pci, PciDevice
+from gpudoctor.snapshot import Nvml
 
 
 @rule(
@@ -24,69 +24,52 @@ from gpudoctor.snapshot import KernelDriver, KernelModules, Missing, Nvml, Pci, 
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     explains=(
-        Explains(
-            (
-                "driver-library-mismatch",
-                "device-permission-denied",
-                "cuda-init-fails",
-                "gpu-count-mismatch",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(CUDA_FAILS, "Every CUDA call goes through the kernel driver."),
+        Explains(("driver-library-mismatch", "gpu-count-mismatch"), "NVML cannot start or list GPUs without the kernel driver."),
+        Explains(("device-permission-denied",), "Permissions of device files matter only once the driver is loaded."),
     ),
 )
-def no_driver(
-    pci: Pci, kernel_driver: KernelDriver | Missing, nvml: Nvml | Missing, modules: KernelModules | Missing, machine: MachineView
-) -> Iterator[Problem]:
-    """An NVIDIA GPU is on the PCI bus and no NVIDIA kernel driver is loaded.
+def no_driver(machine: MachineView) -> Iterator[Problem]:
+    """No NVIDIA kernel driver is loaded.
 
     ## Why it matters
-    Everything above the PCI bus goes through the kernel driver: device nodes, NVML, CUDA, every framework. Without it NVML says
-    "Driver Not Loaded", CUDA says "no CUDA-capable device is detected", and frameworks fall back to the CPU, mostly in silence.
+    Device files, NVML, CUDA and every framework need the kernel driver. Without it NVML says "Driver Not Loaded", CUDA says "no
+    CUDA-capable device is detected", and frameworks fall back to the CPU, mostly without a message.
 
     ## What to do
-    Where the driver's libraries are installed, load the module; if that fails it was not built for the running kernel, is blocked
-    by Secure Boot, or another driver holds the GPU, and the kernel's log says which. Where nothing is installed, install the
-    driver. In a container, do this on the host.
+    If the driver's libraries are installed, load the module. If that fails, the module was not built for the running kernel, Secure
+    Boot blocks it, or another driver is bound to the GPU; the kernel log says which. If nothing is installed, install the driver. In a
+    container, do this on the host.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    mine = undriven(pci, kernel_driver, machine.site)
-    if not mine:
+    gpus = machine.kernel.undriven_gpus
+    if not gpus:
         return
-    installed = isinstance(nvml, Nvml)
-    state = "its libraries are installed, but the kernel module is not loaded" if installed else "none is loaded"
-    blocked = kept_out(modules, "nvidia")
-    load = Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
-    again = msgspec.structs.replace(update_driver(machine), kind=FixKind.ELSE)
+    installed = isinstance(machine.observed.nvml, Nvml)
+    count = "1 GPU" if len(gpus) == 1 else f"{len(gpus)} GPUs"
+    state = "NVIDIA driver libraries are installed, but the kernel module" if installed else "The NVIDIA kernel driver"
+    blocked = blocked_module(machine, "nvidia")
     yield Problem(
-        message=f"{len(mine)} NVIDIA {'GPU' if len(mine) == 1 else 'GPUs'} on the PCI bus and no NVIDIA driver at work: {state}.",
+        message=f"{state} is not loaded ({count} on the PCI bus).",
         evidence=(
             Evidence("NVIDIA kernel driver", "not loaded", "/proc/driver/nvidia/version, /sys/module/nvidia"),
-            *(_binding(device) for device in mine[:1]),
-            *_nvml_said(nvml),
+            bound_driver(gpus[0]),
+            *nvml_start(machine),
             *blocked,
         ),
-        fixes=(*_allow(blocked), load, again) if installed and not machine.site.container else (update_driver(machine),),
+        fixes=tuple(_load(machine, blocked)) if installed and not machine.site.container else (update_driver(machine),),
     )
 
 
-def _allow(blocked: tuple[Evidence, ...]) -> tuple[Fix, ...]:
-    """How to take out the lines that keep the module from being loaded; each is commented out."""
-    files = dict.fromkeys(one.value for one in blocked)
-    return tuple(
-        Fix(
-            f"Let the nvidia module load: comment out the line in {file}",
+def _load(machine: MachineView, blocked: tuple[Evidence, ...]) -> Iterator[Fix]:
+    """Comment out the lines that keep the module from loading, and load it."""
+    for file in dict.fromkeys(line.value for line in blocked):
+        yield Fix(
+            f"Allow the nvidia module to load: comment out its line in {file}",
             f"sudo sed -i -E 's/^[[:space:]]*(blacklist|install|alias)[[:space:]]+nvidia([[:space:]]|$)/# &/' {shell_path(file)}",
             (ROOT,),
         )
-        for file in files
-    )
-
-
-def _binding(device: PciDevice) -> Evidence:
-    bound = device.driver if isinstance(device.driver, str) else device.driver.reason
-    return Evidence("driver bound to the GPU", bound, f"/sys/bus/pci/devices/{device.address}/driver")
+    yield Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
+    yield msgspec.structs.replace(update_driver(machine), kind=FixKind.ELSE)

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.derive.gpus import is_gpu
-from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.kernel_facts import INITRAMFS, here, is_nova, kept_out, said, traces
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import KernelLog, KernelModules, Missing, Pci, PciDevice, Snapshot
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.views.kernel import is_nova
+from gpudoctor.diagnose.advice.kernel_log import logged
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, replace_driver
+from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
+from gpudoctor.findings import Problem, Rung, Severity
 
-MODULES = ("nova_core", "nova", "nova_drm")
-
-
-_FILE = "/etc/modprobe.d/blacklist-nova.conf"
-
-
-_BLACKLIST = f"printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\\nblacklist nouveau\\n' | sudo tee {_FILE}"
+_BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\\nblacklist nouveau\\n' | sudo tee /etc/modprobe.d/blacklist-nova.conf"
 
 
 @rule(
@@ -29,30 +21,17 @@ _BLACKLIST = f"printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "no-driver",
-                "driver-library-mismatch",
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova holds."),),
 )
-def nova_loaded(
-    pci: Pci, modules: KernelModules | Missing, log: KernelLog | Missing, snapshot: Snapshot, site: Site, machine: MachineView
-) -> Iterator[Problem]:
+def nova_loaded(machine: MachineView) -> Iterator[Problem]:
     """Nova is bound to the GPU.
 
     ## Why it matters
-    nova is the kernel's new driver for NVIDIA GPUs from Turing on, written in Rust, and runs no CUDA. Kernels that are built with it load
+    nova is the kernel's new driver for NVIDIA GPUs from Turing on, written in Rust; it does not run CUDA. Kernels built with it load
     nova_core at boot, and a GPU has one driver at a time: NVIDIA's module then says "already bound to NovaCore" and "No such device".
-    A blacklist of nouveau does not keep nova out.
+    Blacklisting nouveau does not stop nova.
 
-    It is an error where no GPU is left to the NVIDIA driver, else a warning.
+    It is an error if no GPU is left to the NVIDIA driver, else a warning.
 
     ## What to do
     Blacklist nova's modules and nouveau, rebuild the initial RAM disk, and reboot.
@@ -61,32 +40,15 @@ def nova_loaded(
     - https://docs.kernel.org/gpu/nova/index.html
     - https://rust-for-linux.com/nova-gpu-driver
     """
-    if not site.has_pci:
-        not_applicable("the GPU's driver is not a Linux kernel module on this platform")
-    gpus = [device for device in pci.devices if is_gpu(device)]
-    held = [device for device in gpus if is_nova(device)]
+    gpus = machine.kernel.gpus
+    held = [gpu for gpu in gpus if is_nova(gpu)]
     if not held:
         return
-    installed = bool(traces(snapshot))
-    already = tuple(found for name in MODULES[:1] for found in kept_out(modules, name))
+    blocked = blocked_module(machine, "nova_core")
     yield Problem(
-        severity=Severity.WARNING if any(device.driver == "nvidia" for device in gpus) else None,
-        message=f"nova is bound to {', '.join(device.address for device in held)}, so the NVIDIA driver cannot use "
+        severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
+        message=f"nova is bound to {', '.join(gpu.address for gpu in held)}, so the NVIDIA driver cannot use "
         + ("it." if len(held) == 1 else "them."),
-        evidence=(*(_bound(device) for device in held), *already, *said(log, "already bound to NovaCore")),
-        fixes=_fixes(machine, blacklisted=bool(already), installed=installed),
+        evidence=(*(bound_driver(gpu) for gpu in held), *blocked, *logged(machine, "already bound to NovaCore")),
+        fixes=replace_driver(machine, "nova", _BLACKLIST, blocked=bool(blocked)),
     )
-
-
-def _bound(device: PciDevice) -> Evidence:
-    return Evidence("driver bound to the GPU", str(device.driver), f"/sys/bus/pci/devices/{device.address}/driver")
-
-
-def _fixes(machine: MachineView, *, blacklisted: bool, installed: bool) -> tuple[Fix, ...]:
-    site = machine.site
-    if site.container:
-        return (Fix("Blacklist nova on the host and reboot it: a container uses the host's driver.", needs=(ROOT, REBOOT)),)
-    steps = ("" if blacklisted else _BLACKLIST, here(site, INITRAMFS), "sudo reboot")
-    title = "Rebuild the initial RAM disk, which still loads nova, and reboot" if blacklisted else "Blacklist nova and nouveau, then reboot"
-    keep_out = Fix(title, " && ".join(filter(None, steps)), (ROOT, REBOOT))
-    return (keep_out,) if installed else (update_driver(machine), keep_out)

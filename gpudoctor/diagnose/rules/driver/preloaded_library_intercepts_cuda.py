@@ -5,19 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.libcuda import code
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.kernel_facts import answered
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Missing, Preload, Snapshot
+from gpudoctor.snapshot import Cause, Missing, Preload
 
 _FILE = "/etc/ld.so.preload"
-
-
-_SHOWN = 6
+_MOST_FUNCTIONS = 6
 
 
 @rule(
@@ -26,26 +25,17 @@ _SHOWN = 6
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit in place of the driver's."),),
 )
-def preloaded_library_intercepts_cuda(snapshot: Snapshot, hardware: Hardware, site: Site) -> Iterator[Problem]:
+def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]:
     """A preloaded library intercepts CUDA or NVML calls.
 
     ## Why it matters
-    The loader puts a library of LD_PRELOAD or /etc/ld.so.preload before all others. If it defines cuInit or nvmlInit, programs call it in
-    the driver's place. GPU sharing (HAMi and its like), profilers and mocks work this way. An outdated or misconfigured one hides
-    GPUs, limits memory or fails, and the driver itself is in order.
+    The loader puts a library of LD_PRELOAD or /etc/ld.so.preload before all others. If it defines cuInit or nvmlInit, programs call it
+    instead of the driver. GPU sharing (HAMi and similar), profilers and mocks work this way. An outdated or misconfigured one hides
+    GPUs, limits memory or fails, although the driver is in order.
 
-    It is an error where CUDA or NVML fails, else a note: what was seen of the GPUs is then what the library lets through.
+    It is an error if CUDA or NVML fails, else a note: gpudoctor then sees of the GPUs only what the library lets through.
 
     ## What to do
     Start the program without the library. If a scheduler or device plugin sets it, its administrator has to update it.
@@ -54,35 +44,40 @@ def preloaded_library_intercepts_cuda(snapshot: Snapshot, hardware: Hardware, si
     - https://man7.org/linux/man-pages/man8/ld.so.8.html
     - https://github.com/Project-HAMi/HAMi-core
     """
-    if not hardware and site.has_pci:
+    if not machine.hardware and machine.site.has_pci:
         not_applicable("there is no GPU that it could hide")
-    libraries = need(snapshot.preloads)
-    for one in (one for one in libraries if isinstance(one.exports, tuple) and one.exports):
-        failed = [
-            f"{name} answers {code}"
-            for name, code in (("cuInit", answered(snapshot.libcuda)), ("nvmlInit", answered(snapshot.nvml)))
-            if code
-        ]
+    failures = [f"{call} answers {answer}" for call, answer in _codes(machine) if answer]
+    for library in machine.preloads:
+        if not library.exports or isinstance(library.exports, Missing):
+            continue
+        functions = _functions(library.exports)
+        message = f"{library.path} defines {functions} and is loaded before the driver's libraries ({library.where})"
         yield Problem(
-            message=f"{one.path} defines {_functions(one)} and is loaded before the driver's libraries ({one.where})"
-            + (f"; {' and '.join(failed)}." if failed else "."),
-            severity=None if failed else Severity.NOTE,
-            evidence=(Evidence("preloaded by", one.where, one.where), Evidence("functions that it intercepts", _functions(one), one.path)),
-            fixes=(_without(one),),
+            message="; ".join((message, " and ".join(failures))) + "." if failures else f"{message}.",
+            severity=None if failures else Severity.NOTE,
+            evidence=(
+                Evidence("preloaded by", library.where, library.where),
+                Evidence("functions that it intercepts", functions, library.path),
+            ),
+            fixes=(_without(library),),
         )
-    for one in libraries:
-        if isinstance(one.exports, Missing) and one.exports.cause not in {Cause.ABSENT, Cause.NOT_ASKED}:
-            need(one.exports)
+    for library in machine.preloads:
+        if isinstance(library.exports, Missing) and library.exports.cause not in {Cause.ABSENT, Cause.NOT_ASKED}:
+            known(library.exports)
 
 
-def _functions(one: Preload) -> str:
-    exports = one.exports if isinstance(one.exports, tuple) else ()
-    more = f" and {len(exports) - _SHOWN} more" if len(exports) > _SHOWN else ""
-    return ", ".join(exports[:_SHOWN]) + more
+def _codes(machine: MachineView) -> tuple[tuple[str, int | None], ...]:
+    """What cuInit and nvmlInit answered to a program in the examined environment."""
+    return ("cuInit", code(machine.observed.libcuda)), ("nvmlInit", machine.nvml_init_code)
 
 
-def _without(one: Preload) -> Fix:
-    if one.where == _FILE:
-        line = shlex.quote("\\|" + one.path + "|d")
-        return Fix(f"Remove the library from {_FILE}", f"sudo sed -i {line} {_FILE}", (ROOT,))
+def _functions(exports: tuple[str, ...]) -> str:
+    more = f" and {len(exports) - _MOST_FUNCTIONS} more" if len(exports) > _MOST_FUNCTIONS else ""
+    return ", ".join(exports[:_MOST_FUNCTIONS]) + more
+
+
+def _without(library: Preload) -> Fix:
+    if library.where == _FILE:
+        expression = shlex.quote("\\|" + library.path + "|d")
+        return Fix(f"Remove the library from {_FILE}", f"sudo sed -i {expression} {_FILE}", (ROOT,))
     return unset("LD_PRELOAD")

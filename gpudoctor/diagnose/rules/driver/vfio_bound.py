@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site
-from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.kernel_facts import FOR_GUESTS
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Pci
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
+from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
+from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import PciDevice
 
 
 @rule(
@@ -20,49 +21,42 @@ from gpudoctor.snapshot import Pci
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     predicts=False,
-    explains=(
-        Explains(
-            (
-                "no-driver",
-                "driver-library-mismatch",
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is kept for a virtual machine."),),
 )
-def vfio_bound(pci: Pci, site: Site) -> Iterator[Problem]:
-    """Every GPU is set aside for virtual machines.
+def vfio_bound(machine: MachineView) -> Iterator[Problem]:
+    """All GPUs are bound to vfio-pci (VM passthrough).
 
     ## Why it matters
-    A GPU that is bound to vfio-pci belongs to a guest: the host's driver does not touch it, and no program of the host can use it.
-    Where only some of the GPUs are set aside, the host uses the others and nothing is wrong.
+    A GPU bound to vfio-pci belongs to a virtual machine: the host's driver leaves it alone, and no program on the host can use it. If
+    only some of the GPUs are passed through, the host uses the others and nothing is wrong.
 
     ## What to do
-    If the training is to run in the guest, run gpudoctor there. Else give the GPU back to the host: remove vfio-pci from the kernel's
-    command line or modprobe.d, or the device from the guest.
+    If the training is to run in the virtual machine, run gpudoctor there. Otherwise give the GPU back to the host: remove vfio-pci
+    from the kernel's command line or modprobe.d, or the device from the virtual machine.
 
     ## References
     - https://docs.kernel.org/driver-api/vfio.html
     """
-    gpus = [device for device in pci.devices if is_gpu(device)]
-    if not site.has_pci or not gpus:
+    gpus = machine.kernel.gpus
+    if not gpus:
         not_applicable("no NVIDIA GPU is on a PCI bus here")
-    held = [device for device in gpus if device.driver in FOR_GUESTS]
-    if len(held) < len(gpus):
+    if any(gpu.driver not in GUEST_DRIVERS for gpu in gpus):
         return
-    place = held[0].address
-    give_back = (
-        f"echo {place} | sudo tee /sys/bus/pci/drivers/{held[0].driver}/unbind && echo | sudo tee /sys/bus/pci/devices/{place}/driver_override"
-        f" && sudo modprobe nvidia && echo {place} | sudo tee /sys/bus/pci/drivers_probe"
-    )
+    driver = gpus[0].driver
+    subject = f"The only GPU is bound to {driver}" if len(gpus) == 1 else f"All {len(gpus)} GPUs are bound to {driver}"
     yield Problem(
-        message=f"{held[0].driver} holds {'the only GPU' if len(held) == 1 else f'all {len(held)} GPUs'} for virtual machines.",
-        evidence=tuple(Evidence("driver bound to the GPU", str(one.driver), f"/sys/bus/pci/devices/{one.address}/driver") for one in held),
+        message=f"{subject}, for use in a virtual machine.",
+        evidence=tuple(bound_driver(gpu) for gpu in gpus),
         fixes=(
-            Fix("With no guest using it, give the GPU back to the host until the next boot", give_back, (ROOT,)),
-            Fix("Run the training, and gpudoctor, in the virtual machine that the GPU was given to.", kind=FixKind.INSTEAD),
+            Fix("If no virtual machine uses the GPU, give it back to the host until the next boot", _give_back(gpus[0]), (ROOT,)),
+            Fix("Run the training, and gpudoctor, in the virtual machine that has the GPU.", kind=FixKind.INSTEAD),
         ),
+    )
+
+
+def _give_back(gpu: PciDevice) -> str:
+    return (
+        f"echo {gpu.address} | sudo tee /sys/bus/pci/drivers/{gpu.driver}/unbind"
+        f" && echo | sudo tee /sys/bus/pci/devices/{gpu.address}/driver_override"
+        f" && sudo modprobe nvidia && echo {gpu.address} | sudo tee /sys/bus/pci/drivers_probe"
     )

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu
+from gpudoctor.codes import CudaError
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.gpu_facts import known, offered
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Libcuda, Missing, Status
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
-_NOT_LICENSED = 102
+_ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 
 
 @rule(
@@ -20,49 +21,33 @@ _NOT_LICENSED = 102
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     explains=(
-        Explains(("gpu-missing-from-cuda",), "", Join.GPU),
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU),
+        Explains(CUDA_FAILS, "Without a licence a virtual GPU is slowed down and finally refuses CUDA."),
     ),
 )
-def vgpu_unlicensed(gpu: Gpu, libcuda: Libcuda | Missing) -> Iterator[Problem]:
-    """The virtual GPU has no licence.
+def vgpu_unlicensed(gpu: GpuView) -> Iterator[Problem]:
+    """Virtual GPU has no licence.
 
     ## Why it matters
-    A vGPU works in full for a while after start, then is slowed down and in the end refuses CUDA (error 102). The licence comes from a
+    A vGPU works in full for a while after start, then is slowed down and finally refuses CUDA (error 102). The licence comes from a
     server that the guest must reach.
 
     ## What to do
-    Give the guest its client token and restart nvidia-gridd; look at its log if the licence does not come.
+    Give the guest its client token and restart nvidia-gridd; read its log if it gets no licence.
 
     ## References
     - https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/
     """
-    seen = known(gpu)
-    if offered(seen.virtualization) != "vgpu":
-        not_applicable("not a virtual GPU")
-    lacking = [one for one in offered(seen.licences) if one.enabled and not one.licensed]
-    refused = isinstance(libcuda, Libcuda) and isinstance(libcuda.init, Status) and libcuda.init.code == _NOT_LICENSED
-    for one in lacking:
+    refused = code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED
+    for licence in gpu.vgpu_licences:
+        if not licence.enabled or licence.licensed:
+            continue
+        effect = "CUDA refuses to start" if refused else "it will be slowed down, then refuse CUDA"
         yield Problem(
-            message=f"{gpu.label} is a virtual GPU without a licence for {one.product}"
-            + ("; CUDA refuses to start." if refused else "; it will be slowed down, then refuse CUDA."),
+            message=f"{gpu.label} is a virtual GPU without a licence for {licence.product}; {effect}.",
             severity=None if refused else Severity.WARNING,
-            evidence=(Evidence(one.product, "unlicensed", "nvmlDeviceGetGridLicensableFeatures"),),
-            fixes=(
-                Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,)),
-                Fix("Read why there is no licence", "sudo journalctl -u nvidia-gridd -n 30", (ROOT,), kind=FixKind.CHECK),
-                Fix(
-                    "Put the client token into /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE
-                ),
-            ),
+            evidence=(Evidence(licence.product, "unlicensed", SOURCE),),
+            fixes=(RESTART_CLIENT, read_client_log("Read why it gets no licence"), _ADD_TOKEN),
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.kernel_facts import is_free_driver
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
@@ -50,7 +50,7 @@ def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
     pci, proc = gpu.observed.pci, gpu.observed.proc
     if gpu.observed.set_aside:
         not_applicable("bound to vfio-pci for a virtual machine")
-    if isinstance(pci, PciDevice) and is_free_driver(pci):
+    if isinstance(pci, PciDevice) and has_open_source_driver(pci):
         not_applicable(f"{pci.driver} is bound to it")
     if isinstance(proc, ProcGpu) and proc.excluded is True:
         not_applicable("the driver is configured to ignore it (NVreg_ExcludedGpus)")

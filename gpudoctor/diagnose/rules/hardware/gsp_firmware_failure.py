@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.derive.xids import GSP_FAILURES
 from gpudoctor.diagnose.advice.hardware import last_xid
+from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.kernel_facts import said
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
@@ -52,9 +52,10 @@ def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
     """
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
         not_applicable("not a GPU that a kernel driver of this machine should drive")
-    log = gpu.machine.observed.kernel_log if gpu.opened else gpu.machine.kernel_log  # firmware of a GPU that NVML opened responds
-    events, lines = gpu.xids(*GSP_FAILURES), said(log, _LINES, gpu.observed)
+    events, lines = gpu.xids(*GSP_FAILURES), logged(gpu.machine, _LINES, gpu.key)
     if not events and not lines:
+        if not gpu.opened:  # firmware of a GPU that NVML opened responds
+            known(gpu.machine.observed.kernel_log)
         return
     reason = events[-1].text if events else lines[-1].value
     yield Problem(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.views.fabric import FabricView, ManagerPlace
-from gpudoctor.diagnose.advice.driver import repository
+from gpudoctor.diagnose.advice.driver import add_repository
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.findings import Evidence, Fix, FixKind
 from gpudoctor.snapshot import FabricManager
@@ -41,7 +41,7 @@ def install_manager(machine: MachineView) -> Fix:
     """How to install the fabric manager in the driver's version."""
     driver = machine.driver_or_missing
     template = next((_PACKAGE[name] for name in machine.site.distribution if name in _PACKAGE), "")
-    source = repository(machine)
+    source = add_repository(machine)
     if not template or not isinstance(driver, Driver) or ("{repository}" in template and not source):
         return Fix("Install the fabric manager in exactly the driver's version.", needs=(ROOT, DOWNLOAD))
     install = template.format(branch=driver.version.major, version=driver.version, repository=source)

@@ -9,7 +9,7 @@ from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.derive.views.fabric import ManagerPlace
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.kernel_facts import here
+from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
@@ -78,7 +78,7 @@ def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
     if not running:
         missing.append(f"NVLSM is not {'running' if installed else 'installed'}")
     if not running and not installed:
-        fixes.append(Fix("Install the NVLink subnet manager", here(machine.site, _NVLSM), (ROOT, DOWNLOAD)))
+        fixes.append(Fix("Install the NVLink subnet manager", command_for(machine.site, _NVLSM), (ROOT, DOWNLOAD)))
     if not umad:
         missing.append("ib_umad is not loaded")
         fixes.append(_UMAD)

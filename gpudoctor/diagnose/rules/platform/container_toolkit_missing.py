@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.derive.views.container import DEVICES
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.kernel_facts import here
+from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
@@ -102,7 +102,7 @@ def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
 def _install(site: Site, engine: str) -> tuple[Fix, ...]:
     """Install the toolkit from NVIDIA's repository and configure the engine. Inside a container the host's distribution is unknown."""
     on_host = "On the host, " if site.container else ""
-    command = "" if site.container else here(site, _TOOLKIT)
+    command = "" if site.container else command_for(site, _TOOLKIT)
     install = f"{on_host}install the NVIDIA Container Toolkit from NVIDIA's repository ({GUIDE})"
     known_engine = engine if engine in _CONFIGURE else "docker"
     configure = f"{on_host}configure {known_engine} to use it"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor import versions
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.driver import least_of, update_driver
+from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.preflight import Answer, Judged
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
 from gpudoctor.preflight import FEATURES, FRAMEWORKS
+from gpudoctor.versions import Version
 
 
 @rule(
@@ -49,7 +51,13 @@ def requirement_not_met(machine: MachineView) -> Iterator[Problem]:
 def _fixes(one: Judged, machine: MachineView) -> tuple[Fix, ...]:
     wanted = one.requirement
     if wanted.subject == "driver":
-        return (update_driver(machine, least_of(wanted.specifier), what=f"Install an NVIDIA driver {wanted.specifier}"),)
+        return (update_driver(machine, _floor(wanted.specifier), title=f"Install an NVIDIA driver {wanted.specifier}"),)
     if wanted.subject in FRAMEWORKS:
         return install_framework(machine, wanted.subject, accepts=wanted.specifier)
     return (Fix(f"Run on a machine with {wanted.text}, or require less."),)
+
+
+def _floor(specifier: str) -> Version | None:
+    """The oldest driver that a specifier such as ">=560" allows; None where it names none."""
+    lower = next((part for part in specifier.split(",") if part.startswith((">=", "==", "~=", ">"))), "")
+    return versions.parse(lower.lstrip("<>=~ "))

@@ -1,0 +1,72 @@
+"""What rules about the machine see of the driver's libraries: NVML's and libcuda's answers."""
+
+from __future__ import annotations
+
+from gpudoctor.derive.unknown import CouldNotTell, known
+from gpudoctor.derive.views.view import Section, View
+from gpudoctor.findings import Rung
+from gpudoctor.snapshot import Cause, CudaDevice, Libcuda, Missing, Nvml, NvmlGpu, Snapshot, Status
+
+
+class DriverCallsView(View):
+    """The answers of NVML and libcuda on one machine."""
+
+    observed: Snapshot
+
+    libcuda = Section[Libcuda](Rung.LIBCUDA)
+    libcuda_unmasked = Section[Libcuda](Rung.LIBCUDA)
+    nvml = Section[Nvml](Rung.NVML)
+
+    @property
+    def cuda_init(self) -> Status:
+        """What cuInit answered to a program in the examined environment; ends the rule where it did not answer."""
+        return known(self.libcuda.init, Rung.LIBCUDA)
+
+    @property
+    def cuda_init_code(self) -> int | None:
+        """What cuInit answered, without CUDA_VISIBLE_DEVICES where that is set; None where it did not answer."""
+        for section in (self.observed.libcuda_unmasked, self.observed.libcuda):
+            if isinstance(section, Libcuda) and isinstance(section.init, Status):
+                return section.init.code
+        return None
+
+    @property
+    def cuda_devices(self) -> tuple[CudaDevice, ...]:
+        """The devices that CUDA shows to a program in the examined environment; empty where that is not known."""
+        libcuda = self.observed.libcuda
+        return libcuda.devices if isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) else ()
+
+    @property
+    def all_cuda_devices(self) -> tuple[CudaDevice, ...]:
+        """The devices that CUDA lists without CUDA_VISIBLE_DEVICES; ends the rule where cuInit failed."""
+        unmasked = self.observed.libcuda_unmasked
+        libcuda = self.libcuda if isinstance(unmasked, Missing) and unmasked.cause is Cause.NOT_ASKED else self.libcuda_unmasked
+        code = known(libcuda.init, Rung.LIBCUDA).code
+        if code:
+            raise CouldNotTell(Missing(Cause.FAILED, f"cuInit answered {code}"), Rung.LIBCUDA)
+        return known(libcuda.devices, Rung.LIBCUDA)
+
+    @property
+    def nvml_init_code(self) -> int | None:
+        """What nvmlInit answered; None where it did not answer."""
+        nvml = self.observed.nvml
+        return nvml.init.code if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) else None
+
+    @property
+    def nvml_gpus(self) -> tuple[NvmlGpu, ...]:
+        """The GPUs that NVML counts; ends the rule where NVML did not start."""
+        init = self.nvml.init
+        if isinstance(init, Status) and init.code:
+            raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {init.name}"), Rung.NVML)
+        return known(self.nvml.gpus, Rung.NVML)
+
+    @property
+    def nvml_works(self) -> bool:
+        """Whether NVML started."""
+        return self.nvml_init_code == 0
+
+    @property
+    def cuda_works(self) -> bool:
+        """Whether cuInit succeeded for a program in the examined environment."""
+        libcuda = self.observed.libcuda
+        return isinstance(libcuda, Libcuda) and isinstance(libcuda.init, Status) and libcuda.init.code == 0

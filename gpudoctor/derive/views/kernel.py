@@ -1,0 +1,163 @@
+"""What rules see of the kernel: the drivers that GPUs are bound to, their modules, and the kernel log."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gpudoctor import versions
+from gpudoctor.derive.driver import Driver, library_release
+from gpudoctor.derive.gpus import is_gpu
+from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.views.view import Field, View
+from gpudoctor.findings import Rung
+from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice, Snapshot
+from gpudoctor.versions import Version
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
+
+GUEST_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
+"""Kernel drivers that keep a device for a virtual machine."""
+NOUVEAU = "nouveau"
+_NOVA = ("nova", "novacore", "novadrm")
+"""The names nova's parts give themselves (NovaCore, nova_core, nova-drm), without case, dashes and underscores."""
+_BROKEN_LINE = re.compile(r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )")
+"""Where the driver breaks a sentence over two lines of the log."""
+
+
+def is_nova(device: PciDevice) -> bool:
+    """Whether nova, the kernel's Rust driver for NVIDIA GPUs, is bound to a device."""
+    return isinstance(device.driver, str) and device.driver.lower().replace("-", "").replace("_", "") in _NOVA
+
+
+def has_open_source_driver(device: PciDevice) -> bool:
+    """Whether nouveau or nova is bound to a device; neither runs CUDA."""
+    return device.driver == NOUVEAU or is_nova(device)
+
+
+class KernelView(View):
+    """The kernel of one machine, as it bears on its GPUs."""
+
+    observed: Snapshot
+    machine: MachineView
+
+    flavour = Field[str]("driver", Rung.KERNEL_DRIVER)
+    modules = Field[tuple[str, ...]]("driver", Rung.KERNEL_DRIVER)
+
+    def __init__(self, machine: MachineView) -> None:
+        self.__dict__.update(machine=machine, observed=machine.observed)
+
+    @property
+    def driver(self) -> KernelDriver:
+        """The loaded NVIDIA kernel driver; the rule does not apply where none is loaded."""
+        driver = self.machine.kernel_driver
+        if not self.machine.site.has_pci or isinstance(driver.version, Missing):
+            not_applicable("no NVIDIA kernel driver is loaded here")
+        return driver
+
+    @property
+    def cuda_error_despite_nvml(self) -> int | None:
+        """What cuInit answered although NVML works; None where it did not answer or NVML fails too. The rule needs a loaded driver."""
+        return self.machine.cuda_init_code if self.driver and self.machine.nvml_works else None
+
+    @property
+    def driver_version(self) -> str:
+        """The release of the loaded NVIDIA kernel driver; empty where none is loaded or its release is not known."""
+        driver = self.observed.kernel_driver
+        return driver.version.value if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact) else ""
+
+    @property
+    def installed_release(self) -> tuple[Version, str]:
+        """The release of the loaded driver or, where none is loaded, of the installed one, and where it was read."""
+        loaded = self.machine.driver_or_missing
+        if isinstance(loaded, Driver):
+            return loaded.version, loaded.where
+        modules = self.observed.kernel_modules
+        sources = modules.dkms if isinstance(modules, KernelModules) and isinstance(modules.dkms, tuple) else ()
+        stated = [(library_release(self.observed.nvml), "NVML's own version"), *((source.version, "DKMS") for source in sources)]
+        for text, where in stated:
+            version = versions.parse(text)
+            if version is not None:
+                return version, where
+        if loaded.cause is Cause.ABSENT:
+            not_applicable("no NVIDIA driver is installed, or none that states its release")
+        raise CouldNotTell(loaded, Rung.KERNEL_DRIVER)
+
+    @property
+    def installed_flavour(self) -> str:
+        """Whether the loaded or installed modules are open or proprietary; empty where neither module nor path shows it."""
+        driver, modules = self.observed.kernel_driver, self.observed.kernel_modules
+        if isinstance(driver, KernelDriver) and isinstance(driver.flavour, str):
+            return driver.flavour
+        if isinstance(modules, Missing):
+            return ""
+        paths = [module.path for module in modules.installed] if isinstance(modules.installed, tuple) else []
+        names = [source.name for source in modules.dkms] if isinstance(modules.dkms, tuple) else []
+        return "open" if any("open" in text for text in (*paths, *names)) else ""
+
+    @property
+    def gpus(self) -> tuple[PciDevice, ...]:
+        """The NVIDIA GPUs on the PCI bus; the rule does not apply to a platform whose GPUs are not on one."""
+        return tuple(device for device in self.machine.pci_devices if is_gpu(device))
+
+    @property
+    def undriven_gpus(self) -> tuple[PciDevice, ...]:
+        """The GPUs, except those kept for virtual machines, if no NVIDIA driver is loaded; empty if one is.
+
+        The rule does not apply without such a GPU, and ends where it is not known whether a driver is loaded.
+        """
+        gpus = tuple(device for device in self.gpus if device.driver not in GUEST_DRIVERS)
+        if not gpus:
+            not_applicable("no NVIDIA GPU on the PCI bus needs a driver")
+        driver = self.observed.kernel_driver
+        version = driver if isinstance(driver, Missing) else driver.version
+        if isinstance(version, Missing) and version.cause is Cause.ABSENT:
+            return gpus
+        known(version, Rung.KERNEL_DRIVER)
+        return ()
+
+    @property
+    def module_files(self) -> KernelModules:
+        """The kernel modules on disk and what keeps them from loading; the rule does not apply in a container."""
+        if self.machine.site.container:
+            not_applicable("a container's kernel modules are the host's")
+        return self.machine.kernel_modules
+
+    @property
+    def nvidia_module(self) -> ModuleFile | None:
+        """NVIDIA's module for the running kernel; None where there is none. Ends the rule where that is not known."""
+        installed = known(self.module_files.installed, Rung.KERNEL_DRIVER)
+        return next((module for module in installed if module.name == "nvidia"), None)
+
+    @property
+    def suspends(self) -> int:
+        """How often the machine slept and woke since boot; 0 for a kernel that cannot sleep. Ends the rule where that is not known."""
+        suspends = self.machine.kernel_modules.suspends
+        return 0 if isinstance(suspends, Missing) and suspends.cause is Cause.ABSENT else known(suspends)
+
+    def blocked(self, module: str) -> tuple[Blocked, ...]:
+        """The lines of the configuration that keep a module from loading; empty where there are none, or that is not known."""
+        modules = self.observed.kernel_modules
+        blocked = modules.blocked if isinstance(modules, KernelModules) else ()
+        return () if isinstance(blocked, Missing) else tuple(line for line in blocked if line.name == module)
+
+    def parameter(self, name: str) -> str:
+        """The value of a module's parameter ("nvidia_uvm.uvm_disable_hmm"); empty where the kernel does not show it."""
+        driver = self.observed.kernel_driver
+        parameters = driver if isinstance(driver, Missing) else driver.parameters
+        return "" if isinstance(parameters, Missing) else next((seen.value for seen in parameters if seen.name == name), "")
+
+    def last_line(self, pattern: str, address: str = "") -> str:
+        """The last line of the kernel log that matches a pattern and, where given, names the GPU at an address; else empty."""
+        log = self.observed.kernel_log
+        if isinstance(log, Missing):
+            return ""
+        wanted = re.compile(pattern, re.IGNORECASE)
+        lines = _BROKEN_LINE.sub(" ", "\n".join(log.lines)).split("\n")
+        return next((line for line in reversed(lines) if wanted.search(line) and _names(line, address)), "")
+
+
+def _names(line: str, address: str) -> bool:
+    """Whether a line names a PCI address; NVIDIA writes it with and without the function."""
+    return address in line or re.search(rf"{re.escape(address.removesuffix('.0'))}\b", line) is not None

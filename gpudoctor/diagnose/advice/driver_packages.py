@@ -1,0 +1,103 @@
+"""Which releases of the NVIDIA driver fit the GPUs here, and which package of this distribution installs one."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive import Gpu, MachineView, Site
+from gpudoctor.derive.code import capability
+from gpudoctor.matrix import DriverPackage, Matrix
+from gpudoctor.matrix.tables import DRIVERS
+from gpudoctor.snapshot import PciDevice
+from gpudoctor.versions import Version
+
+TURING, BLACKWELL = Version(7, 5, text="7.5"), Version(10, text="10.0")
+"""The open kernel modules drive Turing and all later GPUs, and they alone drive Blackwell: NVIDIA's driver installation guide."""
+
+
+class DriverBounds(msgspec.Struct, frozen=True):
+    """The drivers that fit."""
+
+    floor: Version | None = None
+    """A branch alone where its minor and patch are 0."""
+    newest_branch: int | None = None
+    """The last branch that supports every GPU here; None where the newest does."""
+    flavour: str = ""
+    """open or proprietary, where the GPUs take only that; "impossible" where no flavour supports all of them."""
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether the floor is above the newest branch."""
+        return self.floor is not None and self.newest_branch is not None and self.floor.major > self.newest_branch
+
+    def fits(self, package: DriverPackage) -> bool:
+        """Whether a package installs such a driver; a package that follows the newest one can be held at a branch."""
+        if self.flavour and package.modules != self.flavour:
+            return False
+        if package.version is None:
+            return True
+        old_enough = self.newest_branch is None or package.version.major <= self.newest_branch
+        return old_enough and (self.floor is None or package.version >= self.floor)
+
+
+def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverBounds:
+    """The drivers, `floor` or newer, that support the GPUs of this machine."""
+    found = [_capability(gpu, machine.matrix) for gpu in machine.hardware if not gpu.set_aside]
+    capabilities = [one for one in found if one is not None]
+    branches = [machine.matrix.branches_for(one) for one in capabilities]
+    first = max((branch for branch, _ in branches if branch is not None), default=0)
+    last = min((branch for _, branch in branches if branch is not None), default=None)
+    newest = max((row.branch for row in machine.matrix.rows(DRIVERS)), default=0)
+    if first and (floor.major < first if floor is not None else _has_blackwell(capabilities)):
+        floor = Version(first, text=str(first))
+    return DriverBounds(floor, last if last is not None and last < newest else None, _flavour(capabilities))
+
+
+def _has_blackwell(capabilities: list[Version]) -> bool:
+    return any(capability >= BLACKWELL for capability in capabilities)
+
+
+def _flavour(capabilities: list[Version]) -> str:
+    """The kernel modules' flavour that GPUs of these compute capabilities need."""
+    has_older = any(capability < TURING for capability in capabilities)
+    if _has_blackwell(capabilities):
+        return "impossible" if has_older else "open"
+    return "proprietary" if has_older else ""
+
+
+def _capability(gpu: Gpu, matrix: Matrix) -> Version | None:
+    """A GPU's compute capability; that of its chip where no driver has bound it."""
+    chip = matrix.chip(gpu.pci.device) if isinstance(gpu.pci, PciDevice) else None
+    return capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
+
+
+def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
+    """The driver packages that the tables list for this distribution's release, or for the RHEL that it rebuilds."""
+    site = machine.site
+    names = [f"{site.distribution[0]}-{site.release}"] if site.distribution else []
+    if "rhel" in site.distribution:
+        names.append(f"rhel-{site.release.partition('.')[0]}")
+    return next((found for name in names if (found := machine.matrix.driver_packages(name))), ())
+
+
+def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = False) -> DriverPackage | None:
+    """The distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own.
+
+    A package without a branch in its name goes back to an older driver only where NVIDIA's repository can hold it there.
+    """
+    fitting = [package for package in driver_packages(machine) if bounds.fits(package)]
+    if not bounds.flavour:
+        fitting = [package for package in fitting if package.modules == "proprietary"]
+    own = [package for package in fitting if package.origin == "distribution" and not (older and package.package == "nvidia-driver")]
+    long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
+    return next(iter((long_lived or own or fitting)[-1:]), None)
+
+
+def _is_long_lived(package: DriverPackage, matrix: Matrix) -> bool:
+    row = matrix.driver(package.version) if package.version else None
+    return row is not None and row.kind in {"production", "long-term"}
+
+
+def repository_name(site: Site, package: DriverPackage) -> tuple[str, str]:
+    """How NVIDIA's package repository spells a system and a machine: ("ubuntu2404", "x86_64")."""
+    return package.system.replace("-", "").replace(".", ""), "sbsa" if site.architecture == "aarch64" else "x86_64"

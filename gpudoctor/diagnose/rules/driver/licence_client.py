@@ -1,0 +1,14 @@
+"""The licence client of a virtual GPU's guest."""
+
+from __future__ import annotations
+
+from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.findings import Fix, FixKind
+
+SOURCE = "nvmlDeviceGetGridLicensableFeatures"
+RESTART_CLIENT = Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,))
+
+
+def read_client_log(title: str) -> Fix:
+    """Return the check that shows the licence client's log."""
+    return Fix(title, "sudo journalctl -u nvidia-gridd -n 30", (ROOT,), kind=FixKind.CHECK)

@@ -1,0 +1,18 @@
+"""What NVML said when it was started, as evidence."""
+
+from __future__ import annotations
+
+from gpudoctor.derive import MachineView
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Missing, Status
+
+
+def nvml_start(machine: MachineView) -> tuple[Evidence, ...]:
+    """What nvmlInit answered, or why NVML was not called; empty where it did not answer."""
+    nvml = machine.observed.nvml
+    if isinstance(nvml, Missing):
+        return (Evidence("NVML", nvml.reason, "libnvidia-ml.so.1"),)
+    if not isinstance(nvml.init, Status):
+        return ()
+    library = nvml.library if isinstance(nvml.library, str) else "the driver's library"
+    return (Evidence("nvmlInit", f"{nvml.init.code} {nvml.init.text}", library),)
