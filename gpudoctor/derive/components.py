@@ -10,7 +10,7 @@ from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.code import EffectiveCode, xray
 from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.packages import Demand, Stack, known
+from gpudoctor.derive.packages import Demand, Stack, source_of
 from gpudoctor.derive.specifiers import clauses, requirement
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
@@ -109,7 +109,7 @@ def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> I
     """The specifiers for the wheel in a release's metadata, and where they are from."""
     for row in rows:
         read = (requirement(line) for line in row.requires if line.startswith(wheels))
-        yield from ((found.specifier, known(row)) for found in read if found is not None and found.name in wheels)
+        yield from ((found.specifier, source_of(row)) for found in read if found is not None and found.name in wheels)
 
 
 def _required_release(

@@ -32,7 +32,9 @@ class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WITHOUT_CUDA = ("cpu", "metal")
-"""What the matrix says of builds that no NVIDIA GPU is of use to."""
+"""What the matrix says of builds that do not use an NVIDIA GPU."""
+STUB = "stub"
+"""What it says of releases that only refuse to be installed."""
 _UNKNOWN_FLOOR = Missing(Cause.NOT_STATED, "the compatibility matrix has no driver floor for this CUDA")
 
 

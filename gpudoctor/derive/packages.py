@@ -18,7 +18,7 @@ from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
-__all__ = ["Contradiction", "Demand", "Stack", "Violation", "known", "major", "stack_of"]
+__all__ = ["Contradiction", "Demand", "Stack", "Violation", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
@@ -135,13 +135,13 @@ class Stack:
             for found in filter(None, map(requirement, patch.requires)):
                 if framework_of(found.name) and found.name not in named and not found.marker:
                     named = {*named, found.name}
-                    yield Demand(one, found, known(patch), str(patch.release))
+                    yield Demand(one, found, source_of(patch), str(patch.release))
 
     def _requires(self, one: Distribution) -> tuple[tuple[str, ...], str]:
         if isinstance(one.requires, tuple):
             return one.requires, f"the metadata of {one.name} in {one.where}"
         row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # the same metadata, for the most part
-        return (row.requires, known(row)) if row is not None else ((), "")
+        return (row.requires, source_of(row)) if row is not None else ((), "")
 
     def stated(self, one: Distribution) -> bool:
         """Whether it is there for its own sake; of a supposed environment, an installer may choose another version of what is not."""
@@ -180,7 +180,7 @@ class Stack:
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
 
 
-def known(row: FrameworkRelease) -> str:
+def source_of(row: FrameworkRelease) -> str:
     """Where the matrix has a row from, for evidence."""
     return cited(row.source, f"{row.distribution} {row.release}")
 

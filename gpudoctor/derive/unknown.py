@@ -54,6 +54,14 @@ def applicable(value: T | Missing, rung: Rung | None = None) -> T:
     return known(value, rung)
 
 
+def absence(value: object) -> Missing | None:
+    """Return why `value` is known not to exist, None where it exists; end the rule with "could not tell" where neither is known."""
+    if isinstance(value, Missing) and value.cause is Cause.ABSENT:
+        return value
+    known(value)
+    return None
+
+
 def offered(value: T | Missing, rung: Rung | None = None) -> T:
     """Return `value`, or end the rule with "not applicable" where this GPU or driver does not offer it."""
     if isinstance(value, Missing) and value.cause is Cause.UNSUPPORTED:

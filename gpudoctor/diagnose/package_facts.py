@@ -4,45 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.derive import MachineView, Stack
+from gpudoctor.derive import Stack
 from gpudoctor.derive.packages import Violation, major
 from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks import spec_of, stack_of
-from gpudoctor.snapshot import Cause, Distribution, Framework, Missing, Platform
+from gpudoctor.snapshot import Distribution
 
-TORCHVISION, TORCHAUDIO = "torchvision", "torchaudio"
 _CUDNN = "nvidia-cudnn"
 _WHEELS = ("nvidia-", "cuda-")
-
-
-def directml(framework: Framework, machine: MachineView) -> str:
-    """The package by which a framework would use Microsoft's DirectML; empty where none is there."""
-    stack = machine.stack_or_missing
-    installed = stack.distributions if isinstance(stack, Stack) else {}
-    return next((name for name in spec_of(framework.name).directml if name in installed), "")
-
-
-def by_directml(framework: Framework, machine: MachineView) -> bool:
-    """Whether a framework reaches the GPU by Microsoft's DirectML, which takes a build without CUDA and exists on Windows and in WSL."""
-    return machine.site.platform != Platform.LINUX and bool(directml(framework, machine))
-
-
-_SYSTEM = "/usr/lib/python3/dist-packages/"
-
-
-def distribution_of(machine: MachineView) -> str:
-    """The distribution with Debian's packages that this is; empty where it is another."""
-    return next((one.capitalize() for one in machine.site.distribution if one in {"debian", "ubuntu"}), "")
-
-
-def system_package(framework: Framework, machine: MachineView) -> str:
-    """The package of Debian, or of a distribution like it, that holds a framework; empty where none does."""
-    there = isinstance(framework.location, str) and framework.location.startswith(_SYSTEM)
-    if not distribution_of(machine) or not there or not spec_of(framework.name).debian:
-        return ""
-    cuda = "-cuda" if framework.cuda_build is True else ""
-    return f"{spec_of(framework.name).debian}{cuda}"
 
 
 def named_by(one: Violation) -> str:
@@ -79,13 +49,6 @@ def _other_keras(one: Violation) -> bool:
     return not three if one.older else three and satisfies("3.0.0", one.demand.requirement.specifier) is False
 
 
-def without_cuda(machine: MachineView, one: Distribution) -> bool:
-    """Whether a distribution is of a framework whose build has no CUDA, and no use for its libraries."""
-    frameworks = (framework for framework in machine.observed_frameworks if framework.name == stack_of(one.name))
-    effective = (machine.effective_cuda(framework) for framework in frameworks)
-    return any(isinstance(found, Missing) and found.cause is Cause.ABSENT for found in effective)
-
-
 def there(stack: Stack, *, many: bool = False) -> str:
     """How a distribution is there: installed, or only asked for."""
     return f"{'are' if many else 'is'} {'asked for' if stack.supposed else 'installed'}"
@@ -100,9 +63,3 @@ def demanded(violations: Iterable[Violation]) -> list[Evidence]:
     """The requirements that are not met, as evidence."""
     unmet = {(one.demand.by.name, one.demand.requirement.specifier): one.demand for one in violations}
     return [Evidence(f"{one.by.label} requires", one.requirement.text, one.where) for one in unmet.values()]
-
-
-def local(version: str) -> str:
-    """The CUDA that a local version names (cu121, cpu); empty where it names none."""
-    said = version.partition("+")[2]
-    return said if said.startswith(("cu", "cpu")) else ""

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
+from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
 from gpudoctor.derive.code import LACKS, Fit
 from gpudoctor.derive.packages import SUPPOSED, Demand
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
-from gpudoctor.diagnose.package_facts import by_directml
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
@@ -70,9 +69,10 @@ def _interpreter(machine: MachineView) -> Iterator[NotJudged]:
 
 
 def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
-    for framework in machine.observed_frameworks:
+    for view in machine.frameworks:
+        framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        reason = "" if machine.trains(framework.name) else _release(machine, framework, version) or _build(machine, framework)
+        reason = "" if machine.trains(framework.name) else _release(machine, framework, version) or _build(machine, view)
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
@@ -88,9 +88,10 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
     return "" if here.how is not Resolved.NONE or elsewhere else here.why
 
 
-def _build(machine: MachineView, framework: Framework) -> str:
+def _build(machine: MachineView, view: FrameworkView) -> str:
     """What is not known of a framework's build: its CUDA, its GPU code, or whether that runs on a GPU here; empty where all of it is."""
-    if not machine.hardware or framework.rocm_build is True or by_directml(framework, machine):
+    framework = view.observed
+    if not machine.hardware or framework.rocm_build is True or view.uses_directml:
         return ""
     if any(row.accelerator != "cuda" for row in machine.published(framework)) and framework.cuda_build is not True:
         return ""

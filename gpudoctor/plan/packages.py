@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
+from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
@@ -227,7 +228,7 @@ class Packages:
             return True
         wanted = {self._python} if self._python is not None else set(self._pythons)
         python = not wanted or not row.pythons or not wanted.isdisjoint(row.pythons)
-        return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != "stub" and python
+        return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python
 
     def _contradicts(self, row: FrameworkRelease) -> bool:
         """Whether a release requires what was stated otherwise, or what the others that are taken exclude."""

@@ -173,7 +173,7 @@ def test_a_build_without_cuda_is_a_consequence_of_the_platform() -> None:
     assert [(one.name, bool(one.because_of)) for one in findings] == [("no-cuda-wheel-for-platform", False), ("cpu-only-build", True)]
     known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), open_matrix(), Policy(level=None)).findings
     assert re.search(r"torch==([\d.]+)\+(cu\d+) --index-url https://download\.pytorch\.org/whl/\2$", known[0].fixes[0].command)
-    assert "Windows (amd64) without CUDA; with CUDA it has it for Linux (x86_64)" in findings[0].message
+    assert "Windows (amd64) only without CUDA; its CUDA builds are for Linux (x86_64)" in findings[0].message
 
 
 @pytest.mark.parametrize("host", [WINDOWS, MAC, ARM])
@@ -197,7 +197,7 @@ def test_the_plugin_that_windows_has_not_is_part_of_the_same() -> None:
 @pytest.mark.parametrize(
     ("package", "python", "words"),
     [
-        (stated("tensorflow", "2.21.0"), "3.9", "wheels for Python 3.10 to 3.13 on Linux (x86_64), and none for 3.9"),
+        (stated("tensorflow", "2.21.0"), "3.9", "wheels for Python 3.10 to 3.13 on Linux (x86_64), but none for 3.9"),
         (stated("tensorflow", "2.21.0"), "3.14", "none for 3.14"),
         (stated("torch", "2.8.0"), "3.8", "wheels for Python 3.11 on"),
     ],

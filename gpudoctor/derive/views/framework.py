@@ -266,13 +266,8 @@ class FrameworkView(View):
     @property
     def debian_package(self) -> str:
         """The package of Debian or Ubuntu that holds it, "python3-torch-cuda"; empty where none does."""
-        location = self.observed.location
-        by_debian = (
-            bool(_DEBIANS.intersection(self.machine.site.distribution))
-            and isinstance(location, str)
-            and location.startswith(_DEBIANS_PACKAGES)
-        )
-        if not by_debian or not self.spec.debian:
+        location, debian = self.observed.location, _DEBIANS.intersection(self.machine.site.distribution)
+        if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(_DEBIANS_PACKAGES):
             return ""
         return f"{self.spec.debian}-cuda" if self.observed.cuda_build is True else self.spec.debian
 

@@ -13,10 +13,18 @@ def models(meetings: Iterable[Meeting]) -> str:
     """The GPUs by model and compute capability: "2 x Tesla T4 (compute capability 7.5)"."""
     counts: dict[str, int] = {}
     for meeting in meetings:
-        name = meeting.gpu.name if isinstance(meeting.gpu.name, str) else meeting.gpu.label
-        text = f"{name} (compute capability {meeting.capability})"
+        text = f"{_model(meeting)} (compute capability {meeting.capability})"
         counts[text] = counts.get(text, 0) + 1
     return " and ".join(f"{count} x {text}" if count > 1 else text for text, count in counts.items())
+
+
+def model_names(meetings: Iterable[Meeting]) -> str:
+    """The GPUs by model: "Tesla P100 and Tesla K80"."""
+    return " and ".join(dict.fromkeys(map(_model, meetings)))
+
+
+def _model(meeting: Meeting) -> str:
+    return meeting.gpu.name if isinstance(meeting.gpu.name, str) else meeting.gpu.label
 
 
 def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> Iterator[Evidence]:
@@ -28,6 +36,10 @@ def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> Iterator[
 
 
 def capability_evidence(meetings: Iterable[Meeting]) -> Iterator[Evidence]:
-    """The GPUs' compute capabilities."""
+    """The compute capability of each model."""
+    groups: dict[str, list[Meeting]] = {}
     for meeting in meetings:
-        yield Evidence("compute capability", str(meeting.capability), meeting.gpu.label)
+        groups.setdefault(_model(meeting), []).append(meeting)
+    for group in groups.values():
+        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        yield Evidence("compute capability", str(group[0].capability), f"{group[0].gpu.label}{others}")

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.packages import VENV, install_package
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
-from gpudoctor.frameworks import spec_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.snapshot import Missing, Packages, Platform, Python
 
 
@@ -97,6 +97,17 @@ def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKin
     python = (below or order)[-1]
     command = in_new_environment(machine, python, *found.requirements, index=found.index)
     return Fix(f"Make an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+
+
+def install_newest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
+    """How to install the newest release of a distribution for this platform and Python; of a framework, one that works here."""
+    if framework_of(distribution) == distribution and pick(machine, distribution, accepts=accepts) is not None:
+        return install_framework(machine, distribution, accepts=accepts)
+    release = newest(machine, distribution, accepts=accepts)
+    if not release:
+        return (Fix(f"Leave {distribution} out: no release of it is published for this platform and Python."),)
+    command = install_package(machine.observed.python, f"{distribution}=={release}")
+    return (Fix("Install the newest release that is published for this platform", command, (DOWNLOAD,)),)
 
 
 def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, Stack
 from gpudoctor.derive.code import Fit, capability, runs
+from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.gpu_facts import hidden
@@ -226,4 +227,4 @@ def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
 def newest(machine: MachineView, distribution: str, *, accepts: str = "") -> str:
     """The newest known release of any distribution with a wheel for this platform and Python; empty where the tables know none."""
     here = _here(machine, accepts)
-    return next((str(row.release) for row in _rows(here, distribution) if row.accelerator != "stub"), "")
+    return next((str(row.release) for row in _rows(here, distribution) if row.accelerator != STUB), "")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, Site, Stack
+from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.rule import Explains, Join, need, rule
-from gpudoctor.diagnose.rules.builds.triton import _OFF, _compiles
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Snapshot
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
-"""As triton/runtime/build.py looks for one; no c++ and no cc."""
-
-
-_GCC = {
+"""In the order of triton/runtime/build.py, which looks for no c++ and no cc."""
+_INSTALL_GCC = {
     "debian": "sudo apt install gcc",
     "ubuntu": "sudo apt install gcc",
     "fedora": "sudo dnf install gcc",
@@ -30,15 +27,14 @@ _GCC = {
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     predicts=False,
-    explains=(Explains(("smoke-crashed",), "", Join.FRAMEWORK),),
+    explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
 )
-def c_compiler_missing(framework: Framework, stack: Stack, hardware: Hardware, snapshot: Snapshot, site: Site) -> Iterator[Problem]:
+def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
     """No C compiler is installed, so torch.compile fails.
 
     ## Why it matters
-    Triton compiles a small launcher in C for each kernel, at run time. It takes the compiler that CC names, else gcc or clang of PATH, and
+    Triton compiles a small launcher in C for each kernel, at run time. It uses the compiler that CC names, else gcc or clang on PATH, and
     without one ends with "Failed to find C compiler". Slim container images have none. The rest of PyTorch works.
 
     ## What to do
@@ -47,16 +43,16 @@ def c_compiler_missing(framework: Framework, stack: Stack, hardware: Hardware, s
     ## References
     - https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py
     """
-    _compiles(framework, stack, hardware)
-    found = need(snapshot.compilers)
-    if any(one.name in _COMPILERS for one in found):
+    triton, found = framework.triton, framework.machine.compilers
+    if any(compiler.name in _COMPILERS for compiler in found):
         return
-    command = next((_GCC[name] for name in site.distribution if name in _GCC), "")
+    command = next((_INSTALL_GCC[name] for name in framework.machine.site.distribution if name in _INSTALL_GCC), "")
     yield Problem(
-        message=f"torch.compile of {framework.label} needs a C compiler: neither gcc nor clang is on PATH, and CC names none.",
+        message=f"torch.compile in {framework.label} needs a C compiler, but gcc and clang are not on PATH and CC names none.",
         evidence=(
+            Evidence("Triton", triton.version, triton.where),
             Evidence("gcc, clang", "not found", "PATH"),
-            Evidence("compilers found", ", ".join(one.name for one in found) or "none", "PATH"),
+            Evidence("compilers found", ", ".join(compiler.name for compiler in found) or "none", "PATH"),
         ),
-        fixes=(Fix("Install gcc" if command else "Install gcc or clang.", command, (ROOT, DOWNLOAD)), _OFF),
+        fixes=(Fix("Install gcc" if command else "Install gcc or clang.", command, (ROOT, DOWNLOAD)), WITHOUT_COMPILE),
     )

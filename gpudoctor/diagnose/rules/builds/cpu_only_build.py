@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, Hardware, MachineView
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.unknown import NO_GPU, absence
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.package_facts import by_directml, directml, distribution_of, system_package
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.snapshot import Fact
 
 
 @rule(
@@ -18,61 +18,54 @@ from gpudoctor.snapshot import Cause, Fact, Framework, Missing
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
-def cpu_only_build(framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, machine: MachineView) -> Iterator[Problem]:
-    """The framework's build has no CUDA.
+def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
+    """The framework is built without CUDA.
 
     ## Why it matters
     Frameworks are published with and without CUDA, under the same or nearly the same name. A build without it never uses a GPU,
-    whatever driver and libraries are installed, and most say nothing. For JAX the CUDA half is a plugin of its own.
+    whatever driver and libraries are installed, and most say nothing. JAX's CUDA support is a separate plugin.
 
-    It is an error where no other framework of the environment could use the GPU, else a warning.
+    It is an error if no other framework of the environment could use the GPU, else a warning.
 
     ## What to do
-    Replace it by a build with CUDA. Nothing below the framework has to change.
+    Replace it with a CUDA build. The driver can stay.
 
     ## References
     - https://www.tensorflow.org/install/pip
     - https://pytorch.org/get-started/locally/
     - https://docs.jax.dev/en/latest/installation.html
     """
-    if not hardware:
-        not_applicable("there is no NVIDIA GPU that a CUDA build could use")
-    if by_directml(framework, machine):
-        not_applicable("it reaches the GPU by DirectML")
-    if not isinstance(effective, Missing):
+    if not framework.machine.gpus:
+        not_applicable(NO_GPU)
+    if framework.uses_directml:
+        not_applicable("it uses the GPU through DirectML")
+    without_cuda = absence(framework.cuda_or_missing)
+    if without_cuda is None:
         return
-    if effective.cause is not Cause.ABSENT:
-        need(effective)
-    asker = machine.asked_for_by(framework)
-    if asker is not None:
-        not_applicable(f"{asker.name} {asker.version} requires {framework.name}, and nobody asked for it")
-    version = framework.version.value if isinstance(framework.version, Fact) else ""
-    rocm = " (it is a ROCm build, for AMD GPUs)" if framework.rocm_build is True else ""
+    if framework.required_by is not None:
+        not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
+    observed = framework.observed
+    replace = observed.distribution if framework.name == "tensorflow" and observed.distribution != "tensorflow" else ""
     yield Problem(
-        message=_cpu_only(framework, machine, version, rocm),
+        message=_message(framework),
         only_for=framework.name,
-        evidence=(Evidence("build", effective.reason, _where(framework)),),
-        fixes=_with_cuda(framework, machine),
+        evidence=(
+            Evidence("build", without_cuda.reason, observed.location if isinstance(observed.location, str) else observed.distribution),
+        ),
+        fixes=install_framework(framework.machine, framework.name, prefer=framework.release, replace=replace),
     )
 
 
-def _cpu_only(framework: Framework, machine: MachineView, version: str, rocm: str) -> str:
-    package = directml(framework, machine)
-    if package:
-        return f"{package} uses DirectX, which exists on Windows and in WSL only: on Linux it does not use the NVIDIA GPU, nor CUDA."
-    package = system_package(framework, machine)
-    whose = f" ({distribution_of(machine)}'s package {package})" if package else ""
-    return f"{framework.distribution or framework.name} {version}{whose} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."
-
-
-def _where(framework: Framework) -> str:
-    return framework.location if isinstance(framework.location, str) else framework.distribution
-
-
-def _with_cuda(framework: Framework, machine: MachineView) -> tuple[Fix, ...]:
-    """How to get a build with CUDA, of the same release where that works here."""
-    replace = framework.distribution if framework.name == "tensorflow" and framework.distribution != "tensorflow" else ""
-    return install_framework(machine, framework.name, prefer=framework.release, replace=replace)
+def _message(framework: FrameworkView) -> str:
+    if framework.directml:
+        return (
+            f"{framework.directml} uses DirectX, which exists only on Windows and in WSL. On Linux it uses neither the NVIDIA GPU nor CUDA."
+        )
+    observed = framework.observed
+    version = f" {observed.version.value}" if isinstance(observed.version, Fact) else ""
+    distribution = next(iter(framework.machine.site.distribution), "").capitalize()
+    package = f" ({distribution}'s package {framework.debian_package})" if framework.debian_package else ""
+    rocm = " (it is a ROCm build, for AMD GPUs)" if observed.rocm_build is True else ""
+    return f"{observed.distribution or framework.name}{version}{package} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."

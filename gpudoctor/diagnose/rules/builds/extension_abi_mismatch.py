@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Hardware, MachineView
-from gpudoctor.diagnose.rule import need, rule
-from gpudoctor.diagnose.rules.builds.addons import _MOST, _addons, _again, _file, _main
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.add_ons import file_name
+from gpudoctor.derive.unknown import known
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+
+_MOST = 3
 
 
-@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.FRAMEWORK)
-def extension_abi_mismatch(framework: Framework, machine: MachineView, hardware: Hardware) -> Iterator[Problem]:
-    """A compiled add-on needs functions that the installed framework does not have.
+@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
+def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
+    """A compiled add-on needs symbols that the framework does not define.
 
     ## Why it matters
-    A framework's C++ interface changes from release to release. An add-on that was compiled for another one cannot be imported:
+    A framework's C++ interface changes from release to release. An add-on that was compiled for another release cannot be imported:
     "undefined symbol: _ZN3c10...". The framework itself works.
 
     ## What to do
-    Install the add-on's release for this framework, or compile it again.
+    Install the add-on's release for this framework, or recompile it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/cpp_extension.html
     """
-    found = _addons(framework, machine, hardware)
-    for addon in found.values():
-        lost = [(one, one.undefined) for one in addon if isinstance(one.undefined, tuple) and one.undefined]
-        if lost:
-            main = {one.path for one in _main(addon)}
-            one, names = min(lost, key=lambda pair: pair[0].path not in main)
-            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    for add_on in framework.add_ons:
+        broken = [(file, file.undefined) for file in add_on.files if isinstance(file.undefined, tuple) and file.undefined]
+        if broken:
+            file, symbols = min(broken, key=lambda pair: pair[0].path not in add_on.main_paths)
+            main = file.path in add_on.main_paths
+            more = f" and {len(symbols) - 1} more" if len(symbols) > 1 else ""
+            needs = f"needs {symbols[0]}{more}, which {framework.label} does not define"
             yield Problem(
-                message=f"{one.distribution} {one.version} needs {names[0]}{more}, which {framework.label} does not define: it cannot be imported."
-                if one.path in main
-                else f"{_file(one)} of {one.distribution} {one.version} needs {names[0]}{more}, which {framework.label} does not define.",
-                severity=None if one.path in main else Severity.NOTE,
-                evidence=tuple(Evidence("symbol that is nowhere defined", name, one.path) for name in names[:_MOST]),
-                fixes=_again(one, framework, machine),
+                message=f"{add_on.label} {needs}: it cannot be imported." if main else f"{file_name(file)} of {add_on.label} {needs}.",
+                severity=None if main else Severity.NOTE,
+                evidence=tuple(Evidence("symbol that is not defined", symbol, file.path) for symbol in symbols[:_MOST]),
+                fixes=fitting_add_on(framework, add_on),
             )
-    for one in (one for addon in found.values() for one in addon):
-        need(one.undefined)
+    for file in (file for add_on in framework.add_ons for file in add_on.files):
+        known(file.undefined)

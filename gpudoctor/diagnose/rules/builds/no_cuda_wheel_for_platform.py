@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, Hardware, MachineView, Stack, wheel_platform
+from gpudoctor.derive import FrameworkView, Stack, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
-from gpudoctor.derive.packages import known
+from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.unknown import NO_GPU
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
-from gpudoctor.diagnose.rules.builds.platforms import _asked
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Cause, Distribution, Framework, Missing
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Distribution, Missing
+
+_CONTAINERS = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
 
 
 @rule(
@@ -21,63 +23,51 @@ from gpudoctor.snapshot import Cause, Distribution, Framework, Missing
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     explains=(
-        Explains(
-            (
-                "cpu-only-build",
-                *TRAINING_FAILS,
-            ),
-            "",
-            Join.FRAMEWORK,
-        ),
+        Explains(("cpu-only-build",), "The index has only the CPU build for this platform.", Join.FRAMEWORK),
+        Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),
     ),
 )
-def no_cuda_wheel_for_platform(
-    framework: Framework, effective: EffectiveCuda | Missing, hardware: Hardware, stack: Stack, machine: MachineView
-) -> Iterator[Problem]:
-    """The package index has a CUDA build of this release for other platforms only.
+def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
+    """The package index has no CUDA build for this platform.
 
     ## Why it matters
-    The same command gives a build with CUDA on one platform and one without on another: the index holds one file for each platform, and
-    for this one it is the build for the CPU.
+    The same command installs a CUDA build on one platform and a CPU build on another: the index has one file for each platform, and for
+    this one it is the CPU build.
 
     ## What to do
-    PyTorch publishes CUDA builds for Windows and for Linux on ARM on an index of its own; its page names it. TensorFlow for Linux on ARM
-    comes with CUDA in NVIDIA's containers. For macOS no framework has CUDA.
+    PyTorch publishes CUDA builds for Windows and for Linux on ARM on its own index; its page names it. TensorFlow for Linux on ARM comes
+    with CUDA in NVIDIA's containers. For macOS no framework has CUDA.
 
     ## References
     - https://pytorch.org/get-started/locally/
     - https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/
     """
-    if not hardware:
-        not_applicable("there is no NVIDIA GPU that a CUDA build could use")
-    own = _asked(framework, stack)
+    stack, own = framework.environment.stack, framework.distribution
+    if not framework.machine.gpus:
+        not_applicable(NO_GPU)
     row = stack.row(own) if own is not None and stack.platform else None
     if own is None or row is None:
         not_applicable("the matrix does not know this release on this platform")
-    lacks = isinstance(effective, Missing) and effective.cause is Cause.ABSENT
-    if not lacks or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
+    cuda = framework.cuda_or_missing
+    if not isinstance(cuda, Missing) or cuda.cause is not Cause.ABSENT or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
         return
-    others = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
-    if not others:
+    with_cuda = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
+    if not with_cuda:
         return
-    here = wheel_platform.label(stack.platform)
+    here, others = wheel_platform.label(stack.platform), ", ".join(map(wheel_platform.label, with_cuda))
+    evidence = [Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()]
     yield Problem(
-        message=f"The package index has {own.label} for {here} without CUDA; with CUDA it has it for {', '.join(map(wheel_platform.label, others))}.",
+        message=f"The package index has {own.label} for {here} only without CUDA; its CUDA builds are for {others}.",
         only_for=framework.name,
-        evidence=(
-            Evidence(f"wheel for {here}", "without CUDA", known(row)),
-            *(Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", known(other)) for name, other in others.items()),
-        ),
-        fixes=_cuda_elsewhere(framework, own, stack, machine),
+        evidence=(Evidence(f"wheel for {here}", "without CUDA", source_of(row)), *evidence),
+        fixes=_cuda_elsewhere(framework, own, stack),
     )
 
 
-def _cuda_elsewhere(framework: Framework, own: Distribution, stack: Stack, machine: MachineView) -> tuple[Fix, ...]:
+def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
         return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA."),)
-    if framework.name == "torch":
-        return install_framework(machine, "torch", prefer=own.version)
-    containers = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
-    return (Fix(f"Use NVIDIA's container with CUDA for this platform: {containers}", needs=(DOWNLOAD,)),)
+    if framework.spec.wheel_index:
+        return install_framework(framework.machine, framework.name, prefer=own.version)
+    return (Fix(f"Use NVIDIA's container with CUDA for this platform: {_CONTAINERS}", needs=(DOWNLOAD,)),)

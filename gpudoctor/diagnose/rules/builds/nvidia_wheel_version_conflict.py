@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import Violation
+from gpudoctor.derive import EnvironmentView, Stack
+from gpudoctor.derive.packages import Violation, stack_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there, without_cuda
+from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.diagnose.rules.python.packages import _NVIDIA, _contradicted, _unmet
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Distribution, Missing, Python
+from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
 """Wheels that put files of the same names into the same folder, whichever CUDA they are for (by the wheels' own lists of files)."""
+_SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
 @rule(
@@ -23,80 +24,95 @@ _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.ENVIRONMENT,
-    explains=(Explains(("nccl-version-conflict",), ""),),
+    explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
 )
-def nvidia_wheel_version_conflict(stack: Stack, machine: MachineView, python: Python | Missing) -> Iterator[Problem]:
-    """NVIDIA's library packages are not the ones that the frameworks require.
+def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:
+    """NVIDIA's library packages do not match what the frameworks require.
 
     ## Why it matters
-    Frameworks bring CUDA as packages (nvidia-cublas-cu12, ...) and state which releases they were built and tested with. Two frameworks
-    in one environment share these packages, so one may run with what the other pinned: it mostly works, and fails in odd places where it
-    does not. Of cuDNN, NCCL and NVSHMEM the packages for different CUDA releases even hold the same files.
+    Frameworks install CUDA as packages (nvidia-cublas-cu12, ...) and state which versions they were built and tested with. Two frameworks
+    in one environment share these packages, so one may run with what the other pinned. That mostly works, and fails in unexpected places
+    where it does not. The packages of cuDNN, NCCL and NVSHMEM for different CUDA versions even contain the same files.
 
     ## What to do
-    Give each framework an environment of its own, or choose releases that agree. cuDNN's version has rules of its own.
+    Give each framework its own environment, or choose releases that agree. cuDNN's version has rules of its own.
 
     ## References
     - https://pip.pypa.io/en/stable/cli/pip_check/
     """
+    stack = environment.stack
     if not any(name.startswith(_NVIDIA) for name in stack.distributions) and not stack.contradictions:
         not_applicable("no NVIDIA package is listed")
-    named = (
-        one for one in stack.violations if named_by(one) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(one))
-    )
-    unmet = [one for one in named if not without_cuda(machine, one.demand.by)]
-    for by in dict.fromkeys(one.demand.by for one in unmet):
-        mine = [one for one in unmet if one.demand.by == by]
-        more = f" (and {len(mine) - 1} more of its requirements are not met)" if len(mine) > 1 else ""
+    unmet = _unmet_by_framework(environment)
+    for by, violations in unmet.items():
+        others = len(violations) - 1
+        more = f" ({others} more of its requirements {'is' if others == 1 else 'are'} not met)" if others else ""
+        pins = (f"{violation.found.name}{violation.demand.requirement.specifier}" for violation in violations)
+        command = install_package(environment.machine.observed.python, *pins)
         yield Problem(
-            message=_unmet(mine[:1], stack).removesuffix(".") + f"{more}.",
+            message=_unmet(violations[:1], stack).removesuffix(".") + f"{more}.",
             severity=Severity.ERROR if stack.supposed else None,
-            evidence=tuple(row for one in mine for row in (shown(one.found), *demanded([one]))),
-            fixes=(
-                Fix(f"Install what {by.label} requires", install_package(python, *map(_wanted, mine)), (DOWNLOAD,)),
-                _APART,
-            ),
+            evidence=tuple(row for violation in violations for row in (shown(violation.found), *demanded([violation]))),
+            fixes=(Fix(f"Install what {by.label} requires", command, (DOWNLOAD,)), _SEPARATE),
         )
-    yield from (_contradicted(one) for one in stack.contradictions if one.name.startswith(_NVIDIA))
-    yield from _overwritten(stack, python)
+    for contradiction in stack.contradictions:
+        if contradiction.name.startswith(_NVIDIA):
+            yield _contradicted(contradiction)
+    yield from _overwritten(environment, stack)
 
 
-def _wanted(one: Violation) -> str:
-    return f"{one.found.name}{one.demand.requirement.specifier}"
+def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list[Violation]]:
+    """The requirements for NVIDIA's packages that are not met, by who states them; builds without CUDA have no use for the packages."""
+    stack, unmet = environment.stack, dict[Distribution, list[Violation]]()
+    without_cuda = {framework.name for framework in environment.frameworks if _lacks_cuda(framework.cuda_or_missing)}
+    for violation in stack.violations:
+        by = violation.demand.by
+        named = named_by(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(violation))
+        if named and stack_of(by.name) not in without_cuda:
+            unmet.setdefault(by, []).append(violation)
+    return unmet
 
 
-def _overwritten(stack: Stack, python: Python | Missing) -> Iterator[Problem]:
-    """Wheels of one library for two CUDA releases."""
-    groups = ([one for name, one in stack.distributions.items() if name.rpartition("-cu")[0] == library] for library in _SHARED)
+def _lacks_cuda(cuda: object) -> bool:
+    return isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT
+
+
+def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem]:
+    """Wheels of one library for two CUDA versions."""
+    groups = ([found for name, found in stack.distributions.items() if _library(name) == library] for library in _SHARED)
     twins = [group for group in groups if len(group) > 1]
     if twins:
-        every = [one for group in twins for one in group]
-        named = "; ".join(" and ".join(one.label for one in group) for group in twins)
+        every = [distribution for group in twins for distribution in group]
+        pairs = "; ".join(_labels(group) for group in twins)
         yield Problem(
-            message=f"{named} {there(stack, many=True)} and hold the same files: the one installed last is what loads.",
-            title="NVIDIA's packages for two CUDA releases overwrite each other's files",
+            message=f"{pairs} {there(stack, many=True)} and contain the same files: the one installed last is loaded.",
+            title="NVIDIA's packages for two CUDA versions overwrite each other's files",
             evidence=tuple(map(shown, every)),
-            fixes=(_keep_one(every, stack, python), _APART),
+            fixes=(_keep_one(environment, every), _SEPARATE),
         )
 
 
-_APART = Fix("Give each framework an environment of its own.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
+def _library(name: str) -> str:
+    """The library of a wheel for one CUDA: nvidia-nccl for nvidia-nccl-cu12."""
+    return name.rpartition("-cu")[0]
 
 
-def _keep_one(twins: list[Distribution], stack: Stack, python: Python | Missing) -> Fix:
-    """Those that a framework requires, installed over the rest, which go; all of them where nothing says who requires which."""
-    required = {demand.requirement.name for demand in stack.demands}
-    keep = [one for one in twins if one.name in required]
-    libraries = {one.name.rpartition("-cu")[0] for one in keep}
-    go = [one for one in twins if one not in keep and one.name.rpartition("-cu")[0] in libraries]
+def _labels(distributions: list[Distribution]) -> str:
+    return " and ".join(distribution.label for distribution in distributions)
+
+
+def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
+    """Keep the wheels that a framework requires and remove the others; keep those for the newest CUDA where nothing says which."""
+    required = {demand.requirement.name for demand in environment.stack.demands}
+    keep = [wheel for wheel in twins if wheel.name in required]
+    libraries = {_library(wheel.name) for wheel in keep}
+    remove = [wheel for wheel in twins if wheel not in keep and _library(wheel.name) in libraries]
     if not keep or len(keep) > len(libraries):
-        newest = {one.name.rpartition("-cu")[0]: one for one in sorted(twins, key=lambda one: one.name)}
+        newest = {_library(wheel.name): wheel for wheel in sorted(twins, key=lambda wheel: wheel.name)}
         keep = list(newest.values())
-        go = [one for one in twins if one not in keep]
-    again = install_package(
-        python, "--force-reinstall", "--no-deps", *(f"{one.name}=={one.version}" for one in keep), replace=tuple(one.name for one in go)
-    )
-    return Fix(
-        f"Remove {' and '.join(one.label for one in go)}, and reinstall {' and '.join(one.label for one in keep)}", again, (DOWNLOAD,)
-    )
+        remove = [wheel for wheel in twins if wheel not in keep]
+    pins = (f"{wheel.name}=={wheel.version}" for wheel in keep)
+    replace = tuple(wheel.name for wheel in remove)
+    python = environment.machine.observed.python
+    command = install_package(python, "--force-reinstall", "--no-deps", *pins, replace=replace)
+    return Fix(f"Remove {_labels(remove)}, and reinstall {_labels(keep)}", command, (DOWNLOAD,))

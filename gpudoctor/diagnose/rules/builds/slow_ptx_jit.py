@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, EffectiveCode, EffectiveCuda, MachineView, Meetings
+from gpudoctor.derive import Driver, FrameworkView
 from gpudoctor.derive.code import Fit, compiles
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.build_facts import met, tell
-from gpudoctor.diagnose.rule import Explains, Join, need, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Missing
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+
+_KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
 
 
 @rule(
@@ -21,48 +22,40 @@ from gpudoctor.snapshot import Framework, Missing
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     of_training=True,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than a training stage may.", Join.FRAMEWORK),),
 )
-def slow_ptx_jit(
-    framework: Framework,
-    meetings: Meetings | Missing,
-    code: EffectiveCode | Missing,
-    effective: EffectiveCuda | Missing,
-    driver: Driver | Missing,
-    machine: MachineView,
-) -> Iterator[Problem]:
-    """The framework's build has only PTX for this GPU, which the driver compiles at first use.
+def slow_ptx_jit(framework: FrameworkView) -> Iterator[Problem]:
+    """First start is slow: the build has only PTX for this GPU.
 
     ## Why it matters
-    Without machine code for the GPU every kernel is compiled when it is first called. TensorFlow itself warns of half an hour; until then
-    a program seems to hang. The driver keeps what it compiled in ~/.nv/ComputeCache, which is limited in size and lost with a container.
+    Without machine code for the GPU, the driver compiles every kernel when it is first called. TensorFlow itself warns of half an hour;
+    until then a program seems to hang. The driver keeps what it compiled in ~/.nv/ComputeCache, which is limited in size and lost with a
+    container.
 
     ## What to do
-    Install a release with machine code for the GPU. Where there is none, give the cache room and a place that stays.
+    Install a release with machine code for the GPU. Where there is none, enlarge the cache and keep it in a persistent folder.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#just-in-time-compilation
     """
-    found = met(meetings)
-    portable = found.lacking(Fit.PTX)
+    portable = framework.gpus_with(Fit.PTX)
     if not portable:
-        tell(found, framework)
         return
-    cuda = need(effective)
+    machine, cuda, driver = framework.machine, known(framework.cuda_or_missing), framework.machine.driver_or_missing
     if isinstance(driver, Driver) and compiles(driver, cuda, machine.matrix) is False:
         return  # driver-too-old says so
-    holds = need(code)
+    code = framework.code
+    cache = Fix("Keep compiled kernels: 4 GiB, in a persistent folder", _KEEP_COMPILED)
     newer = pick(machine, framework.name)
-    other = () if newer is None or newer.release == framework.release else (newer,)
-    room = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
+    if newer is None or newer.release == framework.release:
+        fixes: tuple[Fix, ...] = (cache,)
+    else:
+        update = install(machine, framework.name, newer, title=f"Install {newer.name}, which has machine code for it")
+        fixes = (update, Fix(cache.title, cache.command, kind=FixKind.INSTEAD))
     yield Problem(
-        message=f"{framework.label} holds no machine code for {models(portable)}, only PTX ({' '.join(holds.ptx or ())}): "
+        message=f"{framework.label} has no machine code for {models(portable)}, only PTX ({' '.join(code.ptx or ())}): "
         "the driver compiles it at first use, which can take half an hour.",
-        evidence=(*code_evidence(holds, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
-        fixes=(
-            *(install(machine, framework.name, one, title=f"Install {one.name}, which has machine code for it") for one in other),
-            Fix("Keep what was compiled: 4 GiB, in a folder that stays", room, kind=FixKind.INSTEAD if other else FixKind.FIX),
-        ),
+        evidence=(*code_evidence(code, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
+        fixes=fixes,
     )

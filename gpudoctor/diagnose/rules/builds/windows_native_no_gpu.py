@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor import versions
-from gpudoctor.derive import Hardware, MachineView, Stack
-from gpudoctor.derive.packages import known
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.unknown import NO_GPU, known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.package_facts import by_directml
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
-from gpudoctor.diagnose.rules.builds.platforms import _asked
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
-from gpudoctor.snapshot import Fact, Framework, Host, Missing, Platform
-
-_LAST_ON_WINDOWS = versions.Version(2, 10, text="2.10")
-"""TensorFlow's last minor release with CUDA on native Windows, by its installation page."""
-
-
-_WSL = {
-    "tensorflow": "https://www.tensorflow.org/install/pip#windows-wsl2",
-    "jax": "https://docs.jax.dev/en/latest/installation.html",
-}
+from gpudoctor.snapshot import Fact, Missing, Platform
 
 
 @rule(
@@ -32,70 +21,70 @@ _WSL = {
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     explains=(
         Explains(
-            (
-                "no-cuda-wheel-for-platform",
-                "cpu-only-build",
-            ),
-            "",
+            ("no-cuda-wheel-for-platform", "cpu-only-build"),
+            "All builds for native Windows are without CUDA.",
             Join.FRAMEWORK,
         ),
-        Explains(("package-not-installable",), ""),
+        Explains(("package-not-installable",), "The CUDA packages of the framework are not published for Windows."),
     ),
 )
-def windows_native_no_gpu(
-    framework: Framework, host: Host, hardware: Hardware, stack: Stack | Missing, machine: MachineView
-) -> Iterator[Problem]:
-    """The framework has no CUDA on native Windows.
+def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
+    """The framework has no CUDA builds for native Windows.
 
     ## Why it matters
-    TensorFlow 2.10 was the last release that uses an NVIDIA GPU on native Windows, and JAX never did: later and other builds for Windows
-    compute on the CPU, whatever driver and CUDA are installed.
+    TensorFlow 2.10 was the last release that uses an NVIDIA GPU on native Windows, and JAX never did. Other builds for Windows run on the
+    CPU, whatever driver and CUDA are installed.
 
     ## What to do
-    Use WSL 2, where the builds for Linux see the GPU through the Windows driver. Where it must be native Windows: TensorFlow 2.10 with
-    CUDA 11.2, its DirectML plug-in, or PyTorch.
+    Use WSL 2, where the Linux builds use the GPU through the Windows driver. If it must be native Windows: TensorFlow 2.10 with CUDA 11.2,
+    its DirectML plug-in, or PyTorch.
 
     ## References
     - https://www.tensorflow.org/install/pip#windows-native
     - https://docs.jax.dev/en/latest/installation.html
     - https://learn.microsoft.com/windows/ai/directml/gpu-tensorflow-plugin
     """
-    if need(host.platform) != Platform.WINDOWS:
+    machine, on_windows = framework.machine, framework.spec.on_windows
+    if known(machine.host.platform) != Platform.WINDOWS:
         not_applicable("not native Windows")
-    if framework.name not in _WSL or not hardware:
-        not_applicable(f"{framework.name} has CUDA builds for Windows" if hardware else "there is no NVIDIA GPU that it could use")
-    release = final_release(need(framework.version).value.partition("+")[0])
-    if framework.name == "tensorflow" and (release is None or release[:2] <= _LAST_ON_WINDOWS[:2]):
+    if on_windows is None or not machine.gpus:
+        not_applicable(f"{framework.name} has CUDA builds for Windows" if machine.gpus else NO_GPU)
+    version = framework.version.value
+    if not _is_after_the_last(framework, version):
         return
-    if by_directml(framework, machine):
-        not_applicable("it reaches the GPU by DirectML")
-    if isinstance(framework.built_with_cuda, Fact):
+    if framework.uses_directml:
+        not_applicable("it uses the GPU through DirectML")
+    if isinstance(framework.observed.built_with_cuda, Fact):
         return
-    name = f"{framework.distribution} {need(framework.version).value}"
-    why = "2.10 was the last release with CUDA there" if framework.name == "tensorflow" else "JAX publishes its CUDA plugin for Linux only"
-    own = _asked(framework, stack)
-    row = stack.row(own) if isinstance(stack, Stack) and own else None
+    use_wsl = Fix(f"Use WSL 2 and install the Linux build there: {on_windows.page}", "wsl --install", (ROOT, DOWNLOAD, REBOOT))
     yield Problem(
-        message=f"{name} does not use an NVIDIA GPU on native Windows: {why}.",
+        message=f"{framework.observed.distribution} {version} does not use an NVIDIA GPU on native Windows: {on_windows.reason}.",
         only_for=framework.name,
-        evidence=(
-            Evidence("operating system", "native Windows", "the host"),
-            *((Evidence("its wheel for Windows", "without CUDA", known(row)),) if row and row.accelerator == "cpu" else ()),
-        ),
-        fixes=(
-            Fix(f"Use WSL 2 and install the build for Linux there: {_WSL[framework.name]}", "wsl --install", (ROOT, DOWNLOAD, REBOOT)),
-            *(_native_tensorflow(machine) if framework.name == "tensorflow" else ()),
-        ),
+        evidence=(Evidence("operating system", "native Windows", "the host"), *_wheel_evidence(framework)),
+        fixes=(use_wsl, *_with_directml(framework)),
     )
 
 
-def _native_tensorflow(machine: MachineView) -> tuple[Fix, ...]:
+def _is_after_the_last(framework: FrameworkView, version: str) -> bool:
+    """Whether its release is later than the last with CUDA for Windows; of JAX there was none."""
+    bound = framework.machine.matrix.bound(framework.name, "no-cuda-on-windows")
+    release = final_release(version.partition("+")[0])
+    return bound is None or (release is not None and release[:2] >= bound[:2])
+
+
+def _wheel_evidence(framework: FrameworkView) -> Iterator[Evidence]:
+    stack, own = framework.environment.stack_or_missing, framework.distribution
+    row = None if isinstance(stack, Missing) or own is None else stack.row(own)
+    if row is not None and row.accelerator == "cpu":
+        yield Evidence("its wheel for Windows", "without CUDA", source_of(row))
+
+
+def _with_directml(framework: FrameworkView) -> Iterator[Fix]:
     """TensorFlow with DirectML, where this Python has wheels of it."""
-    release = newest(machine, "tensorflow-cpu", accepts="<2.11")
-    if not release or not newest(machine, "tensorflow-directml-plugin"):
-        return ()
-    command = install_package(machine.observed.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
-    return (Fix("Use DirectML, which needs no CUDA, with TensorFlow 2.10", command, (DOWNLOAD,), kind=FixKind.INSTEAD),)
+    machine = framework.machine
+    release = newest(machine, "tensorflow-cpu", accepts="<2.11") if framework.name == "tensorflow" else ""
+    if release and newest(machine, "tensorflow-directml-plugin"):
+        command = install_package(machine.observed.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
+        yield Fix("Use DirectML, which needs no CUDA, with TensorFlow 2.10", command, (DOWNLOAD,), kind=FixKind.INSTEAD)

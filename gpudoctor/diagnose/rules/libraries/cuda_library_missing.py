@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import same_name
-from gpudoctor.derive.packages import known
+from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -64,7 +64,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
         title="TensorFlow is planned without the CUDA libraries that it loads",
         confidence=Confidence.LIKELY,
         evidence=(
-            Evidence(f"{own.name}[{extra}] requires", f"{plan.in_extra[0]} and {len(plan.in_extra) - 1} more", known(plan.row)),
+            Evidence(f"{own.name}[{extra}] requires", f"{plan.in_extra[0]} and {len(plan.in_extra) - 1} more", source_of(plan.row)),
             Evidence("system CUDA", "not stated", "--system-cuda"),
         ),
         fixes=(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.packages import known
+from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -56,7 +56,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         message=f"{label} does not find {names}: the search path in its own files (RUNPATH) does not name their folders.",
         confidence=Confidence.LIKELY,
-        evidence=(Evidence(f"packages that {label} requires and does not find", " ".join(lost), known(plan.row)),),
+        evidence=(Evidence(f"packages that {label} requires and does not find", " ".join(lost), source_of(plan.row)),),
         fixes=(
             *install_with_extra(framework, plan.row),
             Fix(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.packages import known, major
+from gpudoctor.derive.packages import major, source_of
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
@@ -56,7 +56,7 @@ def numpy2_abi_mismatch(framework: Framework, stack: Stack, machine: MachineView
         confidence=Confidence.CERTAIN if compiled or stack.supposed else Confidence.LIKELY,
         evidence=(
             shown(numpy),
-            *(Evidence(f"NumPy that {one.label} is compiled for", "1", known(row)) for one, row in compiled),
+            *(Evidence(f"NumPy that {one.label} is compiled for", "1", source_of(row)) for one, row in compiled),
             *demanded(bound),
         ),
         fixes=(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Stack, wheel_platform
-from gpudoctor.derive.packages import known
-from gpudoctor.diagnose.advice.installing import install_framework
+from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.packages import source_of
+from gpudoctor.diagnose.advice.installing import install_framework, install_newest
 from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.diagnose.rules.builds.platforms import _STUB, _newest_here
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.resolve import final_release
@@ -33,7 +33,7 @@ def package_not_installable(stack: Stack, machine: MachineView) -> Iterator[Prob
         not_applicable("it is installed")
     for one in stack.distributions.values():
         row = stack.row(one)
-        if row is not None and row.accelerator == _STUB:
+        if row is not None and row.accelerator == STUB:
             yield _stub(one, row, machine)
         elif row is None and stack.matrix.releases(one.name):
             yield from _unpublished(one, stack, machine)
@@ -43,7 +43,7 @@ def _stub(one: Distribution, row: FrameworkRelease, machine: MachineView) -> Pro
     instead = one.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
         message=f"{one.label} is only a stub that refuses to be installed.",
-        evidence=(Evidence(one.label, row.note or "a stub", known(row)),),
+        evidence=(Evidence(one.label, row.note or "a stub", source_of(row)),),
         fixes=install_framework(machine, instead, prefer=one.version) if instead != one.name else (),
     )
 
@@ -62,7 +62,7 @@ def _unpublished(one: Distribution, stack: Stack, machine: MachineView) -> Itera
     if others:
         here = wheel_platform.label(stack.platform)
         message = f"{one.label} has no wheel for {here}; it has for {', '.join(map(wheel_platform.label, others))}."
-        evidence = tuple(Evidence(f"wheel for {wheel_platform.label(name)}", "published", known(row)) for name, row in others.items())
+        evidence = tuple(Evidence(f"wheel for {wheel_platform.label(name)}", "published", source_of(row)) for name, row in others.items())
     else:
         near = list(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
         if not near or any(row.release == release for row in rows):
@@ -70,5 +70,5 @@ def _unpublished(one: Distribution, stack: Stack, machine: MachineView) -> Itera
         message = (
             f"There is no release {public} of {one.name}; of {release.short} there {'is' if len(near) == 1 else 'are'} {' '.join(near)}."
         )
-        evidence = (Evidence(f"releases of {one.name}", " ".join(near), known(rows[-1])),)
-    yield Problem(message=message, evidence=evidence, fixes=_newest_here(one, machine))
+        evidence = (Evidence(f"releases of {one.name}", " ".join(near), source_of(rows[-1])),)
+    yield Problem(message=message, evidence=evidence, fixes=install_newest(machine, one.name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Stack
-from gpudoctor.derive.packages import Violation, known, major
+from gpudoctor.derive.packages import Violation, major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
@@ -72,7 +72,7 @@ def _bounded_later(framework: Framework, stack: Stack, matrix: Matrix, python: P
             yield Problem(
                 message=f"{one.label} set no upper bound for protobuf; {bounded[0].release} set {bounded[1]}, and {found.label} {there(stack)}.",
                 confidence=Confidence.LIKELY,
-                evidence=(shown(found), Evidence(f"{row.distribution} {bounded[0].release} requires", bounded[1], known(bounded[0]))),
+                evidence=(shown(found), Evidence(f"{row.distribution} {bounded[0].release} requires", bounded[1], source_of(bounded[0]))),
                 fixes=(Fix("Install a protobuf that later releases allow", install_package(python, bounded[1]), (DOWNLOAD,)),),
             )
 

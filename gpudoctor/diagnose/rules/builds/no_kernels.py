@@ -1,0 +1,56 @@
+"""A build that has no kernels for a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.code import PTX_REFUSED, Fit
+from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
+from gpudoctor.diagnose.advice.installing import install, install_framework
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.matrix.cite import cited
+
+_CONTAINER = "https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow"
+
+
+def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
+    """The GPUs that are too old, or too new, for all code in the build."""
+    lost = framework.gpus_with(fit)
+    if not lost:
+        return
+    code = framework.code
+    refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault == PTX_REFUSED]
+    invalid_ptx = ", and its PTX does not load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
+    sources = (
+        Evidence("its PTX", f"refused from compute capability {fault.oldest_capability} on", cited(fault.source)) for fault in refused
+    )
+    yield Problem(
+        message=f"{framework.label} has no kernels for {models(lost)}: it has {code.text}{invalid_ptx}.",
+        severity=Severity.WARNING if framework.meetings.leave_one(lost) else None,
+        only_for=framework.name,
+        evidence=(*code_evidence(code, lost), *sources),
+        fixes=_other_builds(framework, fit),
+    )
+
+
+def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
+    """The newest release with code for every GPU, and the same release built for another CUDA where that has it."""
+    machine, name = framework.machine, framework.name
+    newest = install_framework(machine, name)
+    if fit is Fit.TOO_NEW and name == "tensorflow" and pick(machine, name, any_driver=True, any_python=True) is None:
+        container = Fix(f"Use NVIDIA's TensorFlow container, whose build has kernels for it: {_CONTAINER}", needs=(DOWNLOAD,))
+        return (container, *_instead(newest))
+    same = pick(machine, name, prefer=framework.release)
+    if same is None or same.release != framework.release:
+        return newest
+    first = install(machine, name, same, title=f"Install {same.name}, which has kernels for it")
+    return (first, *_instead(tuple(fix for fix in newest if fix.command != first.command)))
+
+
+def _instead(fixes: tuple[Fix, ...]) -> Iterator[Fix]:
+    return (msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in fixes)
