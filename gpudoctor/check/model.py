@@ -1,11 +1,10 @@
-"""What goes into a check and what comes out of it."""
+"""What goes into a check."""
 
 from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.findings import Diagnosis, Policy
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.findings import Policy
 
 
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,22 +32,3 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     def node(self) -> bool:
         """Whether the machine alone is looked at."""
         return self.policy.node
-
-
-class Timing(msgspec.Struct, frozen=True):
-    """How long a part of the check took."""
-
-    what: str
-    seconds: float
-
-
-class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that was carried out."""
-
-    snapshot: Snapshot
-    diagnosis: Diagnosis
-    policy: Policy
-    matrix_date: str
-    timings: tuple[Timing, ...] = ()
-    interrupted: int = 0
-    """The signal that ended the check early, 0 where none did."""

@@ -3,23 +3,79 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
 
-from gpudoctor.cli import live, output
-from gpudoctor.cli.deliver import deliver
+from gpudoctor import check as checking
+from gpudoctor.cli import failure, live, options, output, system
+from gpudoctor.cli.formats import Format
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.settings import GivenOptions, Settings, settle
 
-if TYPE_CHECKING:
-    from gpudoctor.cli.settings import Settings
+
+@app.command(short_help="Look, train, and say what is wrong and what to do.", epilog=EPILOG)
+def check(  # noqa: PLR0917 -- Typer calls it by name
+    level: options.Level = None,
+    no_smoke: options.NoSmoke = False,  # noqa: FBT002 -- flags of the command line
+    node: options.Node = False,  # noqa: FBT002
+    allow_cpu: options.AllowCpu = False,  # noqa: FBT002
+    python: options.Python = None,
+    cwd: options.Cwd = None,
+    format: options.Format = None,  # noqa: A002 -- named as the option
+    output_: options.Output = None,
+    only: options.Only = None,
+    skip: options.Skip = None,
+    require: options.Require = None,
+    framework: options.Framework = None,
+    fail_on: options.FailOn = None,
+    timeout: options.Timeout = None,
+    wait: options.Wait = None,
+    force: options.Force = False,  # noqa: FBT002
+    identify: options.Identify = False,  # noqa: FBT002
+    compat: options.Compat = None,
+    config: options.Config = None,
+    quiet: options.Quiet = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+    root: options.Root = None,
+) -> int:
+    """Look at the machine, train a small network, and say what is wrong and what to do about it.
+
+    Nothing is downloaded and nothing on the machine is changed.
+    """
+    system.require_linux("check")
+    given = GivenOptions(
+        level=level,
+        no_smoke=no_smoke,
+        node=node,
+        allow_cpu=allow_cpu,
+        python=python,
+        cwd=cwd,
+        only=tuple(only or ()),
+        skip=tuple(skip or ()),
+        require=tuple(require or ()),
+        framework=tuple(framework or ()),
+        fail_on=fail_on,
+        timeout=timeout,
+        wait=wait,
+        force=force,
+        compat=compat,
+        format=format,
+        output=output_,
+        identify=identify,
+        quiet=quiet,
+        no_color=no_color,
+        root=root,
+    )
+    settings = settle(given, config)
+    return failure.guarded(lambda: carry_out(settings), as_json=settings.format is Format.JSON)
 
 
 def carry_out(settings: Settings, command: str = "check") -> int:
-    """The exit code. Raises GpudoctorError where the check cannot be made or its report not be written."""
-    from gpudoctor import check  # noqa: PLC0415 -- the options are right before anything is loaded
-
+    """Check, and return the exit code. Raises GpudoctorError where the check cannot be made or its report not be written."""
     output.check(settings.output)
     signal.signal(signal.SIGTERM, _stop)
-    with live.watch(quiet=settings.quiet, report_is_text=settings.format == "text") as progress:
-        examination = check.run(settings.options, progress)
+    with live.display(quiet=settings.quiet, report_is_text=settings.format is Format.TEXT) as progress:
+        examination = checking.run(settings.options, progress)
+    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 10 ms, after the children were started
+
     return deliver(examination, command, settings)
 
 

@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
-from gpudoctor.cli import output
-from gpudoctor.cli.deliver import Delivery, deliver
+from gpudoctor.cli import failure, options, output
+from gpudoctor.cli.formats import Format
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.settings import Delivery, supposing
 from gpudoctor.findings import Policy
 from gpudoctor.plan.model import Combination
 
 
-def carry_out(combination: Combination, policy: Policy, compat: str | None, form: Delivery) -> int:
-    """The exit code. Raises GpudoctorError where the combination cannot be understood or the report not be written."""
-    from gpudoctor.plan import examine  # noqa: PLC0415 -- the options are right before the rules are loaded
+@app.command(short_help="Say whether a combination would work, before it is there.", epilog=EPILOG)
+def compat(  # noqa: PLR0917 -- Typer calls it by name
+    requirements: options.Requirements,
+    driver: options.Driver = None,
+    gpu: options.Gpu = None,
+    cc: options.Cc = None,
+    python_version: options.PythonVersion = None,
+    os_: options.Os = "linux",
+    arch: options.Arch = None,
+    system_cuda: options.SystemCuda = None,
+    system_cudnn: options.SystemCudnn = None,
+    format: options.Format = None,  # noqa: A002 -- named as the option
+    output_: options.Output = None,
+    only: options.Only = None,
+    skip: options.Skip = None,
+    fail_on: options.FailOn = None,
+    compat: options.Compat = None,
+    quiet: options.QuietReport = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Say whether packages, driver, GPU and Python would work together, before anything is bought or installed.
+
+    What is not stated is not judged. A requirement without an exact version stands for the newest release that fits.
+    Example: gpudoctor compat 'tensorflow[and-cuda]==2.16.1' --gpu 'GTX 1080' --driver 470.57.02
+    """
+    combination = Combination(
+        requirements=tuple(requirements),
+        driver=driver,
+        gpus=tuple(gpu or ()),
+        cc=cc,
+        python=python_version,
+        os=os_,
+        arch=arch,
+        system_cuda=system_cuda,
+        system_cudnn=system_cudnn,
+    )
+    form = Delivery(format=format or Format.TEXT, output=None if output_ == "-" else output_, quiet=quiet, no_color=no_color)
+    policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
+    return failure.guarded(lambda: _carry_out(combination, policy, compat, form), as_json=form.format is Format.JSON)
+
+
+def _carry_out(combination: Combination, policy: Policy, compat: str | None, form: Delivery) -> int:
+    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 60 ms, with the rules
+    from gpudoctor.plan import examine  # noqa: PLC0415 -- likewise
 
     output.check(form.output)
     return deliver(examine(combination, policy, compat), "compat", form)

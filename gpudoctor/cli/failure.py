@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -39,8 +40,8 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
     output.say(f"gpudoctor: {sentence}")
     if as_json:
-        from gpudoctor.cli.deliver import redactor  # noqa: PLC0415 -- only needed here
-        from gpudoctor.report import document  # noqa: PLC0415 -- likewise
+        from gpudoctor.cli.look import redactor  # noqa: PLC0415 -- 15 ms
+        from gpudoctor.report import document  # noqa: PLC0415 -- 8 ms
 
         try:
             output.write(document.error(kind, redactor("/", stays=False).text(sentence), exit_code))
@@ -59,8 +60,6 @@ def _click_sentence(error: Exception) -> str:
 def _crash_sentence(error: Exception) -> str:
     """What broke, and where in our code. GPUDOCTOR_DEBUG=1 shows the traceback."""
     if os.environ.get("GPUDOCTOR_DEBUG"):
-        import traceback  # noqa: PLC0415 -- only needed here
-
         output.say("".join(traceback.format_exception(error)))
     place, trace = "", error.__traceback__
     while trace is not None:

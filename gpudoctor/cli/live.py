@@ -11,6 +11,7 @@ from types import TracebackType
 
 from gpudoctor.cli import output
 from gpudoctor.progress import Event
+from gpudoctor.report.spark import sparkline
 from gpudoctor.snapshot import Real
 
 _WORDS = {
@@ -100,8 +101,6 @@ class ProgressDisplay:
         number = f", {event.what} {event.value:.3g}"
         if not event.steps:
             return number
-        from gpudoctor.report.spark import sparkline  # noqa: PLC0415 -- only where there is a curve
-
         steps = f" {event.step:{len(str(event.steps))}}/{event.steps}"
         room = _columns() - 1 - len(f"{self._doing}{steps}, {event.what} 0.000123, 99 s ")
         done = min(_BAR * event.step // event.steps, _BAR)
@@ -143,8 +142,8 @@ class ProgressDisplay:
             self._live = False
 
 
-def watch(*, quiet: bool, report_is_text: bool) -> ProgressDisplay:
-    """The watch that suits this terminal; where programs read the report and nobody sits at a terminal, a silent one."""
+def display(*, quiet: bool, report_is_text: bool) -> ProgressDisplay:
+    """Return the display that suits this terminal; where programs read the report and nobody sits at a terminal, a silent one."""
     if quiet or sys.stderr is None:
         return ProgressDisplay(live=False, lines=False)
     live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"

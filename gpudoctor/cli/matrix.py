@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.cli import output
-from gpudoctor.cli.deliver import look
+from gpudoctor.cli import options, output
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.look import look
+from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved, names
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, OTHERS, WHEELS
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.report import document, tables
 from gpudoctor.versions import Version
 
 _MOST = 6
@@ -29,10 +33,19 @@ class Found(msgspec.Struct, frozen=True):
     rows: tuple[Any, ...]
 
 
-def carry_out(subject: str, name: str, version: str | None, compat: str | None, *, as_json: bool) -> int:
-    """Show the rows. Raises UsageError where no row is meant."""
-    from gpudoctor.report import document, tables  # noqa: PLC0415 -- after the names are right
+@app.command(short_help="Show what the tables know, with sources.")
+def matrix(
+    subject: options.MatrixSubject,
+    name: options.MatrixName,
+    version: options.MatrixVersion = None,
+    format: options.RowFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    compat: options.Compat = None,
+) -> int:
+    """Show what the compatibility tables know of a GPU, a driver, a CUDA or cuDNN release or a framework, and where it was read."""
+    return _carry_out(subject, name, version, compat, as_json=format is TextOrJson.JSON)
 
+
+def _carry_out(subject: str, name: str, version: str | None, compat: str | None, *, as_json: bool) -> int:
     matrix = open_matrix(compat)
     if version is not None and subject != "framework":
         raise UsageError(f"A version goes with a framework, as in `gpudoctor matrix framework torch 2.5.1`; leave {version!r} out.")
@@ -92,8 +105,6 @@ def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
         (OTHERS, ()),
     )
     if not rows:
-        import difflib  # noqa: PLC0415 -- only for a mistake
-
         known = dict.fromkeys(row.distribution for table in WHEELS for row in matrix.rows(table))
         _unknown(f"no framework called {name!r}", difflib.get_close_matches(wanted, known, 3, 0.4) or known, "")
     if version is None:

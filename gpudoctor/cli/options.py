@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from gpudoctor.cli import formats
+
 Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
     typer.Option(
@@ -79,11 +81,11 @@ Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="By when 
 Force = Annotated[bool, typer.Option("--force", help="Train also on a GPU that other processes use.")]
 Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of those that came along.")]
 Format = Annotated[
-    Literal["text", "json", "oneline", "junit"] | None,
+    formats.Format | None,
     typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document), oneline (at most 80 bytes) or junit (XML)."),
 ]
 SmokeFormat = Annotated[
-    Literal["text", "json"], typer.Option("--format", help="text: a table of numbers; or json: gpudoctor.report/1, with the loss curves.")
+    formats.TextOrJson, typer.Option("--format", help="text: a table of numbers; or json: gpudoctor.report/1, with the loss curves.")
 ]
 Output = Annotated[
     str | None,
@@ -110,9 +112,9 @@ Config = Annotated[
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
-XrayFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
+XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs.")]
-PageFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
+PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
 
 Requirements = Annotated[
     list[str],
@@ -139,4 +141,4 @@ MatrixName = Annotated[
     str, typer.Argument(metavar="NAME", help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x.")
 ]
 MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework; without it, all.")]
-RowFormat = Annotated[Literal["text", "json"], typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]
+RowFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]

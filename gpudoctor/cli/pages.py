@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
+import typer
 
-from gpudoctor.cli import output
-from gpudoctor.cli.deliver import look
-from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import RULES
+from gpudoctor.cli import options, output
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.look import look
+from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
-from gpudoctor.report import document
+from gpudoctor.report import document as documents
 from gpudoctor.report.build import url
 from gpudoctor.report.document import RulePage
 from gpudoctor.report.page import Page
 from gpudoctor.report.words import SEVERITIES
 
+if TYPE_CHECKING:
+    from gpudoctor.diagnose.rule import Rule
 
-def explain(name: str, *, as_json: bool) -> int:
-    """Show one rule's page. Raises UsageError where no rule has that code or name."""
-    page = _page(_find(name))
-    if as_json:
-        output.write(document.rules((page,)))
+
+@app.command(short_help="Explain a rule: GD203, or driver-too-old.")
+def explain(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="A code (GD203) or a name (driver-too-old).")],
+    format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+) -> int:
+    """Explain a rule: what it means, why it matters, what to do, where it is documented."""
+    page = _page(_find(rule))
+    if format is TextOrJson.JSON:
+        output.write(documents.rules((page,)))
         return 0
     seen = look(no_color=False)
     text = _markdown(page)
@@ -32,28 +42,38 @@ def explain(name: str, *, as_json: bool) -> int:
     return 0
 
 
-def rules(*, as_json: bool) -> int:
+@app.command(short_help="List the rules.")
+def rules(format: options.PageFormat = TextOrJson.TEXT) -> int:  # noqa: A002 -- named as the option
     """List the rules."""
-    pages = tuple(_page(rule) for rule in RULES)
-    output.write(document.rules(pages) if as_json else _table(pages).encode("utf-8"))
+    pages = tuple(_page(rule) for rule in _rules())
+    output.write(documents.rules(pages) if format is TextOrJson.JSON else _table(pages).encode("utf-8"))
     return 0
 
 
-def schema(name: str) -> int:
-    """Print a published JSON Schema."""
-    from gpudoctor.report.schema import schema as made  # noqa: PLC0415 -- only for this
+@app.command(short_help="Print the JSON Schema of a document.")
+def schema(
+    document: Annotated[
+        Literal["report", "snapshot", "error", "rules", "matrix", "xray"], typer.Argument(help="Which document's schema.")
+    ] = "report",
+) -> int:
+    """Print the JSON Schema of a document that gpudoctor writes."""
+    from gpudoctor.report.schema import schema as made  # noqa: PLC0415 -- 10 ms
 
-    output.write(msgspec.json.format(msgspec.json.encode(made(name)), indent=2) + b"\n")
+    output.write(msgspec.json.format(msgspec.json.encode(made(document)), indent=2) + b"\n")
     return 0
+
+
+def _rules() -> tuple[Rule, ...]:
+    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415 -- 60 ms
+
+    return RULES
 
 
 def _find(name: str) -> Rule:
-    for rule in RULES:
+    for rule in _rules():
         if name.upper() == rule.code or name.lower() == rule.name:
             return rule
-    import difflib  # noqa: PLC0415 -- only for a mistake
-
-    known = [word for rule in RULES for word in (rule.code, rule.name)]
+    known = [word for rule in _rules() for word in (rule.code, rule.name)]
     close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "`gpudoctor rules` lists them."
     raise UsageError(f"No rule is called {name!r}; {hint}")

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from gpudoctor.check.model import CheckOptions
-from gpudoctor.cli.deliver import Delivery, Format
+from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 
@@ -38,6 +38,20 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     quiet: bool = False
     no_color: bool = False
     root: str | None = None
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked of a report's form and place."""
+
+    format: Format
+    output: str | None
+    """A file; None is standard output."""
+    quiet: bool
+    no_color: bool
+    identify: bool = False
+    """Keep the names of host and user, home folders and addresses where the report leaves the machine."""
+    root: str = "/"
+    """The tree that was examined."""
 
 
 class Settings(Delivery, frozen=True, kw_only=True):
@@ -79,7 +93,7 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
     output = None if asked.output == "-" else asked.output
     return Settings(
         options=options,
-        format=asked.format or "text",
+        format=asked.format or Format.TEXT,
         output=output,
         quiet=asked.quiet,
         no_color=asked.no_color,

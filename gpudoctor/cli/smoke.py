@@ -2,21 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from gpudoctor.cli.check import carry_out as check
+from gpudoctor.cli import failure, options, system
+from gpudoctor.cli.check import carry_out
+from gpudoctor.cli.formats import Format, TextOrJson
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.settings import GivenOptions, Settings, settle
 
-if TYPE_CHECKING:
-    from gpudoctor.cli.settings import Settings
+
+@app.command(short_help="Only train, and show the numbers.", epilog=EPILOG)
+def smoke(  # noqa: PLR0917 -- Typer calls it by name
+    level: options.TrainLevel = "train",
+    framework: options.Framework = None,
+    allow_cpu: options.AllowCpu = False,  # noqa: FBT002 -- flags of the command line
+    force: options.Force = False,  # noqa: FBT002
+    python: options.Python = None,
+    cwd: options.Cwd = None,
+    format: options.SmokeFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    output_: options.Output = None,
+    timeout: options.Timeout = None,
+    quiet: options.Quiet = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+    root: options.Root = None,
+) -> int:
+    """Train a small network with each installed framework on each free GPU, and show stages, losses, speed and agreement with the CPU.
+
+    Of the rules only those are applied that tell why a training fails or is slow. Nothing is downloaded and nothing on the machine is changed.
+    """
+    system.require_linux("smoke")
+    given = GivenOptions(
+        level=level,
+        framework=tuple(framework or ()),
+        allow_cpu=allow_cpu,
+        force=force,
+        python=python,
+        cwd=cwd,
+        format=Format(format.value),
+        output=output_,
+        timeout=timeout,
+        quiet=quiet,
+        no_color=no_color,
+        root=root,
+    )
+    settings = settle(given, None)
+    return failure.guarded(lambda: _carry_out(settings), as_json=settings.format is Format.JSON)
 
 
-def carry_out(settings: Settings) -> int:
-    """The exit code. Raises GpudoctorError as a check does."""
-    from gpudoctor.diagnose import RULES  # noqa: PLC0415 -- the options are right before the rules are loaded
+def _carry_out(settings: Settings) -> int:
+    from gpudoctor.diagnose import RULES  # noqa: PLC0415 -- 60 ms
     from gpudoctor.diagnose.choose import of_training  # noqa: PLC0415 -- likewise
 
     policy = msgspec.structs.replace(settings.options.policy, only=of_training(RULES))
-    options = msgspec.structs.replace(settings.options, policy=policy)
-    return check(msgspec.structs.replace(settings, options=options), "smoke")
+    chosen = msgspec.structs.replace(settings.options, policy=policy)
+    return carry_out(msgspec.structs.replace(settings, options=chosen), "smoke")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import time
 
 import msgspec
 
-from gpudoctor.cli import output
-from gpudoctor.cli.deliver import look, on_terminal, redactor
+from gpudoctor.cli import options, output, system
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.look import look, on_terminal, redactor
+from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
-from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
 from gpudoctor.snapshot.xray import Environment, Files
@@ -21,7 +23,7 @@ UNKNOWN, CRASHED = 3, 4
 
 
 class XrayOptions(msgspec.Struct, frozen=True):
-    """The part of a check's options that the inventory needs."""
+    """What is examined: the part of a check's options that the inventory needs."""
 
     python: str | None
     root: str = "/"
@@ -29,22 +31,35 @@ class XrayOptions(msgspec.Struct, frozen=True):
     cwd: str | None = None
 
 
-def carry_out(files: tuple[str, ...], python: str | None, *, as_json: bool, root: str = "/", cwd: str | None = None) -> int:
+@app.command(short_help="Show which libraries would be loaded, why, and for which GPUs they hold code.")
+def xray(
+    files: options.Files = None,
+    python: options.Python = None,
+    cwd: options.Cwd = None,
+    format: options.XrayFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    root: options.Root = None,
+) -> int:
+    """Show which of CUDA's libraries each framework would load, why those, and for which GPUs they hold code; nothing is loaded.
+
+    For FILE, a shared library or program: what it needs, what it would get, and its GPU code.
+    """
+    system.require_linux("xray")
+    return _carry_out(tuple(files or ()), XrayOptions(python, root or "/", cwd=cwd), as_json=format is TextOrJson.JSON)
+
+
+def _carry_out(files: tuple[str, ...], place: XrayOptions, *, as_json: bool) -> int:
     """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
-    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- loaded when it runs
+    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- 10 ms, and on Linux alone
+    from gpudoctor.process import Supervisor  # noqa: PLC0415 -- likewise
+    from gpudoctor.report import document, libraries  # noqa: PLC0415 -- 10 ms
 
-    places = tuple(_file(path) for path in files)
-    with Supervisor(deadline=_deadline()) as supervisor:
-        asked = XrayOptions(python, root, cwd=cwd)
-        seen: Environment | Files = of_files(supervisor, asked, places) if places else of_environment(supervisor, asked)
-    seen = redactor(root, stays=not as_json and on_terminal()).struct(seen)
+    paths = tuple(_file(path) for path in files)
+    with Supervisor(deadline=time.monotonic() + PATIENCE) as supervisor:
+        seen: Environment | Files = of_files(supervisor, place, paths) if paths else of_environment(supervisor, place)
+    seen = redactor(place.root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:
-        from gpudoctor.report import document  # noqa: PLC0415 -- one of two
-
         output.write(document.xray(seen))
         return _exit_code(seen)
-    from gpudoctor.report import libraries  # noqa: PLC0415 -- loads rich
-
     shown = look(no_color=False)
     text = libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
     output.write(text.encode("ascii" if shown.plain else "utf-8", "backslashreplace"))
@@ -63,12 +78,6 @@ def _unseen(libraries: Libraries | Missing) -> list[Missing]:
     if isinstance(libraries, Missing):
         return [libraries]
     return [*(gap for one in libraries.frameworks for gap in (one.uses, one.code) if isinstance(gap, Missing)), libraries.incomplete]
-
-
-def _deadline() -> float:
-    import time  # noqa: PLC0415
-
-    return time.monotonic() + PATIENCE
 
 
 def _file(path: str) -> str:

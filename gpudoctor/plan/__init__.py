@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 from gpudoctor.diagnose import diagnose
+from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.plan.model import Combination, Examination, Timing
+from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 
-__all__ = ["Combination", "Examination", "examine"]
+__all__ = ["Combination", "examine"]
 
 
 def examine(combination: Combination, policy: Policy, compat: str | None = None) -> Examination:

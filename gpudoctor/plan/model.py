@@ -1,13 +1,10 @@
-"""What is to be supposed, and what comes out of it."""
+"""What is to be supposed."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 import msgspec
-
-from gpudoctor.findings import Diagnosis, Policy
-from gpudoctor.snapshot import Snapshot
 
 
 class Combination(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,21 +20,3 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     arch: str | None = None
     system_cuda: str | None = None
     system_cudnn: str | None = None
-
-
-class Timing(msgspec.Struct, frozen=True):
-    """How long a part of the work took."""
-
-    what: str
-    seconds: float
-
-
-class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """A supposed machine, judged."""
-
-    snapshot: Snapshot
-    diagnosis: Diagnosis
-    policy: Policy
-    matrix_date: str
-    timings: tuple[Timing, ...] = ()
-    interrupted: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gpudoctor.children.channel import run, script
 from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.probe import answers
 from gpudoctor.probe.target import Target, no_interpreter
 from gpudoctor.process import End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Cause, Missing, Python
@@ -30,8 +31,6 @@ def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Map
 
     Raises UsageError where the user named something that is no Python.
     """
-    from gpudoctor.probe import answers  # noqa: PLC0415 -- loads while the children run
-
     python, path = answers.python(outcome, target)
     if isinstance(python, Python) or python.cause is Cause.CRASHED or outcome.end in {End.STOPPED, End.OVERDUE}:
         return python, path
@@ -42,8 +41,6 @@ def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Map
 
 def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> bool:
     """Whether it runs our script once nothing of the environment can keep it from that, or says itself that it is one that cannot start."""
-    from gpudoctor.probe import answers  # noqa: PLC0415 -- likewise
-
     if "Fatal Python error: " in outcome.stderr:
         return True
     bare = asking(target.executable, environ, *WITHOUT_SITE, limit=BARE)

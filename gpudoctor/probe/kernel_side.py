@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from shutil import which
 
 import msgspec
 
@@ -56,8 +57,6 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
     live = files.under(root, "/") == "/"
     if live and closed and _wrong(whole):
-        from shutil import which  # noqa: PLC0415 -- costs 3 ms
-
         changes["kernel_log"] = journal(supervisor, which)
     if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
         changes["stuck"] = stuck(root)

@@ -10,6 +10,7 @@ import msgspec
 
 from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
+from gpudoctor.probe.stale_metadata import settled
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
 from gpudoctor.snapshot.distributions import normalise
 
@@ -106,8 +107,6 @@ def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]
 def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
     if len(entries) < 2:
         return [entry for entry, _ in entries]
-    from gpudoctor.probe.stale_metadata import settled  # noqa: PLC0415 -- only where there are two
-
     return settled(folder, entries, name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpudoctor.elf import file, symbols
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, Preload, readable
 
@@ -37,8 +38,6 @@ def _preload(path: str, where: str, root: str) -> Preload:
 
 
 def _exports(place: str) -> tuple[str, ...] | Missing:
-    from gpudoctor.elf import file, symbols  # noqa: PLC0415 -- most machines preload nothing
-
     try:
         defined = symbols.defined(place, file.read(place), FUNCTIONS)
     except OSError as error:

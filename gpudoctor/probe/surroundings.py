@@ -13,6 +13,7 @@ from gpudoctor.probe.limits import limits
 from gpudoctor.probe.preloads import preloads
 from gpudoctor.probe.scheduler import allocation, mps
 from gpudoctor.probe.system_packages import system_packages
+from gpudoctor.probe.wsl import wsl
 from gpudoctor.snapshot import Cause, Host, Missing, Platform, Snapshot, Wsl
 
 
@@ -35,6 +36,4 @@ def with_surroundings(seen: Snapshot, root: str, environ: Mapping[str, str]) -> 
 def _wsl(root: str, host: Host | Missing) -> Wsl | Missing:
     if isinstance(host, Missing) or host.platform != Platform.WSL2:
         return Missing(Cause.ABSENT, "this is not WSL 2")
-    from gpudoctor.probe.wsl import wsl  # noqa: PLC0415 -- most machines are none
-
     return wsl(root)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+import zlib
 
 import msgspec
 
 from gpudoctor import __version__, findings
+from gpudoctor.examination import Examination
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Python, Snapshot
-
-try:
-    from _blake2 import blake2b
-except ImportError:  # the public door; it loads OpenSSL, which takes 6 ms
-    from hashlib import blake2b
 
 TOOL = model.Tool("gpudoctor", __version__)
 SUPPOSED = "supposed"
@@ -21,38 +17,12 @@ SUPPOSED = "supposed"
 _DOCUMENTATION = "https://github.com/gpudoctor/gpudoctor#"
 
 
-class _Timing(Protocol):
-    """A part of the work, and how many seconds it took."""
-
-    @property
-    def what(self) -> str: ...
-    @property
-    def seconds(self) -> float: ...
-
-
-class _Examination(Protocol):
-    """What a report is made from: gpudoctor.check.model.Examination, or another source's like."""
-
-    @property
-    def snapshot(self) -> Snapshot: ...
-    @property
-    def diagnosis(self) -> findings.Diagnosis: ...
-    @property
-    def policy(self) -> findings.Policy: ...
-    @property
-    def matrix_date(self) -> str: ...
-    @property
-    def timings(self) -> tuple[_Timing, ...]: ...
-    @property
-    def interrupted(self) -> int: ...
-
-
 def url(code: str) -> str:
     """Where a rule's page is."""
     return _DOCUMENTATION + code.lower()
 
 
-def build(examination: _Examination, command: str = "check") -> model.Report:
+def build(examination: Examination, command: str = "check") -> model.Report:
     """The report of `examination`; pure, so the same examination gives the same report."""
     diagnosis, snapshot = examination.diagnosis, examination.snapshot
     return model.Report(
@@ -87,16 +57,16 @@ def build(examination: _Examination, command: str = "check") -> model.Report:
         ),
         ladder=() if snapshot.origin == SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
-        timings=tuple(model.Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
+        timings=examination.timings,
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
         not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
     )
 
 
-def _digest(examination: _Examination) -> str:
+def _digest(examination: Examination) -> str:
     judged = msgspec.json.encode((examination.snapshot, examination.policy), order="deterministic")
-    return blake2b(judged, digest_size=8).hexdigest()
+    return f"{zlib.crc32(judged):08x}{zlib.adler32(judged):08x}"  # hashlib would load OpenSSL, 3 ms, and nobody forges a report's id
 
 
 def _examined(snapshot: Snapshot) -> model.Examined:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from gpudoctor.examination import Timing
 from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
 from gpudoctor.snapshot import Snapshot
 
@@ -170,13 +171,6 @@ class Tables(msgspec.Struct, frozen=True):
     """The compatibility matrix that was used."""
 
     date: str
-
-
-class Timing(msgspec.Struct, frozen=True):
-    """How long a part of the work took, in seconds."""
-
-    what: str
-    seconds: float
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

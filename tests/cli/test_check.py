@@ -191,9 +191,8 @@ def test_the_command_line_itself_imports_only_typer() -> None:
         "gpudoctor",
         "gpudoctor.cli",
         "gpudoctor.cli.failure",
-        "gpudoctor.cli.options",
         "gpudoctor.cli.output",
-        "gpudoctor.cli.system",
+        "gpudoctor.cli.program",
         "gpudoctor.errors",
     ]
     assert not {"msgspec", "rich", "json", "tomllib"} & set(ended.stdout.decode().split())

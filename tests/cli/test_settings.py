@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from gpudoctor.check.model import CheckOptions
+from gpudoctor.cli.formats import Format
 from gpudoctor.cli.settings import GivenOptions, settle
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
@@ -71,7 +72,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
 
 
 def test_the_command_line_wins(config: Path) -> None:
-    given = GivenOptions(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format="oneline", output="-")
+    given = GivenOptions(no_smoke=True, python="/mine", only=("GD9",), fail_on="error", timeout=5.0, format=Format.ONELINE, output="-")
     settings = settle(given, str(config))
     assert settings.options.policy.level is Level.LOOK
     assert settings.options.policy.only == ("GD9",)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from gpudoctor.check import Examination
+from gpudoctor.examination import Examination
 from gpudoctor.snapshot import Missing, OpenEnum
 
 LETTERS = "Ab3dEf6hIj9lMn2pQr5tUv8xYz1BcD4FgH7jKl0N"

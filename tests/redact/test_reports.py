@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.deliver import Delivery, Format, deliver
+from gpudoctor.cli.deliver import deliver
+from gpudoctor.cli.formats import Format
+from gpudoctor.cli.settings import Delivery
 from gpudoctor.redact import Redactor
 from tests.probe.places import plant
 from tests.redact.planted import HOME, HOST, LEFT, NAMED, NAMES, PASSWD, SECRETS, USER, count, examination
 
-FORMS: tuple[Format, ...] = ("json", "junit", "oneline", "text")
+FORMS = tuple(Format)
 
 
 @pytest.fixture

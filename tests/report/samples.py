@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.check.model import Examination, Timing
+from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import (
     ENVIRONMENT,
     MACHINE,

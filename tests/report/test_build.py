@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.check.model import Examination
+from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
 from gpudoctor.report import document
 from gpudoctor.report.build import build

@@ -1,0 +1,42 @@
+"""Ctrl-C and SIGTERM end a check in order: the children first, then a report of what was seen."""
+
+from __future__ import annotations
+
+import signal
+from types import TracebackType
+
+
+class Interrupted(Exception):  # noqa: N818 -- not an error
+    """A signal asked the check to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+class Interrupts:
+    """Takes the signals while it is open, and keeps the first until `allow`: an import that is broken off could not be made again."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._allowed = False
+
+    def __enter__(self) -> Interrupts:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
+        self._before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def allow(self) -> None:
+        """From now on raise Interrupted as soon as a signal comes, or at once where one has come."""
+        self._allowed = True
+        if self._number:
+            raise Interrupted(self._number)
+
+    def _take(self, number: int, _frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        self._number = self._number or number
+        if self._allowed:
+            raise Interrupted(number)

@@ -1,0 +1,27 @@
+"""A machine with its diagnosis, before it becomes a report."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.snapshot import Snapshot
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """How long a part of the work took, in seconds."""
+
+    what: str
+    seconds: float
+
+
+class Examination(msgspec.Struct, frozen=True, kw_only=True):
+    """A check that was carried out, or a supposed machine that was judged."""
+
+    snapshot: Snapshot
+    diagnosis: Diagnosis
+    policy: Policy
+    matrix_date: str
+    timings: tuple[Timing, ...] = ()
+    interrupted: int = 0
+    """The signal that ended the check early, 0 where none did."""

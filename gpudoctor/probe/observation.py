@@ -1,0 +1,104 @@
+"""Puts a snapshot together: what the children of an inventory answer, and what this process reads itself while they run."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from gpudoctor.probe import answers
+from gpudoctor.probe.container import container
+from gpudoctor.probe.cuda_files import cuda_files
+from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.host import host
+from gpudoctor.probe.inside import inside
+from gpudoctor.probe.interpreter import heard
+from gpudoctor.probe.inventory import MASK, NODE, Inventory
+from gpudoctor.probe.kernel_driver import kernel_driver
+from gpudoctor.probe.kernel_side import afterwards, with_kernel_side
+from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
+from gpudoctor.probe.other_environments import elsewhere
+from gpudoctor.probe.packages import installers, packages
+from gpudoctor.probe.pci import pci
+from gpudoctor.probe.script_folder import script_folder
+from gpudoctor.probe.surroundings import with_surroundings
+from gpudoctor.probe.toolkits import compilers, toolkits
+from gpudoctor.probe.variables import variables
+from gpudoctor.process import End, Outcome
+from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Python, Snapshot, readable
+
+
+def observe(inventory: Inventory, meanwhile: Callable[[], None]) -> Snapshot:
+    """Return what was seen; `meanwhile` is other work, done once the last child has started."""
+    options, environ = inventory.options, inventory.environ
+    answered = Outcome(name="python", end=End.STOPPED) if options.node else inventory.wait("python")
+    python, path = (NODE, ()) if options.node else heard(answered, inventory.target, inventory.supervisor, environ)
+    sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
+    xrayed: tuple[Framework, ...] = ()
+    if isinstance(python, Python):
+        inventory.interpreter = inventory.target.executable
+        prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
+        installed = packages(path, prefix)
+        python = installers(python, path)
+        own = inside(answered)
+        found = frameworks(path, installed.distributions, own)
+        xrayed = subjects(found)
+        if xrayed:
+            inventory.start_xray(arguments(python.executable, path, xrayed, options.root, own))
+        if not found:
+            python = msgspec.structs.replace(python, elsewhere=elsewhere(environ, path, options.root))
+        sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
+    seen = _machine(options.root, environ, inventory.nodes, identify=options.identify)
+    meanwhile()
+    masked, unmasked = _libcuda(inventory, python)
+    if xrayed:
+        sections["libraries"] = libraries(inventory.wait("libraries"), xrayed)
+    whole = msgspec.structs.replace(
+        seen,
+        **sections,
+        nvml=answers.nvml(inventory.wait("nvml")),
+        libcuda=masked,
+        libcuda_unmasked=unmasked,
+        script_folder=NODE if options.node else script_folder(options.cwd),
+        remarks=tuple(inventory.remarks),
+    )
+    return afterwards(whole, options.root, inventory.supervisor)
+
+
+def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
+    """Return what needs no child."""
+    seen = Snapshot(
+        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        host=host(root, environ, identify=identify),
+        container=container(root, environ),
+        variables=variables(environ),
+        pci=pci(root),
+        kernel_driver=kernel_driver(root),
+        device_nodes=nodes,
+        toolkits=toolkits(root, environ),
+        compilers=compilers(root, environ),
+    )
+    seen = msgspec.structs.replace(seen, cuda_files=cuda_files(root, environ, seen.kernel_driver))
+    return with_surroundings(with_kernel_side(seen, root), root, environ)
+
+
+def _libcuda(inventory: Inventory, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:
+    """Return the library's answers with and without the mask; asked by our own interpreter where the target's cannot."""
+    # an interpreter that hung in one script and has not begun the other gets no further wait
+    given_up = isinstance(python, Missing) and python.cause is Cause.TIMED_OUT and "libcuda" not in inventory.spoke
+    outcome = inventory.wait("libcuda", time.monotonic() if given_up else float("inf"))
+    suffix, reason = "", answers.unable(outcome)
+    if reason and inventory.target.executable != sys.executable:
+        suffix = "-own"
+        target = readable(inventory.target.executable)
+        inventory.remarks.append(f"libcuda was asked under gpudoctor's own interpreter: {target} {reason}")
+        inventory.ask_libcuda(suffix, sys.executable)
+        outcome = inventory.wait(f"libcuda{suffix}")
+    else:
+        inventory.libcuda_interpreter = inventory.target.executable
+    if MASK not in inventory.environ:
+        return answers.libcuda(outcome), NOT_ASKED
+    until = time.monotonic() if given_up and not suffix else float("inf")
+    return answers.libcuda(outcome), answers.libcuda(inventory.wait(f"unmasked{suffix}", until))
