@@ -111,6 +111,8 @@ class Addon(NamedTuple):
     """The folder of its compiled files in site-packages; empty where they lie in site-packages itself."""
     files: tuple[str, ...] = ()
     """How the names of those in site-packages begin."""
+    source: str = ""
+    """Its repository, where no source of it is on the package index."""
     main: tuple[str, ...] = ()
     """How the name of the library begins that stands for the add-on, where it has several: others may serve one kind of GPU."""
 
@@ -173,6 +175,8 @@ class FrameworkSpec(NamedTuple):
     """The option with which uv chooses its build for the GPU at hand."""
     metal_plugin: str = ""
     """The distribution without which it uses no GPU on macOS."""
+    container: str = ""
+    """NVIDIA's container, whose build has kernels for GPUs that no published one has."""
     debian: str = ""
     """Debian's package."""
     mistaken: Mapping[str, str] = {}
@@ -194,3 +198,8 @@ class FrameworkSpec(NamedTuple):
     """Folders of site-packages that it names to XLA before XLA's own places."""
     triton: bool = False
     """Whether it compiles with Triton."""
+
+    @property
+    def one_build(self) -> frozenset[str]:
+        """The distributions that one installer must bring together, as they are built with one compiler against one another."""
+        return frozenset((self.name, *self.companions, *((self.plugin.library,) if self.plugin else ())))

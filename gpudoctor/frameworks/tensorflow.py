@@ -37,6 +37,7 @@ TENSORFLOW = FrameworkSpec(
     gpu_extra="and-cuda",
     metal_plugin="tensorflow-metal",
     conda=("tensorflow-gpu",),
+    container="https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow",
     conda_names={"tensorflow": "tensorflow", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"},
     mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},
     directml=("tensorflow-directml", "tensorflow-directml-plugin"),

@@ -14,8 +14,10 @@ TORCH = FrameworkSpec(
     tabled=("torch", "torchvision", "torchaudio"),
     companions=("torchvision", "torchaudio"),
     addons={
-        "torchvision": Addon(folder="torchvision", main=("_C.",)),
-        "torchaudio": Addon(folder="torchaudio", main=("libtorchaudio.", "_torchaudio.", "_libtorchaudio.")),
+        "torchvision": Addon(folder="torchvision", source="https://github.com/pytorch/vision", main=("_C.",)),
+        "torchaudio": Addon(
+            folder="torchaudio", source="https://github.com/pytorch/audio", main=("libtorchaudio.", "_torchaudio.", "_libtorchaudio.")
+        ),
         "torchtext": Addon(folder="torchtext"),
         "torchcodec": Addon(folder="torchcodec"),
         "torchao": Addon(folder="torchao"),

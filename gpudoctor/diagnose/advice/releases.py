@@ -18,8 +18,6 @@ from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version, parse
 
-TORCH_INDEX = spec_of("torch").wheel_index
-
 
 class Pick(msgspec.Struct, frozen=True):
     """A release that fits, as an installer is asked for it."""

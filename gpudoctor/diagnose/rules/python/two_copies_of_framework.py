@@ -15,14 +15,8 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.installations import _rename
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.snapshot import Distribution, Fact, Framework, Packages
-
-_WHOLE = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu")
-
-
-_COMPANIONS = frozenset(("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-base"))
-"""What those of _WHOLE require on some platform, and holds the package in their place."""
 
 
 @rule(
@@ -70,8 +64,9 @@ def two_copies_of_framework(framework: Framework, packages: Packages, machine: M
     if left:
         yield _leftover(framework, left)
     copies = [one for one in packages.distributions if framework_of(one.name) == framework.name]
-    if any(one.name in _WHOLE for one in copies):
-        copies = [one for one in copies if one.name not in _COMPANIONS]
+    spec = spec_of(framework.name)
+    if any(one.name in spec.tabled for one in copies):
+        copies = [one for one in copies if one.name not in spec.stand_ins]
     copies = list({(one.name, one.version, one.where): one for one in copies}.values())
     if len(copies) < 2:
         return

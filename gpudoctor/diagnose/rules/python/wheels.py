@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from gpudoctor.derive import Stack
+from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Distribution, Framework
-
-_PARTS = {"tensorflow": ("tensorflow",), "torch": ("torch",), "jax": ("jaxlib", "jax-cuda")}
-"""How the names of the distributions begin whose compiled code a framework is."""
 
 
 def _compiled(framework: Framework, stack: Stack) -> list[Distribution]:
-    return [one for one in stack.distributions.values() if one.name.startswith(_PARTS.get(framework.name, ()))]
+    return [one for one in stack.distributions.values() if one.name in spec_of(framework.name).compiled]

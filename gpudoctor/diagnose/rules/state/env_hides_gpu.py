@@ -9,24 +9,8 @@ from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
+from gpudoctor.frameworks import spec_of
 from gpudoctor.snapshot import Framework, Variables
-
-_TRUE = {"1", "true", "yes", "y", "on", "t"}
-
-
-def _hidden(framework: str, values: dict[str, str]) -> tuple[str, bool] | None:
-    """The variable that keeps a framework off the GPU, and whether from everything it does; None where none does."""
-    if framework == "jax":
-        for name in ("JAX_PLATFORMS", "JAX_PLATFORM_NAME"):
-            platforms = [word.strip().lower() for word in values.get(name, "").split(",") if word.strip()]
-            if platforms and platforms[0] not in {"cuda", "gpu"}:
-                return name, not {"cuda", "gpu"} & set(platforms)
-    if framework == "torch":
-        if values.get("ACCELERATE_USE_CPU", "").lower() in _TRUE:
-            return "ACCELERATE_USE_CPU", False
-        if values.get("KERAS_TORCH_DEVICE", "").lower().startswith("cpu"):
-            return "KERAS_TORCH_DEVICE", False
-    return None
 
 
 @rule(
@@ -56,11 +40,12 @@ def env_hides_gpu(framework: Framework, variables: Variables, hardware: Hardware
     """
     if not hardware:
         not_applicable("there is no NVIDIA GPU to be hidden")
-    hidden = _hidden(framework.name, variables.values)
-    if hidden is None:
+    values = variables.values
+    hiding = next((one for one in spec_of(framework.name).hidden_by if one.hides(values.get(one.name, ""))), None)
+    if hiding is None:
         return
-    name, wholly = hidden
-    value = variables.values[name]
+    name, value = hiding.name, values[hiding.name]
+    wholly = hiding.wholly(value)
     yield Problem(
         severity=None if wholly else Severity.WARNING,
         only_for=framework.name,
