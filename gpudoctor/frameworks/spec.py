@@ -163,6 +163,10 @@ class FrameworkSpec(NamedTuple):
     plugin: CudaPlugin | None = None
     brings_cuda: bool = False
     """Whether its builds load only the CUDA libraries that they hold or require, never the system's."""
+    links_nccl: bool = False
+    """Whether its import fails where NCCL is older than it needs; others open NCCL when they use it."""
+    builds_extensions: bool = False
+    """Whether a tool of its own compiles extensions with nvcc, and refuses one for another CUDA."""
     gpu_extra: str = ""
     """The extra that installs its CUDA libraries."""
     wheel_index: str = ""

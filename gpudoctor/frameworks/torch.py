@@ -63,6 +63,8 @@ TORCH = FrameworkSpec(
     version_files={"torch": ("torch/version.py", ("__version__",))},
     build=BuildFile(files=("torch/version.py",), cuda=("cuda",), hip="hip", rocm_kernels="torch/lib/rocblas/library"),
     brings_cuda=True,
+    links_nccl=True,
+    builds_extensions=True,
     wheel_index="https://download.pytorch.org/whl",
     uv_backend="--torch-backend=auto",
     conda=("pytorch-gpu",),

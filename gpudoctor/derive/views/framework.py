@@ -89,6 +89,16 @@ class FrameworkView(View):
         version = versions.parse(self.release)
         return version is not None and since is not None and version >= since
 
+    def precedes(self, bound: str) -> bool:
+        """Whether its release is older than the first for which a bound of the matrix holds."""
+        since = self.machine.matrix.bound(self.name, bound)
+        version = versions.parse(self.release)
+        return version is not None and since is not None and version < since
+
+    def is_bounded(self, bound: str) -> bool:
+        """Whether the matrix has this bound for the framework."""
+        return self.machine.matrix.bound(self.name, bound) is not None
+
     @property
     def cuda_or_missing(self) -> EffectiveCuda | Missing:
         """The CUDA of its build; absent for a build without."""

@@ -11,11 +11,9 @@ from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
-
-_SOURCES = {"torchvision": "https://github.com/pytorch/vision", "torchaudio": "https://github.com/pytorch/audio"}
-"""Add-ons whose source is on no index."""
 
 
 def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
@@ -39,8 +37,9 @@ def _source(framework: FrameworkView, add_on: AddOn) -> tuple[str, ...]:
     """What pip is told to compile: the release for the framework where the tables know it, else the installed one."""
     fitting = published_with(framework, add_on.name)
     release = str(fitting[-1].release) if fitting else add_on.version.partition("+")[0]
-    if add_on.name in _SOURCES:
-        return (f"{_SOURCES[add_on.name]}/archive/refs/tags/v{release}.tar.gz",)
+    _, known = ADDONS.get(add_on.name, ("", Addon()))
+    if known.source:
+        return (f"{known.source}/archive/refs/tags/v{release}.tar.gz",)
     return "--no-binary", add_on.name, f"{add_on.name}=={release}"
 
 

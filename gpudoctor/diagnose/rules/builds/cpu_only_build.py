@@ -47,7 +47,7 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
     observed = framework.observed
-    replace = observed.distribution if framework.name == "tensorflow" and observed.distribution != "tensorflow" else ""
+    replace = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
     yield Problem(
         message=_message(framework),
         only_for=framework.name,

@@ -19,7 +19,7 @@ from gpudoctor.snapshot import Distribution, Missing
 
 _DISTRIBUTIONS = {package: distribution for spec in CATALOGUE for package, distribution in spec.conda_names.items()}
 """The distributions in packages of conda."""
-_OF_ONE_BUILD = ({"torch", "torchvision", "torchaudio"}, {"jax", "jaxlib"})
+_OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
 
 
 @rule(

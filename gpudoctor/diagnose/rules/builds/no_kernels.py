@@ -15,8 +15,6 @@ from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.matrix.cite import cited
 
-_CONTAINER = "https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow"
-
 
 def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
     """The GPUs that are too old, or too new, for all code in the build."""
@@ -40,10 +38,10 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
 
 def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
     """The newest release with code for every GPU, and the same release built for another CUDA where that has it."""
-    machine, name = framework.machine, framework.name
+    machine, name, spec = framework.machine, framework.name, framework.spec
     newest = install_framework(machine, name)
-    if fit is Fit.TOO_NEW and name == "tensorflow" and pick(machine, name, any_driver=True, any_python=True) is None:
-        container = Fix(f"Use NVIDIA's TensorFlow container, whose build has kernels for it: {_CONTAINER}", needs=(DOWNLOAD,))
+    if fit is Fit.TOO_NEW and spec.container and pick(machine, name, any_driver=True, any_python=True) is None:
+        container = Fix(f"Use NVIDIA's {spec.title} container, whose build has kernels for it: {spec.container}", needs=(DOWNLOAD,))
         return (container, *_instead(newest))
     same = pick(machine, name, prefer=framework.release)
     if same is None or same.release != framework.release:

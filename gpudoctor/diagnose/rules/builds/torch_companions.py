@@ -1,4 +1,4 @@
-"""A library that is published for one release of torch, beside another torch."""
+"""A library that is published for one release of a framework, beside another release."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from gpudoctor.findings import Fix, Problem, Severity
 from gpudoctor.snapshot import Distribution
 
 
-def beside_torch(framework: FrameworkView, name: str, consequence: str) -> Iterator[Problem]:
-    """Whether a library refuses the installed torch, or was built for another CUDA than torch."""
-    if framework.name != "torch":
-        not_applicable("not torch")
+def beside_framework(framework: FrameworkView, name: str, consequence: str) -> Iterator[Problem]:
+    """Whether a library refuses the installed framework, or was built for another CUDA."""
+    if name not in framework.spec.companions:
+        not_applicable(f"{name} is not published for it")
     stack = framework.environment.stack
-    torch, library = stack.distributions.get("torch"), stack.distributions.get(name)
-    if torch is None or library is None:
-        not_applicable(f"torch and {name} are not both installed")
-    refused = [violation for violation in stack.violations if named_by(violation) == f"torch-{name}-mismatch"]
-    builds = {_build(torch), _build(library)}
+    own, library = stack.distributions.get(framework.name), stack.distributions.get(name)
+    if own is None or library is None:
+        not_applicable(f"{framework.name} and {name} are not both installed")
+    refused = [violation for violation in stack.violations if named_by(violation) == f"{framework.name}-{name}-mismatch"]
+    builds = {_build(own), _build(library)}
     if not refused and (len(builds) == 1 or "" in builds):
         return
-    differ = f"torch {torch.version} and {library.label} are built for different CUDA versions"
+    differ = f"{own.label} and {library.label} are built for different CUDA versions"
     if refused:
-        differ = f"{refused[0].demand.text}, but torch {torch.version} {there(stack)}"
+        differ = f"{refused[0].demand.text}, but {own.label} {there(stack)}"
     yield Problem(
         message=f"{differ}: {consequence}",
         severity=Severity.ERROR if stack.supposed else None,
-        evidence=(shown(torch), shown(library), *demanded(refused)),
-        fixes=_install_fitting(framework, torch, library),
+        evidence=(shown(own), shown(library), *demanded(refused)),
+        fixes=_install_fitting(framework, own, library),
     )
 
 
@@ -44,16 +44,16 @@ def _build(distribution: Distribution) -> str:
     return tag if tag.startswith(("cu", "cpu")) else ""
 
 
-def _install_fitting(framework: FrameworkView, torch: Distribution, library: Distribution) -> tuple[Fix, ...]:
-    """Install the library's release for this torch from the index of its build; where none is known, both."""
+def _install_fitting(framework: FrameworkView, own: Distribution, library: Distribution) -> tuple[Fix, ...]:
+    """Install the library's release for this framework from the index of its build; where none is known, both."""
     fitting = published_with(framework, library.name)
     if not fitting:
-        return install_framework(framework.machine, "torch", title=f"Install matching releases of torch and {library.name}")
-    release, tag = str(fitting[-1].release), _build(torch)
+        return install_framework(framework.machine, own.name, title=f"Install matching releases of {own.name} and {library.name}")
+    release, tag = str(fitting[-1].release), _build(own)
     pin = f"{library.name}=={release}{f'+{tag}' if tag else ''}"
     index = f"{framework.spec.wheel_index}/{tag}" if tag else ""
     # pip keeps what is installed if only the local version differs
     same = library.version.partition("+")[0] == release and not tag
     options = ("--force-reinstall", "--no-deps") if same else ()
     command = install_package(framework.machine.observed.python, *options, pin, index=index)
-    return (Fix(f"Install the {library.name} that was published with torch {torch.version}", command, (DOWNLOAD,)),)
+    return (Fix(f"Install the {library.name} that was published with {own.label}", command, (DOWNLOAD,)),)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.builds.torch_companions import beside_torch
+from gpudoctor.diagnose.rules.builds.torch_companions import beside_framework
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -35,4 +35,4 @@ def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     ## References
     - https://docs.pytorch.org/audio/stable/installation.html
     """
-    yield from beside_torch(framework, "torchaudio", "its extension does not load.")
+    yield from beside_framework(framework, "torchaudio", "its extension does not load.")

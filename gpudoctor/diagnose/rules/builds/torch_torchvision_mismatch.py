@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.builds.torch_companions import beside_torch
+from gpudoctor.diagnose.rules.builds.torch_companions import beside_framework
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -36,4 +36,4 @@ def torch_torchvision_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     - https://github.com/pytorch/vision#installation
     - https://github.com/pytorch/vision/blob/main/torchvision/extension.py
     """
-    yield from beside_torch(framework, "torchvision", "its operators do not load.")
+    yield from beside_framework(framework, "torchvision", "its operators do not load.")

@@ -82,9 +82,10 @@ def _wheel_evidence(framework: FrameworkView) -> Iterator[Evidence]:
 
 
 def _with_directml(framework: FrameworkView) -> Iterator[Fix]:
-    """TensorFlow with DirectML, where this Python has wheels of it."""
-    machine = framework.machine
-    release = newest(machine, "tensorflow-cpu", accepts="<2.11") if framework.name == "tensorflow" else ""
-    if release and newest(machine, "tensorflow-directml-plugin"):
-        command = install_package(machine.observed.python, f"tensorflow-cpu=={release}", "tensorflow-directml-plugin")
-        yield Fix("Use DirectML, which needs no CUDA, with TensorFlow 2.10", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+    """The last release for Windows with DirectML, where this Python has wheels of it."""
+    machine, spec = framework.machine, framework.spec
+    bound = machine.matrix.bound(spec.name, "no-cuda-on-windows")
+    release = newest(machine, f"{spec.name}-cpu", accepts=f"<{bound}") if bound and spec.directml else ""
+    if release and newest(machine, spec.directml[-1]):
+        command = install_package(machine.observed.python, f"{spec.name}-cpu=={release}", spec.directml[-1])
+        yield Fix(f"Use DirectML, which needs no CUDA, with {spec.title} {release}", command, (DOWNLOAD,), kind=FixKind.INSTEAD)

@@ -28,8 +28,8 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     ## References
     - https://docs.pytorch.org/docs/stable/cpp_extension.html
     """
-    if framework.name != "torch":
-        not_applicable("only PyTorch's build tool compares them")
+    if not framework.spec.builds_extensions:
+        not_applicable("its extensions are not built with nvcc")
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
     cuda, toolkit = framework.cuda, framework.machine.build_toolkit

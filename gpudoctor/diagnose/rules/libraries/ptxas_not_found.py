@@ -41,7 +41,7 @@ def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
     flags = framework.machine.variable("XLA_FLAGS").split()
     if not is_lost(use) or _BY_DRIVER in flags or f"{_BY_DRIVER}=true" in flags:
         return
-    perhaps = framework.name == "jax" and (not framework.release or framework.reaches("may-carry-assembler"))
+    perhaps = framework.is_bounded("may-carry-assembler") and not framework.precedes("may-carry-assembler")
     consequence = " and may need it: older plugins contain no compiler" if perhaps else ", so it cannot compile for the GPU"
     let_driver = f'export XLA_FLAGS="{_BY_DRIVER}=true $XLA_FLAGS"'
     yield Problem(

@@ -16,8 +16,7 @@ _INSIDE = ("/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc")
 
 def xla_severity(framework: FrameworkView) -> Severity | None:
     """A warning where only programs that ask for it compile with XLA: TensorFlow, before Keras compiled with it unasked."""
-    asked = framework.name == "tensorflow" and bool(framework.release) and not framework.reaches("compiles-unasked")
-    return Severity.WARNING if asked else None
+    return Severity.WARNING if framework.precedes("compiles-unasked") else None
 
 
 def name_folder_or_install(framework: FrameworkView, use: LibraryUse) -> tuple[Fix, ...]:

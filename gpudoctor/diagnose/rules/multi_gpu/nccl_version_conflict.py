@@ -78,7 +78,7 @@ def _severity(framework: FrameworkView, wanted: Version, version: Version) -> Se
     """An older NCCL makes the import of PyTorch fail, and may fail between several GPUs with others; a newer one is a note."""
     if wanted[:3] <= version[:3]:
         return Severity.NOTE
-    if framework.name == "torch":
+    if framework.spec.links_nccl:
         return None
     return Severity.WARNING if len(framework.machine.gpus) > 1 else Severity.NOTE
 
