@@ -140,13 +140,13 @@ class Pipeline:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
             return snapshot
         from gpudoctor import smoke  # noqa: PLC0415 -- only a check that trains needs it
-        from gpudoctor.probe.load import Watch  # noqa: PLC0415 -- likewise
+        from gpudoctor.probe.telemetry import GpuWatch  # noqa: PLC0415 -- likewise
 
         planned = smoke.plan(self._view(snapshot), inventory.interpreter, force=self._options.force)
         if isinstance(planned, Missing):
             return msgspec.structs.replace(snapshot, smoke=planned)
         places = {f"GPU:{ordinal}": address for plan in planned for ordinal, address in plan.addresses.items()}
-        watch = Watch(self._supervisor, snapshot.nvml, places, os.environ)
+        watch = GpuWatch(self._supervisor, snapshot.nvml, places, os.environ)
         with self._timed("smoke training"):
             watch.begin()
             try:

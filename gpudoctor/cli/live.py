@@ -11,7 +11,7 @@ from types import TracebackType
 
 from gpudoctor.cli import output
 from gpudoctor.progress import Event
-from gpudoctor.report.spark import sparkline
+from gpudoctor.report.sparkline import sparkline
 from gpudoctor.snapshot import Real
 
 _WORDS = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive.code import EffectiveCode, Fit, Meetings
-from gpudoctor.derive.components import Component
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import Component
 from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meetings
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.ladder import Ladder, proved_to
 from gpudoctor.derive.packages import Stack

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive.gpus import Gpu, divided
-from gpudoctor.derive.load import loads_of, unseen
 from gpudoctor.derive.lost_gpus import forbidden, library_alarm, off_the_bus, unresponsive
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.stages import stage_name
+from gpudoctor.derive.telemetry import loads_of, unseen
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
 from gpudoctor.snapshot import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.derive.components import WHEELS
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.packages import Stack
 from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, FoundBy, LibraryUse, Missing, Place
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive.components import WHEELS, Component, unlike
+from gpudoctor.derive.cuda_libraries import WHEELS, Component, unlike
 from gpudoctor.derive.libraries import component_of
 from gpudoctor.snapshot import Asking, Cause, Fact, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version

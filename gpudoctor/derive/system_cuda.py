@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive.code import xray
-from gpudoctor.derive.components import WHEELS, brings_runtime, takes_system_cuda
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import WHEELS, brings_runtime, takes_system_cuda
+from gpudoctor.derive.gpu_code import xray
 from gpudoctor.derive.unknown import known
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import NOT_ASKED, Distribution, LibraryFile, Missing

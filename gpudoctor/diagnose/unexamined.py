@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.code import xray
+from gpudoctor.derive.gpu_code import xray
 from gpudoctor.findings import NotJudged, Subject, SubjectKind
 from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
-from gpudoctor.derive.code import LACKS, Fit
+from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import SUPPOSED, Demand
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.training import disagrees
-from gpudoctor.report import load
+from gpudoctor.report import telemetry
 from gpudoctor.report.page import Page
-from gpudoctor.report.spark import sparkline
+from gpudoctor.report.sparkline import sparkline
 from gpudoctor.snapshot import (
     Agreement,
     AllReduce,
@@ -55,7 +55,7 @@ def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
         _table(page, [training for training in smoke.trainings if training.device == device])
         for label, show in FIGURES:
             _line(page, label, show(smoke, device))
-        _line(page, "seen by NVML", load.seen(snapshot, smoke, device))
+        _line(page, "seen by NVML", telemetry.seen(snapshot, smoke, device))
     if isinstance(smoke.all_reduces, tuple):
         for run in smoke.all_reduces:
             _all_reduce(page, f"{smoke.framework}{version}", run)

@@ -42,7 +42,6 @@ from gpudoctor.snapshot.libraries import (
     LibraryUse,
     Place,
 )
-from gpudoctor.snapshot.load import GpuLoad, Held, Loads, Span, StageLoad
 from gpudoctor.snapshot.machine import (
     DeviceNodes,
     Host,
@@ -91,6 +90,7 @@ from gpudoctor.snapshot.surroundings import (
     SharedMemory,
     Wsl,
 )
+from gpudoctor.snapshot.telemetry import GpuLoad, Held, Loads, Span, StageLoad
 from gpudoctor.snapshot.toolkits import Compiler, Toolkit
 from gpudoctor.snapshot.values import (
     NOT_ASKED,

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView, Stack
-from gpudoctor.derive.code import capability
+from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix_files import open_matrix

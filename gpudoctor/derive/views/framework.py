@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive.add_ons import AddOn, add_ons
-from gpudoctor.derive.code import EffectiveCode, Fit, Meeting, Meetings, xray
-from gpudoctor.derive.components import Component, with_code
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import Component, with_code
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, xray
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
 from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
-from gpudoctor.derive.code import capability, unread_capability
+from gpudoctor.derive.gpu_code import capability, unread_capability
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.derive.load import holds, loads_of
 from gpudoctor.derive.lost_gpus import alarms, off_the_bus, unresponsive
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
+from gpudoctor.derive.telemetry import holds, loads_of
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, Section, View
 from gpudoctor.derive.xids import OFF_THE_BUS

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from gpudoctor.derive.all_reduce import Result, across_gpus, result
-from gpudoctor.derive.code import EffectiveCode, Meetings, effective_code, meetings
-from gpudoctor.derive.components import Component, component
 from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
+from gpudoctor.derive.cuda_libraries import Component, component
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.fabric import fabric_of, switches
+from gpudoctor.derive.gpu_code import EffectiveCode, Meetings, effective_code, meetings
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
 from gpudoctor.derive.packages import Stack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import Gpu, MachineView, Site
-from gpudoctor.derive.code import capability
+from gpudoctor.derive.gpu_code import capability
 from gpudoctor.matrix import DriverPackage, Matrix
 from gpudoctor.matrix.tables import DRIVERS
 from gpudoctor.snapshot import PciDevice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode
-from gpudoctor.derive.code import Meeting
+from gpudoctor.derive.gpu_code import Meeting
 from gpudoctor.findings import Evidence
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, Stack
-from gpudoctor.derive.code import Fit, capability, runs
 from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.gpu_code import Fit, capability, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.gpu_facts import hidden

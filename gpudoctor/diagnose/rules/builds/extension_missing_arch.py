@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView
 from gpudoctor.derive.add_ons import AddOn, file_name
-from gpudoctor.derive.code import LACKS, meetings
+from gpudoctor.derive.gpu_code import LACKS, meetings
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import compile_add_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.code import Fit
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.no_kernels import no_kernels
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.code import Fit
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models

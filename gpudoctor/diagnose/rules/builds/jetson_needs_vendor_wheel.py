@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.code import xray
+from gpudoctor.derive.gpu_code import xray
 from gpudoctor.derive.unknown import NO_GPU, known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule

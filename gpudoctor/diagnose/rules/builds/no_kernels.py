@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.code import PTX_REFUSED, Fit
+from gpudoctor.derive.gpu_code import PTX_REFUSED, Fit
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD

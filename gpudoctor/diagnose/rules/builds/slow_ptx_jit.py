@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, FrameworkView
-from gpudoctor.derive.code import Fit, compiles
+from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, Gpu, MachineView
-from gpudoctor.derive.code import capability
+from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView
-from gpudoctor.derive.code import Fit, compiles
 from gpudoctor.derive.cuda import serves
+from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView, wheel_platform
-from gpudoctor.derive.code import LACKS, Fit, Meeting, runs
-from gpudoctor.derive.components import unlike
+from gpudoctor.derive.cuda_libraries import unlike
+from gpudoctor.derive.gpu_code import LACKS, Fit, Meeting, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import known, not_stated
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models

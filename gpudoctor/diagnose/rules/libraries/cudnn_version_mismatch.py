@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.components import unlike
+from gpudoctor.derive.cuda_libraries import unlike
 from gpudoctor.derive.specifiers import below
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import Explains, Join, rule

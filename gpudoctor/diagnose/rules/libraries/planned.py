@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView
-from gpudoctor.derive.components import takes_system_cuda
+from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Fix

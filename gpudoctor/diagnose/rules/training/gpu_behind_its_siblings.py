@@ -7,8 +7,8 @@ from math import inf
 from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.load import holds, words
 from gpudoctor.derive.stages import work
+from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.derive.unknown import CouldNotTell
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
@@ -66,7 +66,7 @@ def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
     found = {difference.text: difference for own, others in comparisons for difference in _differences(own, others)}
     if not found:
         return
-    reasons = words(holds(tuple(difference.stage for difference in found.values())))
+    reasons = describe_holds(holds(tuple(difference.stage for difference in found.values())))
     why = f", held by {reasons}" if reasons else ""
     yield Problem(
         message=f"{gpu.label} {'; '.join(found)} under the same load{why}.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.load import HW_THERMAL, SW_THERMAL
+from gpudoctor.derive.telemetry import HW_THERMAL, SW_THERMAL
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
 from gpudoctor.findings import Evidence, Severity
 from gpudoctor.snapshot import Heat, Missing

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.load import holds, words
 from gpudoctor.derive.slowdowns import SLOWER
 from gpudoctor.derive.stages import work
+from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import NvmlGpu, Span, StageLoad
 
@@ -57,7 +57,7 @@ def _explanation(gpu: GpuView, stage: StageLoad, best: int) -> str:
     if clock >= SLOWER * reference:
         return ""
     compared = f"where another GPU of its model had {best:,}" if behind else f"of at most {highest:,}"
-    reasons = words(holds((stage,)))
+    reasons = describe_holds(holds((stage,)))
     why = f"held by {reasons}" if reasons else "for no stated reason" if isinstance(stage.held, tuple) else "for an unknown reason"
     return f" Its SM clock was then {clock:,} MHz {compared} ({clock / reference:.0%}), {why}."
 
@@ -91,7 +91,7 @@ def _during(gpu: GpuView, stage: StageLoad) -> Iterator[Evidence]:
             most = f", at most {highest:,} MHz" if isinstance(highest, int) and highest else ""
             yield Evidence(what, f"{span.lowest:,} to {span.highest:,} MHz, median {span.median:,}{most}", where)
     if isinstance(stage.held, tuple):
-        yield Evidence("reasons that held the clocks", words(stage.held) or "none", where)
+        yield Evidence("reasons that held the clocks", describe_holds(stage.held) or "none", where)
     if isinstance(stage.power, int):
         limit = f" of {stage.power_limit / 1000:.0f}" if isinstance(stage.power_limit, int) else ""
         yield Evidence("highest power", f"{stage.power / 1000:.0f}{limit} W", where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.load import POWER_BRAKE, SW_POWER_CAP, holds
+from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW

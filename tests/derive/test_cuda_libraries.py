@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import Component, MachineView
-from gpudoctor.derive.components import takes_system_cuda, unlike, with_code
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import takes_system_cuda, unlike, with_code
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (

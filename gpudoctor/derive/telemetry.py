@@ -37,7 +37,7 @@ def share(held: tuple[Held, ...], bits: int) -> str:
     return f"{count} of {sum(one.samples for one in held)} samples" if count else ""
 
 
-def words(held: tuple[Held, ...]) -> str:
+def describe_holds(held: tuple[Held, ...]) -> str:
     """What held the clocks and how often, "heat in 3 of 40 samples, ..."; empty where nothing did."""
     return ", ".join(f"{what} in {seen}" for bit, what in REASONS.items() if (seen := share(held, bit)))
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.derive import EffectiveCode, Fit, MachineView
-from gpudoctor.derive.code import RUNS, architecture, compiles, effective_code, runs, spelt
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.gpu_code import RUNS, architecture, compiles, effective_code, runs, spelt
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.probe.load import Watch
-from gpudoctor.probe.load_sums import Gathered, Sample
+from gpudoctor.probe.telemetry import GpuWatch
+from gpudoctor.probe.telemetry_summary import Gathered, Sample
 from gpudoctor.process import Spec, Supervisor
 from gpudoctor.progress import Event, silent
 from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Snapshot, Span, decode, encode
@@ -53,7 +53,7 @@ class Play:
 
     def __call__(self, seconds: float = 0.8, stage: str = "training") -> Loads | Missing:
         with Supervisor(time.monotonic() + 60) as supervisor:
-            watch = Watch(supervisor, seen(*self.places.values()), self.places, self.environ)
+            watch = GpuWatch(supervisor, seen(*self.places.values()), self.places, self.environ)
             hear = watch.through(silent)
             code = (
                 "import os, sys, time\nos.write(int(sys.argv[1]), b'@begun\\n')\n"
@@ -119,7 +119,7 @@ def test_only_the_gpu_of_a_stage_has_that_stage(play: Callable[..., Play]) -> No
 
 
 def test_a_stage_without_a_device_is_one_of_every_gpu() -> None:
-    watch = Watch(Supervisor(), seen(*ADDRESSES[:2]), {"GPU:0": ADDRESSES[0], "GPU:1": ADDRESSES[1]}, {})
+    watch = GpuWatch(Supervisor(), seen(*ADDRESSES[:2]), {"GPU:0": ADDRESSES[0], "GPU:1": ADDRESSES[1]}, {})
     watch.through(silent)(Event("begin", "all-reduce", "torch"))
     for gpu in (0, 1):
         watch.take(json.dumps({"type": "sample", "gpu": gpu}).encode())
@@ -177,7 +177,7 @@ def test_one_lost_gpu_costs_itself(play: Callable[..., Play]) -> None:
 def test_without_nvml_or_gpus_nothing_is_started() -> None:
     for nvml, places in ((Missing(Cause.ABSENT, "no"), {"GPU:0": ADDRESSES[0]}), (seen(*ADDRESSES), {})):
         with Supervisor() as supervisor:
-            watch = Watch(supervisor, nvml, places, {})
+            watch = GpuWatch(supervisor, nvml, places, {})
             watch.begin()
             assert supervisor.wait(["load"]) == {}
             found = watch.finish()
@@ -250,7 +250,7 @@ LINES = st.one_of(
 @given(st.lists(LINES, max_size=12))
 def test_whatever_the_child_says_the_rest_stays_writable(lines: list[bytes]) -> None:
     with Supervisor() as supervisor:
-        watch = Watch(supervisor, seen(ADDRESSES[0]), {"GPU:0": ADDRESSES[0]}, {})
+        watch = GpuWatch(supervisor, seen(ADDRESSES[0]), {"GPU:0": ADDRESSES[0]}, {})
         supervisor.start(Spec(name="load", argv=("/bin/true",)))
         watch.through(silent)(Event("begin", "training", "torch", "dense", "GPU:0"))
         for line in lines:

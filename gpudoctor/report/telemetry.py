@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive.load import holds, loads_of, words
+from gpudoctor.derive.telemetry import describe_holds, holds, loads_of
 from gpudoctor.snapshot import Cause, GpuLoad, Loads, Missing, Nvml, Smoke, Snapshot, Span
 
 _MIB = 1 << 20
@@ -21,16 +21,16 @@ def seen(snapshot: Snapshot, smoke: Smoke, device: str) -> str:
 
 
 def _parts(snapshot: Snapshot, loads: Loads, load: GpuLoad) -> Iterator[str]:
-    yield _place(load)
+    yield _processes_seen(load)
     yield ", ".join(filter(None, (_clock(snapshot, load), _power(load), _temperature(load))))
-    held = words(holds(load.stages))
+    held = describe_holds(holds(load.stages))
     if held:
         yield f"clocks held by {held}"
     if loads.cut:
         yield f"then no more: {loads.cut}"
 
 
-def _place(load: GpuLoad) -> str:
+def _processes_seen(load: GpuLoad) -> str:
     """Whose process was there; the memory of the whole GPU where its list of processes cannot tell."""
     if load.listed is True:
         return f"its process with {load.own_memory / _MIB:,.0f} MiB" if isinstance(load.own_memory, int) else "its process"

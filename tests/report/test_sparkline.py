@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpudoctor.report.spark import ASCII, BLOCKS, sparkline
+from gpudoctor.report.sparkline import ASCII, BLOCKS, sparkline
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.report.load import seen
+from gpudoctor.report.telemetry import seen
 from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Span, StageKind, StageLoad
 from tests.builders import address, machine, smoke
 

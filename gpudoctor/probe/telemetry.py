@@ -14,7 +14,7 @@ import msgspec
 from gpudoctor.children.channel import own, script
 from gpudoctor.probe.answers import gap
 from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.load_sums import Gathered, Refusals, Sample
+from gpudoctor.probe.telemetry_summary import Gathered, Refusals, Sample
 from gpudoctor.process import End, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
@@ -40,7 +40,7 @@ class _Alarmed(msgspec.Struct, tag_field="type", tag="alarmed"):
     alarms: tuple[Status, ...]
 
 
-class Watch:
+class GpuWatch:
     """One watch, over all trainings of a check: `begin`, then let every event pass `through`, then `finish`."""
 
     def __init__(self, supervisor: Supervisor, nvml: Nvml | Missing, places: Mapping[str, str], environ: Mapping[str, str]) -> None:

@@ -8,8 +8,8 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.code import EffectiveCode, xray
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.gpu_code import EffectiveCode, xray
 from gpudoctor.derive.packages import Demand, Stack, source_of
 from gpudoctor.derive.specifiers import clauses, requirement
 from gpudoctor.frameworks import spec_of, stack_of
