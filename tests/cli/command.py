@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pty
@@ -48,13 +49,16 @@ def run(
     )
 
 
-def in_terminal(*arguments: str, stream: Literal["stdout", "stderr"], **changes: str) -> tuple[float, str]:
-    """Run the command with one stream on a terminal: seconds until it said something there (0 for never), and all that it said."""
+def in_terminal(*arguments: str, stream: Literal["stdout", "stderr"], other: Path = Path(os.devnull), **changes: str) -> tuple[float, str]:
+    """Run the command with one stream on a terminal and the other in a file: seconds until it said something there (0: never), and all of it."""
     master, slave = pty.openpty()
-    other = {"stdout": "stderr", "stderr": "stdout"}[stream]
-    streams: dict[str, Any] = {stream: slave, other: subprocess.DEVNULL}
+    name = {"stdout": "stderr", "stderr": "stdout"}[stream]
+    command, env = (*GPUDOCTOR, *arguments), environment(**{"TERM": "xterm-256color", **changes})
     began = time.monotonic()
-    with subprocess.Popen((*GPUDOCTOR, *arguments), cwd=ROOT, env=environment(**{"TERM": "xterm-256color", **changes}), **streams):
+    with other.open("wb") as file:
+        streams: dict[str, Any] = {stream: slave, name: file}
+        process = subprocess.Popen(command, cwd=ROOT, env=env, **streams)
+    with process:
         os.close(slave)
         first, told = 0.0, b""
         while data := _read(master):
@@ -74,8 +78,13 @@ def _read(terminal: int) -> bytes:
 def document(name: str, written: bytes) -> dict[str, Any]:
     """The one JSON document that `written` is, valid by its published schema."""
     read: dict[str, Any] = json.loads(written)
-    Draft202012Validator(schema(name)).validate(read)
+    _validator(name).validate(read)
     return read
+
+
+@functools.cache
+def _validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator(schema(name))
 
 
 def sentence(stderr: bytes) -> str:

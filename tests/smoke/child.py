@@ -12,7 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import pytest
+
 import gpudoctor
+from tests.seams.once import once
 
 CHILD = Path(gpudoctor.__file__).parent / "children" / "train"
 SCRIPT = CHILD / "smoke.py"
@@ -110,3 +113,14 @@ def run(
         (folder / "output").read_bytes(),
         (folder / "errors").read_text(encoding="utf-8", errors="backslashreplace"),
     )
+
+
+def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", interpreter: Path | None = None) -> tuple[Run, list[str]]:
+    """Return the whole training on the CPU, made once to be looked at from several sides, and the files that it left at home."""
+
+    def make() -> tuple[Run, list[str]]:
+        folder, home = factory.mktemp("healthy"), factory.mktemp("home")
+        made = run(folder, "--devices", "cpu", framework=framework, interpreter=interpreter, settings={"HOME": str(home)})
+        return made, [str(path) for path in home.rglob("*")]
+
+    return once(factory, f"healthy-{framework}", make)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.smoke.child import Run, load, run
+from tests.smoke.child import Run, healthy_run, load, run
 
 
 @pytest.fixture(scope="session")
@@ -29,3 +29,9 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
         return run(tmp_path_factory.mktemp("smoke"), *arguments, **options)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """TensorFlow's training on the CPU, to be looked at from several sides."""
+    return healthy_run(tmp_path_factory)[0]

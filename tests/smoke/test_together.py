@@ -22,7 +22,7 @@ from tests.cli.test_smoke import marked
 from tests.smoke.collectives import hangs, only_in_sums, right_without_p2p, wrong
 
 NAMES = {0: "0000:10:00.0", 1: "0000:11:00.0"}
-ON_GPUS = """#!{python}
+RECORDED = """#!{python}
 import os, sys
 arguments = sys.argv[1:]
 if "--all-reduce" in arguments:
@@ -30,9 +30,11 @@ if "--all-reduce" in arguments:
     os.execv({python!r}, [{python!r}, *arguments])
 os.write(int(arguments[arguments.index("--answer-fd") + 1]), {answer!r})
 """
-"""An interpreter on a machine with GPUs: what it trained is recorded, and it sums over the CPUs of this one instead."""
-QUICK = {"TORCHDYNAMO_DISABLE": "1", "OMP_WAIT_POLICY": "PASSIVE"}
-"""Where it does not matter how PyTorch gets to its sums: nothing is compiled, and threads that wait leave the cores to others."""
+"""An interpreter whose training is recorded, on GPUs or the CPU, and which really sums over the CPUs of this machine."""
+CALM = {"OMP_WAIT_POLICY": "PASSIVE"}
+"""PyTorch's threads that wait leave the cores to others."""
+QUICK = {**CALM, "TORCHDYNAMO_DISABLE": "1"}
+"""Where it does not matter how PyTorch gets to its sums: nothing is compiled."""
 
 
 def answer(*trained: str) -> bytes:
@@ -41,13 +43,18 @@ def answer(*trained: str) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in (*events, {"event": "done"}))
 
 
+def recorded(place: Path, *trained: str, python: Path = Path(sys.executable)) -> str:
+    executable = place / "python"
+    executable.write_text(RECORDED.format(python=str(python), answer=answer(*trained)))
+    executable.chmod(0o755)
+    return str(executable)
+
+
 def summed(place: Path, patch: str = "", trained: tuple[str, ...] = ("GPU:0", "GPU:1"), **variables: str) -> Smoke:
     """A training with TensorFlow on two GPUs at level full, with `patch` in its all-reduce."""
-    executable = place / "python"
-    executable.write_text(ON_GPUS.format(python=sys.executable, answer=answer(*trained)))
-    executable.chmod(0o755)
+    executable = recorded(place, *trained)
     (place / "sitecustomize.py").write_text(only_in_sums(patch))
-    plan = Plan(framework="tensorflow", executable=str(executable), devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
+    plan = Plan(framework="tensorflow", executable=executable, devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
     return carried_out(plan, {**os.environ, "PYTHONPATH": str(place), **variables})
 
 
@@ -113,13 +120,14 @@ def on_cpu(**changes: Any) -> Plan:
     return Plan(**{**facts, **changes})
 
 
-def test_below_level_full_nothing_is_summed() -> None:
-    assert carried_out(on_cpu(), dict(os.environ)).all_reduces == NOT_ASKED
+def test_below_level_full_nothing_is_summed(tmp_path: Path) -> None:
+    assert carried_out(on_cpu(executable=recorded(tmp_path, "CPU:0")), dict(os.environ)).all_reduces == NOT_ASKED
 
 
 def test_on_the_cpu_there_is_no_control(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(only_in_sums(wrong("tensorflow")))
-    smoke = carried_out(on_cpu(measure=True), {**os.environ, "PYTHONPATH": str(tmp_path)})
+    plan = on_cpu(measure=True, executable=recorded(tmp_path, "CPU:0"))
+    smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path)})
     assert outcomes(smoke) == [(True, Result.WRONG)]
     assert runs(smoke)[0].devices == ("CPU:0", "CPU:1")
 
@@ -134,7 +142,7 @@ def test_the_others_hang_too_and_leave_nothing(
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     (tmp_path / "sitecustomize.py").write_text(only_in_sums(hangs(framework)))
-    plan = on_cpu(measure=True, framework=framework, executable=str(framework_python(framework)))
+    plan = on_cpu(measure=True, framework=framework, executable=recorded(tmp_path, "CPU:0", python=framework_python(framework)))
     smoke = carried_out(plan, {**os.environ, **QUICK, "PYTHONPATH": str(tmp_path)})
     assert outcomes(smoke) == [(True, Result.HUNG)]
     assert list(scratch.iterdir()) == []
@@ -147,7 +155,7 @@ def test_what_was_compiled_goes_though_the_child_is_killed(framework_python: Any
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     (tmp_path / "sitecustomize.py").write_text(KILLED_WHEN_COMPILED.format(log=str(tmp_path / "log")))
     plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
-    smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
+    smoke = carried_out(plan, {**os.environ, **CALM, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
     assert [(stage.kind, stage.device, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [
         ("compiled step", "CPU:0", "crashed")
     ]
