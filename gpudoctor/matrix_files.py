@@ -25,11 +25,11 @@ def open_matrix(directory: str | None = None) -> Matrix:
     if not os.path.isdir(folder):
         raise UsageError(f"There is no folder {folder} with compatibility tables; name one that exists, or leave out --compat.")
 
-    content = functools.cache(_content)
+    lines = functools.cache(lambda path: _content(path).split(b"\n"))
 
     def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
         path = os.path.join(folder, f"{table.name}.csv")
-        return parse_table(path, content(path), table, distribution, platform)
+        return _parse(path, lines(path), table, distribution, platform)
 
     matrix = Matrix(read)
     if directory is not None:
@@ -64,10 +64,13 @@ def parse_table(path: str, content: bytes, table: Table[Row], distribution: str 
 
     The file is UTF-8: a header, then one row a line, sorted; `path` is for the TableError.
     """
+    return _parse(path, content.split(b"\n"), table, distribution, platform)
+
+
+def _parse(path: str, lines: list[bytes], table: Table[Row], distribution: str, platform: str) -> tuple[Row, ...]:
     beginning = f"{distribution},".encode() if distribution else b""
     place = list(table.columns).index("platform") if platform else 0
     platforms = (platform.encode(), b"any")
-    lines = content.split(b"\n")
     if lines[-1]:
         raise TableError(path, len(lines), "the last line has no end")
     rows: list[Row] = []

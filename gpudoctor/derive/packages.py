@@ -76,6 +76,8 @@ class Stack:
         """The interpreter's minor version, "3.11"; empty where it is not known."""
         self.matrix = matrix
         self._environment = _environment(snapshot.python, self.platform)
+        self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
+        """By name, what a distribution may require, depending on extras, and what a later patch says that it does."""
         self.distributions: dict[str, Distribution] = {}
         for one in (*packages.distributions, *_named_only(snapshot.frameworks)):
             self.distributions.setdefault(one.name, one)
@@ -119,10 +121,13 @@ class Stack:
                 yield extra
 
     def _demands(self, one: Distribution, extras: tuple[str, ...]) -> list[Demand]:
-        lines, where = self._requires(one)
-        read = [found for line in lines if (found := requirement(line)) is not None]
-        own = [Demand(one, found, where) for found in read if holds(found.marker, self._environment, extras) is True]
-        return [*own, *self._by_a_patch(one, {found.name for found in read})]
+        if one.name not in self._possible:
+            lines, where = self._requires(one)
+            read = [found for line in lines if (found := requirement(line)) is not None]
+            own = [Demand(one, found, where) for found in read]
+            self._possible[one.name] = own, list(self._by_a_patch(one, {found.name for found in read}))
+        own, by_a_patch = self._possible[one.name]
+        return [*(demand for demand in own if holds(demand.requirement.marker, self._environment, extras) is True), *by_a_patch]
 
     def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
         """What a release leaves open of the framework that it is for, and a later patch of it states: tf-keras 2.15.1 the TensorFlow of 2.15.0.

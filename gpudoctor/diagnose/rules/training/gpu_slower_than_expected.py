@@ -83,8 +83,8 @@ def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
 
 def _figures(gpu: GpuView) -> Iterator[_Figure]:
     """The rates of this GPU that were measured with sizes that keep it busy."""
-    published = gpu.machine.matrix.gpu(gpu.model)
     for smoke in gpu.machine.smoke:
+        published = gpu.machine.matrix.gpu(gpu.model)
         for matmul in smoke.products:
             if matmul.address == gpu.key and matmul.size >= LARGE_MATRIX and isinstance(matmul.flops, int | float):
                 peak: float | None = getattr(published, f"{matmul.precision}_tflops", None)
