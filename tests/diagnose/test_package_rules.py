@@ -147,7 +147,7 @@ def test_pins_of_two_frameworks_that_cannot_hold_together_are_one_conflict() -> 
     assert roots(snapshot)[:2] == [("nvidia-wheel-version-conflict", "error"), ("package-requirement-conflict", "error")]
     (nvidia,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
     assert "torch 2.2.2 requires nvidia-cublas-cu12==12.1.3.1" in nvidia.message
-    assert nvidia.message.endswith("Likewise nvidia-nccl-cu12.")
+    assert nvidia.message.endswith("The same holds for nvidia-nccl-cu12.")
 
 
 @pytest.mark.parametrize(
@@ -234,8 +234,8 @@ def test_an_installed_release_was_installable() -> None:
 @pytest.mark.parametrize(
     ("package", "words"),
     [
-        (stated("tensorflow-gpu", "2.12.0"), "tensorflow-gpu 2.12.0 is only a stub"),
-        (stated("tensorflow", "2.17.7"), "no release 2.17.7 of tensorflow; of 2.17 there are 2.17.0 2.17.1"),
+        (stated("tensorflow-gpu", "2.12.0"), "tensorflow-gpu 2.12.0 is a stub"),
+        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; releases of 2.17: 2.17.0 2.17.1"),
     ],
 )
 def test_what_is_not_there_cannot_be_installed(package: Distribution, words: str) -> None:
@@ -432,9 +432,9 @@ def test_no_other_environment_is_no_wrong_one() -> None:
 @pytest.mark.parametrize(
     ("copies", "words"),
     [
-        ([("tensorflow", "2.18.0", "/site"), ("tensorflow-cpu", "2.18.0", "/site")], "they hold the same files"),
-        ([("tensorflow", "2.17.0", "/home/user"), ("tensorflow", "2.18.0", "/site")], "an import takes that in /home/user/tensorflow"),
-        ([("tensorflow", "2.17.0", "/site"), ("tensorflow", "2.18.0", "/site")], "they hold the same files"),
+        ([("tensorflow", "2.18.0", "/site"), ("tensorflow-cpu", "2.18.0", "/site")], "they own the same files"),
+        ([("tensorflow", "2.17.0", "/home/user"), ("tensorflow", "2.18.0", "/site")], "an import uses the one in /home/user/tensorflow"),
+        ([("tensorflow", "2.17.0", "/site"), ("tensorflow", "2.18.0", "/site")], "they own the same files"),
         ([("tensorflow", "2.18.0", "/site"), ("tensorflow-intel", "2.18.0", "/site")], ""),
         ([("tensorflow", "2.18.0", "/site"), ("tensorflow", "2.18.0", "/site")], ""),
         ([("tensorflow", "2.18.0", "/site"), ("keras", "3.0", "/home/user")], ""),
@@ -451,7 +451,7 @@ def test_a_file_of_the_frameworks_name_hides_it() -> None:
     snapshot = live(frameworks=(torch(shadow="/project/torch.py"),))
     (finding,) = found(snapshot, level=Level.LOOK)
     assert (finding.name, finding.severity) == ("two-copies-of-framework", Severity.ERROR)
-    assert "/project/torch.py comes before the package torch" in finding.message
+    assert "/project/torch.py is before the package torch" in finding.message
     assert not found(live(frameworks=(torch(shadow=ABSENT),)), level=Level.LOOK)
 
 

@@ -177,10 +177,10 @@ def test_the_reason_of_a_skip_is_kept(matrix: Matrix) -> None:
 def test_a_framework_that_was_named_and_is_not_there_is_an_error(matrix: Matrix) -> None:
     diagnosis = about(HEALTHY, matrix, frameworks=("tensorflow", "torch"))
     (finding,) = diagnosis.findings
-    assert (finding.name, finding.title) == ("framework-missing", "torch is named with --framework and not installed")
+    assert (finding.name, finding.title) == ("framework-missing", "torch is requested with --framework but not installed")
     assert diagnosis.verdict is Verdict.BROKEN
     both = about(HEALTHY, matrix, "torch>=2.4", frameworks=("torch",))
-    assert [one.title for one in both.findings] == ["torch>=2.4 is required and not installed"]
+    assert [one.title for one in both.findings] == ["torch>=2.4 is required but not installed"]
     assert names(about(HEALTHY, matrix, frameworks=("tensorflow",))) == []
 
 

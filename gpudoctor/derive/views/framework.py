@@ -228,6 +228,11 @@ class FrameworkView(View):
         return add_ons(self.name, self.machine.libraries.extensions) or not_applicable(f"no compiled add-on of {self.name} is installed")
 
     @property
+    def compiled_parts(self) -> list[Distribution]:
+        """The installed distributions that hold its compiled code; ends the rule where the packages are not known."""
+        return [part for part in self.environment.stack.distributions.values() if part.name in self.spec.compiled]
+
+    @property
     def triton(self) -> Distribution:
         """The Triton that torch.compile uses; the rule does not apply to a framework or machine without."""
         if not self.spec.triton or self.observed.cuda_build is False or self.observed.rocm_build is True:

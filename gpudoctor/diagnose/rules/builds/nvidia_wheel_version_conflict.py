@@ -8,9 +8,17 @@ from gpudoctor.derive import EnvironmentView, Stack
 from gpudoctor.derive.packages import Violation, stack_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.package_facts import demanded, named_by, refused_cudnn, shown, there
+from gpudoctor.diagnose.advice.requirements import (
+    NVIDIA_PACKAGES,
+    as_evidence,
+    contradictory,
+    is_there,
+    requirements,
+    rule_for,
+    unmet_requirements,
+)
+from gpudoctor.diagnose.package_facts import refused_cudnn
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
-from gpudoctor.diagnose.rules.python.packages import _NVIDIA, _contradicted, _unmet
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
@@ -41,7 +49,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
     - https://pip.pypa.io/en/stable/cli/pip_check/
     """
     stack = environment.stack
-    if not any(name.startswith(_NVIDIA) for name in stack.distributions) and not stack.contradictions:
+    if not any(name.startswith(NVIDIA_PACKAGES) for name in stack.distributions) and not stack.contradictions:
         not_applicable("no NVIDIA package is listed")
     unmet = _unmet_by_framework(environment)
     for by, violations in unmet.items():
@@ -50,14 +58,14 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
         pins = (f"{violation.found.name}{violation.demand.requirement.specifier}" for violation in violations)
         command = install_package(environment.machine.observed.python, *pins)
         yield Problem(
-            message=_unmet(violations[:1], stack).removesuffix(".") + f"{more}.",
+            message=unmet_requirements(violations[:1], stack).removesuffix(".") + f"{more}.",
             severity=Severity.ERROR if stack.supposed else None,
-            evidence=tuple(row for violation in violations for row in (shown(violation.found), *demanded([violation]))),
+            evidence=tuple(row for violation in violations for row in (as_evidence(violation.found), *requirements([violation]))),
             fixes=(Fix(f"Install what {by.label} requires", command, (DOWNLOAD,)), _SEPARATE),
         )
     for contradiction in stack.contradictions:
-        if contradiction.name.startswith(_NVIDIA):
-            yield _contradicted(contradiction)
+        if contradiction.name.startswith(NVIDIA_PACKAGES):
+            yield contradictory(contradiction)
     yield from _overwritten(environment, stack)
 
 
@@ -67,7 +75,7 @@ def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list
     without_cuda = {framework.name for framework in environment.frameworks if _lacks_cuda(framework.cuda_or_missing)}
     for violation in stack.violations:
         by = violation.demand.by
-        named = named_by(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(violation))
+        named = rule_for(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(violation))
         if named and stack_of(by.name) not in without_cuda:
             unmet.setdefault(by, []).append(violation)
     return unmet
@@ -85,9 +93,9 @@ def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem
         every = [distribution for group in twins for distribution in group]
         pairs = "; ".join(_labels(group) for group in twins)
         yield Problem(
-            message=f"{pairs} {there(stack, many=True)} and contain the same files: the one installed last is loaded.",
+            message=f"{pairs} {is_there(stack, many=True)} and contain the same files: the one installed last is loaded.",
             title="NVIDIA's packages for two CUDA versions overwrite each other's files",
-            evidence=tuple(map(shown, every)),
+            evidence=tuple(map(as_evidence, every)),
             fixes=(_keep_one(environment, every), _SEPARATE),
         )
 

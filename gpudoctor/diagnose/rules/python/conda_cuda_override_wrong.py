@@ -5,56 +5,49 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, Hardware
+from gpudoctor.derive import Driver, EnvironmentView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Missing, Packages, Python, Variables
+from gpudoctor.snapshot import Packages, Python
 
 VARIABLE = "CONDA_OVERRIDE_CUDA"
 
 
-@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def conda_cuda_override_wrong(
-    variables: Variables, driver: Driver, hardware: Hardware, matrix: Matrix, packages: Packages | Missing, python: Python | Missing
-) -> Iterator[Problem]:
-    """CONDA_OVERRIDE_CUDA tells conda of another CUDA than the driver serves.
+@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
+def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]:
+    """CONDA_OVERRIDE_CUDA does not match the driver.
 
     ## Why it matters
-    conda chooses builds by the package `__cuda`, the newest CUDA that the driver serves. CONDA_OVERRIDE_CUDA replaces it: too new, and the
-    builds that conda installs do not run on this driver; empty, and conda installs builds for the CPU. It is meant for machines without a
-    GPU, where an environment for another one is made.
+    conda chooses builds by the virtual package `__cuda`, the newest CUDA that the driver serves. CONDA_OVERRIDE_CUDA replaces it. If it is
+    too new, conda installs builds that do not run on this driver; if it is empty, it installs CPU builds. It is intended for machines
+    without a GPU that build environments for others.
 
-    It is a warning in a conda environment, else a note.
+    It is a warning in a conda environment, otherwise a note.
 
     ## What to do
-    Unset the variable where the environment is used, then let conda install the framework again.
+    Unset the variable where the environment is used, then let conda reinstall the framework.
 
     ## References
     - https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
     """
-    value = variables.values.get(VARIABLE)
-    if value is None or not hardware:
-        not_applicable(f"{VARIABLE} is not set" if hardware else "there is no NVIDIA GPU")
-    told = versions.parse(value)
-    wrong, evidence = "", Evidence("driver", f"{driver.version}, serves CUDA {driver.cuda_served}", driver.where)
-    if told is None:
-        wrong = "it is empty, so that conda installs builds for the CPU" if not value.strip() else f"{value!r} is no CUDA release"
-    else:
-        floor = matrix.driver_floor(told)
-        least = (floor.minor_version_floor or floor.exact) if floor else None
-        if least is not None and driver.version < least:
-            wrong = f"CUDA {told} needs driver {least} or newer, and {driver.version} is loaded"
-            evidence = Evidence(f"oldest driver for CUDA {told}", str(least), cited(floor.source if floor else ()))
+    machine, observed = environment.machine, environment.observed
+    value = environment.variables.values.get(VARIABLE)
+    driver = machine.driver
+    if value is None or not machine.hardware:
+        not_applicable(f"{VARIABLE} is not set" if machine.hardware else "there is no NVIDIA GPU")
+    wrong, evidence = _mismatch(value, driver, machine.matrix)
     if not wrong:
         return
-    inside = isinstance(python, Python) and python.kind == "conda"
-    installed = [] if isinstance(packages, Missing) or isinstance(packages.conda, Missing) else list(packages.conda)
+    in_conda = isinstance(observed.python, Python) and observed.python.kind == "conda"
+    packages = observed.packages
+    installed = packages.conda if isinstance(packages, Packages) and isinstance(packages.conda, tuple) else ()
     yield Problem(
         message=f"{VARIABLE}={value}: {wrong}.",
-        severity=None if inside else Severity.NOTE,
+        severity=None if in_conda else Severity.NOTE,
         evidence=(
             Evidence(VARIABLE, value or "(empty)", "environment"),
             evidence,
@@ -62,3 +55,19 @@ def conda_cuda_override_wrong(
         ),
         fixes=(unset(VARIABLE),),
     )
+
+
+def _mismatch(value: str, driver: Driver, matrix: Matrix) -> tuple[str, Evidence]:
+    """What is wrong with the value, and what shows it; empty where it matches."""
+    evidence = Evidence("driver", f"{driver.version}, serves CUDA {driver.cuda_served}", driver.where)
+    if not value.strip():
+        return "it is empty, so conda installs CPU builds", evidence
+    cuda = versions.parse(value)
+    if cuda is None:
+        return f"{value!r} is not a CUDA version", evidence
+    floor = matrix.driver_floor(cuda)
+    minimum = (floor.minor_version_floor or floor.exact) if floor else None
+    if floor is None or minimum is None or driver.version >= minimum:
+        return "", evidence
+    minimum_driver = Evidence(f"minimum driver for CUDA {cuda}", str(minimum), cited(floor.source))
+    return f"CUDA {cuda} needs driver {minimum} or newer, but {driver.version} is loaded", minimum_driver

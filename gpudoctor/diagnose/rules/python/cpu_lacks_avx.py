@@ -7,17 +7,16 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView, Stack, wheel_platform
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
+from gpudoctor.derive import FrameworkView, wheel_platform
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.python.wheels import _compiled
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Details, Framework
+from gpudoctor.snapshot import Distribution
 
 _PASS_THROUGH = Fix('Pass the host\'s CPU through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
-
-
 _OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE)
 
 
@@ -26,17 +25,16 @@ _OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),
 )
-def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, machine: MachineView) -> Iterator[Problem]:
-    """The processor lacks instructions that the framework's wheel is built with.
+def cpu_lacks_avx(framework: FrameworkView) -> Iterator[Problem]:
+    """CPU lacks AVX, which the framework's wheel needs.
 
     ## Why it matters
-    Published wheels of TensorFlow since 1.6 use AVX, those of jaxlib AVX and since 0.12 AVX2 and others. On a processor without them, or
-    in a virtual machine that hides them, the import ends with "Illegal instruction", or says that the library was built to use them. No
-    GPU helps.
+    Published wheels of TensorFlow since 1.6 use AVX, those of jaxlib AVX and since 0.12 AVX2 and others. On a CPU without them, or in a
+    virtual machine that hides them, the import fails with "Illegal instruction", or says that the library was built to use them. A GPU does
+    not help.
 
     ## What to do
     In a virtual machine pass the host's CPU through (`-cpu host`, "host-passthrough"). Otherwise use another machine, or a build without.
@@ -45,29 +43,31 @@ def cpu_lacks_avx(framework: Framework, details: Details, stack: Stack, machine:
     - https://github.com/tensorflow/tensorflow/blob/master/RELEASE.md
     - https://github.com/jax-ml/jax/blob/main/jaxlib/cpu_feature_guard.c
     """
+    machine = framework.machine
     if not wheel_platform.name(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):
-        not_applicable("AVX is of x86_64 processors")
-    needs = [
-        (one, row)
-        for one in _compiled(framework, stack)
-        if (version := versions.parse(one.version.partition("+")[0])) and (row := machine.matrix.cpu_need(one.name, version))
-    ]
+        not_applicable("only x86_64 CPUs have AVX")
+    needs = [(wheel, need) for wheel in framework.compiled_parts if (need := _need(wheel, framework))]
     if not needs:
-        not_applicable("no table says what its wheels ask of the processor")
-    there = need(details.cpu.flags)
-    for one, row in needs:
-        lacking = [feature for feature in row.features if feature not in there]
-        if lacking:
-            model = details.cpu.model if isinstance(details.cpu.model, str) else "the processor"
-            words = ", ".join(feature.upper() for feature in lacking)
+        not_applicable("no table states which instructions its wheels need")
+    cpu = machine.details.cpu
+    flags = known(cpu.flags)
+    fixes = (_PASS_THROUGH, _OTHER_MACHINE) if "hypervisor" in flags else (msgspec.structs.replace(_OTHER_MACHINE, kind=FixKind.FIX),)
+    model = cpu.model if isinstance(cpu.model, str) else "this CPU"
+    for wheel, need in needs:
+        missing = [feature for feature in need.features if feature not in flags]
+        if missing:
+            names = ", ".join(feature.upper() for feature in missing)
             yield Problem(
-                message=f"{one.name} {one.version} needs {words}, which {model} does not show.",
-                title="" if "avx" in lacking else f"The CPU lacks {words}, which the framework's wheel is built with",
+                message=f"{wheel.label} needs {names}, which {model} lacks.",
+                title="" if "avx" in missing else f"CPU lacks {names}, which the framework's wheel needs",
                 evidence=(
-                    Evidence("instructions that the wheel needs", " ".join(row.features), cited(row.source, f"{one.name} {row.release}")),
-                    Evidence("those of the processor", " ".join(there) or "none of them", "/proc/cpuinfo"),
+                    Evidence("instructions the wheel needs", " ".join(need.features), cited(need.source, f"{wheel.name} {need.release}")),
+                    Evidence("instructions of the CPU", " ".join(flags) or "none of them", "/proc/cpuinfo"),
                 ),
-                fixes=(_PASS_THROUGH, _OTHER_MACHINE)
-                if "hypervisor" in there
-                else (msgspec.structs.replace(_OTHER_MACHINE, kind=FixKind.FIX),),
+                fixes=fixes,
             )
+
+
+def _need(wheel: Distribution, framework: FrameworkView) -> CpuNeed | None:
+    version = versions.parse(wheel.version.partition("+")[0])
+    return framework.machine.matrix.cpu_need(wheel.name, version) if version else None

@@ -5,31 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Stack
+from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.rule import Explains, Join, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.python.wheels import _compiled
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Framework, Python
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import Version
 
 _OLD_TAGS = {"manylinux1": Version(2, 5), "manylinux2010": Version(2, 12), "manylinux2014": Version(2, 17)}
-"""What the names before PEP 600 stand for (PEP 513, 571, 599)."""
-
-
-def _least(tags: tuple[str, ...]) -> Version | None:
-    """The oldest glibc for which one of a wheel's tags says that it is built; None where none does."""
-    found = []
-    for tag in tags:
-        name, _, rest = tag.partition("_")
-        parts = rest.split("_")
-        if name == "manylinux" and len(parts) > 1 and parts[0].isdecimal() and parts[1].isdecimal():
-            found.append(Version(int(parts[0]), int(parts[1])))
-        elif name in _OLD_TAGS:
-            found.append(_OLD_TAGS[name])
-    return min(found, default=None)
+"""The glibc of the names before PEP 600 (PEP 513, 571, 599)."""
 
 
 @rule(
@@ -37,17 +24,15 @@ def _least(tags: tuple[str, ...]) -> Version | None:
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    about=SubjectKind.FRAMEWORK,
     on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
 )
-def glibc_too_old(framework: Framework, python: Python, stack: Stack) -> Iterator[Problem]:
-    """Glibc is older than the framework's wheel needs.
+def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
+    """Glibc is too old for the framework's wheel.
 
     ## Why it matters
-    A wheel's tag names the glibc that its compiled code was built for: manylinux_2_28 needs glibc 2.28. pip does not install it on an older
-    system, but an environment that was copied, mounted or packed elsewhere still holds it. The import then ends with "version `GLIBC_2.28'
-    not found".
+    A wheel's tag names the glibc its compiled code needs: manylinux_2_28 needs glibc 2.28. pip does not install it on an older system, but
+    an environment that was copied, mounted or packed elsewhere still holds it. The import fails with "version `GLIBC_2.28' not found".
 
     ## What to do
     Use a newer system or a container, or a release whose wheel is built for this glibc.
@@ -55,28 +40,46 @@ def glibc_too_old(framework: Framework, python: Python, stack: Stack) -> Iterato
     ## References
     - https://peps.python.org/pep-0600/
     """
-    libc = need(python.libc)
-    here = versions.parse(libc.partition(" ")[2]) if libc.startswith("glibc ") else None
-    if here is None:
+    libc = framework.environment.libc
+    installed = versions.parse(libc.partition(" ")[2]) if libc.startswith("glibc ") else None
+    if installed is None:
         not_applicable(f"the C library is {libc}")
-    told = [(one, least) for one in _compiled(framework, stack) if isinstance(one.tags, tuple) and (least := _least(one.tags))]
-    if not told:
-        not_applicable("no wheel of it says for which glibc it is built")
-    for one, least in told:
-        if least > here:
+    needs = [(wheel, needed) for wheel in framework.compiled_parts if (needed := _needed(wheel))]
+    if not needs:
+        not_applicable("none of its wheels states the glibc it needs")
+    for wheel, needed in needs:
+        if needed > installed:
+            tags = wheel.tags if isinstance(wheel.tags, tuple) else ()
             yield Problem(
-                message=f"{one.name} {one.version} needs glibc {least.major}.{least.minor}, and this Python runs on {libc}.",
+                message=f"{wheel.label} needs glibc {needed.short}, but this Python runs on {libc}.",
                 evidence=(
-                    Evidence("wheel's tags", ", ".join(one.tags if isinstance(one.tags, tuple) else ()), f"the metadata of {one.name}"),
+                    Evidence("wheel's tags", ", ".join(tags), f"the metadata of {wheel.name}"),
                     Evidence("glibc", libc, "CS_GNU_LIBC_VERSION"),
                 ),
                 fixes=(
-                    Fix(f"Train on a system, or in a container, with glibc {least.major}.{least.minor} or newer.", needs=(DOWNLOAD,)),
-                    Fix(
-                        f"Install a release of {one.name} that is built for {libc}: pip chooses it here",
-                        install_package(python, "--force-reinstall", one.name),
-                        (DOWNLOAD,),
-                        kind=FixKind.INSTEAD,
-                    ),
+                    Fix(f"Train on a system, or in a container, with glibc {needed.short} or newer.", needs=(DOWNLOAD,)),
+                    _install_for(wheel, libc, framework),
                 ),
             )
+
+
+def _install_for(wheel: Distribution, libc: str, framework: FrameworkView) -> Fix:
+    command = install_package(framework.environment.observed.python, "--force-reinstall", wheel.name)
+    title = f"Install a release of {wheel.name} that is built for {libc}; pip chooses it on this system"
+    return Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+
+
+def _needed(wheel: Distribution) -> Version | None:
+    """The oldest glibc that one of a wheel's tags accepts; None where none names one."""
+    tags = wheel.tags if isinstance(wheel.tags, tuple) else ()
+    return min((version for tag in tags if (version := _glibc_of(tag))), default=None)
+
+
+def _glibc_of(tag: str) -> Version | None:
+    """The glibc of a tag such as manylinux_2_28_x86_64; None where it names none."""
+    name, _, rest = tag.partition("_")
+    if name != "manylinux":
+        return _OLD_TAGS.get(name)
+    major, _, rest = rest.partition("_")
+    minor = rest.partition("_")[0]
+    return Version(int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else None

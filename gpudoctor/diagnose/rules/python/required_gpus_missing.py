@@ -4,53 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Site, Visibility
+from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.python.requirements import _admit, _asked, _title
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
-from gpudoctor.snapshot import Missing
+
+_COUNT = Fix("See which GPUs the machine has and which work", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
 
 
-@rule(
-    "GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False, checks_required="any"
-)
-def required_gpus_missing(machine: MachineView) -> Iterator[Problem]:
-    """GPUs, or the driver for them, are required and are not there or cannot be used.
+@rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
+def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
+    """Required GPUs, or their driver, are missing or unusable.
 
     ## Why it matters
-    `--require` asked for a number of usable GPUs, or for something that only a GPU or its driver can have. Some of the machine's GPUs
-    got lost on the way, are hidden from this environment, or were never there.
+    `--require` asks for a number of usable GPUs, or for something that only a GPU or its driver provides. Some of the machine's GPUs are
+    broken, hidden from this environment, or were never there.
 
     ## What to do
-    Another finding most often says what the GPUs are lost to, and this one is then shown beneath it. The ladder shows the rung on which
-    each GPU was lost. Where they are only hidden, look at CUDA_VISIBLE_DEVICES and at what the scheduler allotted.
+    Usually another finding says why the GPUs are unusable, and this one is shown beneath it. The stages per GPU show where each GPU was
+    lost. If they are only hidden, look at CUDA_VISIBLE_DEVICES and at what the scheduler allocated.
 
     ## References
     - https://docs.nvidia.com/deploy/nvidia-smi/index.html
     """
-    answers = _asked(machine)
-    for one in answers:
-        if one.answer is Answer.LACKING and one.requirement.subject not in FRAMEWORKS:
+    answers = answers_for(environment)
+    for answer in answers:
+        if answer.answer is Answer.LACKING and answer.requirement.subject not in FRAMEWORKS:
+            requirement = answer.requirement
             yield Problem(
-                message=f"{_title(one)}.",
-                title=_title(one),
-                evidence=(Evidence(one.requirement.subject, one.seen, one.where),),
+                message=f"{required_but(answer)}.",
+                title=required_but(answer),
+                evidence=(Evidence(requirement.subject, answer.seen, answer.where),),
                 fixes=(
-                    *_more_gpus(machine.site, machine.visibility_or_missing),
-                    Fix(f"Run on a machine with {one.requirement.text}, or require less.", kind=FixKind.INSTEAD),
+                    _get_gpus(environment.machine),
+                    Fix(f"Run on a machine with {requirement.text}, or require less.", kind=FixKind.INSTEAD),
                 ),
             )
-    _admit(answers)
+    end_if_unknown(answers)
 
 
-def _more_gpus(site: Site, visibility: Visibility | Missing | None) -> tuple[Fix, ...]:
-    """How this environment comes to more GPUs, where that is known."""
-    if site.scheduler:
-        return (Fix(f"Ask {site.scheduler} for as many GPUs when the job is submitted."),)
-    if isinstance(visibility, Visibility) and visibility.shown < visibility.there:
-        return (unset(VARIABLE),)
-    return (Fix("See which GPUs the machine has, and which of them work", "gpudoctor check --no-smoke", kind=FixKind.CHECK),)
+def _get_gpus(machine: MachineView) -> Fix:
+    """How this environment gets more GPUs, where that is known."""
+    if machine.site.scheduler:
+        return Fix(f"Request as many GPUs from {machine.site.scheduler} when submitting the job.")
+    visibility = machine.visibility_or_missing
+    hidden = isinstance(visibility, Visibility) and visibility.shown < visibility.there
+    return unset(VARIABLE) if hidden else _COUNT

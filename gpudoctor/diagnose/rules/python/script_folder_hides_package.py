@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.diagnose.rules.python.installations import _rename
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import ScriptFolder
+from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.python.shadowing_files import rename
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", about=SubjectKind.ENVIRONMENT, predicts=False)
-def script_folder_hides_package(machine: MachineView, folder: ScriptFolder) -> Iterator[Problem]:
-    """A file beside the training script hides an installed package.
+@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
+def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
+    """A file beside the training script shadows an installed package.
 
     ## Why it matters
-    Python puts the folder of a script first on sys.path. A file torch.py or a folder torch/ there is imported in place of PyTorch: "module
-    'torch' has no attribute ...", or an import of half a package. gpudoctor trains from a folder of its own and does not see it, unless
-    `--cwd` names the folder.
+    Python puts a script's folder first on sys.path. A file torch.py or a folder torch/ there is imported instead of PyTorch: "module
+    'torch' has no attribute ...", or a partial import. gpudoctor trains from a folder of its own and does not see it, unless `--cwd` names
+    the folder.
 
     ## What to do
     Rename the file, and remove its compiled form in __pycache__.
@@ -26,15 +26,17 @@ def script_folder_hides_package(machine: MachineView, folder: ScriptFolder) -> I
     ## References
     - https://docs.python.org/3/library/sys_path_init.html
     """
-    if not machine.observed_frameworks:
+    folder = environment.script_folder
+    if not environment.frameworks:
         not_applicable("no framework is installed")
     if not folder.hides:
         return
     first = folder.hides[0]
-    name = first.rpartition("/")[2].partition(".")[0]
-    more = f", as {len(folder.hides) - 1} others are of theirs" if len(folder.hides) > 1 else ""
+    package = first.rpartition("/")[2].partition(".")[0]
+    others = len(folder.hides) - 1
+    more = f" ({others} more {'file shadows' if others == 1 else 'files shadow'} other packages)" if others else ""
     yield Problem(
-        message=f"{first} is imported in place of the installed package {name} by every script in {folder.path}{more}.",
-        evidence=tuple(Evidence("beside the script", one, "--cwd") for one in folder.hides),
-        fixes=tuple(_rename(one) for one in folder.hides),
+        message=f"Scripts in {folder.path} import {first} instead of the installed package {package}{more}.",
+        evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),
+        fixes=tuple(map(rename, folder.hides)),
     )
