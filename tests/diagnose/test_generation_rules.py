@@ -9,11 +9,11 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Finding, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Fact, Nvml, NvmlGpu, Product, Snapshot, Stage, StageKind, StageState
+from gpudoctor.snapshot import Fact, Nvml, NvmlGpu, Snapshot, Stage, StageKind, StageState
 from tests.builders import SUCCESS, TIMED_OUT, address, machine, smoke, torch
 from tests.machines.trained import TOO_OLD_FOR_TRITON
 
-BF16, TRITON = "gpu-lacks-bf16", "gpu-too-old-for-triton"
+TRITON = "gpu-too-old-for-triton"
 REFUSED = Stage(StageKind.COMPILED_STEP, StageState.FAILED, device="GPU:0", error=TOO_OLD_FOR_TRITON)
 
 
@@ -36,27 +36,7 @@ def outcome(name: str, snapshot: Snapshot, matrix: Matrix) -> OutcomeKind:
     return kind
 
 
-def test_each_model_is_told_once(matrix: Matrix) -> None:
-    findings = found(BF16, cards("7.5", "8.0", "7.5", "6.1", "7.5"), matrix)
-    assert [one.title for one in findings] == ["GPU of 7.5 has no BF16 arithmetic", "GPU of 6.1 has no BF16 arithmetic"]
-    assert findings[0].message.startswith("3 x GPU of 7.5")
-    assert [one.fixes[0].title for one in findings] == ["Train in FP16 with loss scaling.", "Train in FP32."]
-    assert {one.severity for one in findings} == {Severity.NOTE}
-
-
-def test_what_was_measured_is_evidence(matrix: Matrix) -> None:
-    rates = tuple(Product("GPU:0", kind, 4096, rate, 0.0, 1e-3, address=address(0)) for kind, rate in (("fp32", 8e12), ("fp16", 5e13)))
-    (finding,) = found(BF16, cards("7.5", smoke=(smoke(1, products=rates),)), matrix)
-    assert finding.evidence[-1].value == "FP32 8.0 TFLOPS, FP16 50.0 TFLOPS, none in BF16"
-
-
-def test_without_a_framework_nobody_would_compute_in_it(matrix: Matrix) -> None:
-    bare = cards("7.5", frameworks=())
-    assert outcome(BF16, bare, matrix) is OutcomeKind.NOT_APPLICABLE
-    assert found(BF16, bare, matrix, "bf16")[0].severity is Severity.ERROR
-
-
-@pytest.mark.parametrize("name", [BF16, TRITON])
+@pytest.mark.parametrize("name", [TRITON])
 def test_an_unknown_generation_is_no_pass(name: str, matrix: Matrix) -> None:
     kept = cards(TIMED_OUT, frameworks=(torch(),))
     assert outcome(name, kept, matrix) is OutcomeKind.COULD_NOT_TELL

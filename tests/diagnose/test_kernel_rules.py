@@ -11,7 +11,6 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, Finding, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
-    Amd,
     Blocked,
     Cause,
     Fabric,
@@ -32,9 +31,8 @@ from gpudoctor.snapshot import (
     Snapshot,
     Status,
     StuckProcess,
-    XidEvent,
 )
-from tests.builders import ABSENT, address, bare, card, in_docker, libcuda, machine, tensorflow, torch
+from tests.builders import ABSENT, address, card, in_docker, libcuda, machine
 
 DENIED = Missing(Cause.DENIED, "only root may read it")
 SWITCH = PciDevice(address="0000:90:00.0", vendor="10de", device="1af1", class_code="068000")
@@ -201,30 +199,6 @@ class TestBranches:
         assert "nouveau-loaded" in {one.name for one in diagnosis.findings}
 
 
-class TestFirmware:
-    NAME = "gsp-firmware-failure"
-
-    def lost(self, log: KernelLog | Missing) -> Snapshot:
-        whole = machine(2)
-        assert isinstance(whole.nvml, Nvml)
-        assert isinstance(whole.nvml.gpus, tuple)
-        nvml = msgspec.structs.replace(whole.nvml, gpus=whole.nvml.gpus[:1])
-        return msgspec.structs.replace(whole, nvml=nvml, libcuda=libcuda(1), kernel_log=log)
-
-    def test_a_closed_log_is_ignorance_only_about_a_gpu_that_does_not_answer(self, matrix: Matrix) -> None:
-        kinds = [one.kind for one in diagnose(self.lost(DENIED), matrix, Policy(level=None)).outcomes if one.name == self.NAME]
-        assert kinds == [OutcomeKind.PASSED, OutcomeKind.COULD_NOT_TELL]
-
-    def test_a_line_without_an_xid(self, matrix: Matrix) -> None:
-        log = KernelLog("/dev/kmsg", lines=(f"NVRM: GPU {address(1)}: Cannot initialize GSP firmware RM",))
-        (one,) = found(self.NAME, self.lost(log), matrix)
-        assert (one.severity, one.subject.key) == (Severity.ERROR, address(1))
-
-    def test_other_xids_are_others(self, matrix: Matrix) -> None:
-        log = KernelLog("/dev/kmsg", (XidEvent(79, address(1), "GPU has fallen off the bus"), XidEvent(119, address(1), "x", switch=True)))
-        assert not found(self.NAME, self.lost(log), matrix)
-
-
 class TestFabric:
     def snapshot(self, manager: FabricManager | Missing, code: int = 802, **sections: Any) -> Snapshot:
         whole = machine(2, libcuda=libcuda(0, code, "CUDA_ERROR_SYSTEM_NOT_READY") if code else libcuda(2), fabric_manager=manager)
@@ -289,48 +263,3 @@ class TestFabric:
     def test_the_install_command_names_the_release(self, matrix: Matrix) -> None:
         (one,) = found("fabric-manager-missing", self.snapshot(ABSENT), matrix)
         assert "nvidia-fabricmanager-550" in one.fixes[0].command
-
-
-class TestOtherVendors:
-    def test_beside_a_gpu_of_nvidias_amds_drives_the_display(self, matrix: Matrix) -> None:
-        assert outcome("amd-gpu-unsupported", machine(1, pci=Pci((card(0), RADEON))), matrix) is OutcomeKind.PASSED
-
-    def test_where_the_cpu_will_do_it_is_a_note(self, matrix: Matrix) -> None:
-        (one,) = found("amd-gpu-unsupported", bare(pci=Pci((RADEON,)), frameworks=(tensorflow(),)), matrix, allow_cpu=True)
-        assert one.severity is Severity.NOTE
-
-    def test_a_build_for_rocm_is_not_called_a_machine_without_gpu(self, matrix: Matrix) -> None:
-        snapshot = bare(pci=Pci((RADEON,)), frameworks=(torch(cuda_build=False, rocm_build=True),))
-        assert outcome("no-gpu", snapshot, matrix) is OutcomeKind.COULD_NOT_TELL
-        assert outcome("amd-gpu-unsupported", snapshot, matrix) is OutcomeKind.PASSED
-
-    def test_other_vendors_are_named(self, matrix: Matrix) -> None:
-        intel = PciDevice(address="0000:03:00.0", vendor="8086", device="56a0", class_code="030000", driver="xe")
-        (one,) = found("no-gpu", bare(pci=Pci((intel,))), matrix)
-        assert "Intel 8086:56a0" in one.message
-        assert one.evidence[1].value == "xe"
-
-    @pytest.mark.parametrize(
-        ("held", "kind"), [(("gfx1030:xnack-",), "passed"), (("gfx90a",), "found"), (Missing(Cause.ABSENT, "no folder"), "could-not-tell")]
-    )
-    def test_targets_of_a_rocm_build(self, matrix: Matrix, held: Any, kind: str) -> None:
-        framework = torch(cuda_build=False, rocm_build=True, architectures=held)
-        assert (
-            outcome("rocm-arch-unsupported", bare(pci=Pci((RADEON,)), frameworks=(framework,), amd=(Amd("gfx1030"),)), matrix).value == kind
-        )
-
-    def test_one_target_of_two_is_enough(self, matrix: Matrix) -> None:
-        framework = torch(cuda_build=False, rocm_build=True, architectures=("gfx1100",))
-        snapshot = bare(pci=Pci((RADEON,)), frameworks=(framework,), amd=(Amd("gfx1036"), Amd("gfx1100")))
-        assert outcome("rocm-arch-unsupported", snapshot, matrix) is OutcomeKind.PASSED
-
-
-def test_a_gpu_that_the_driver_was_told_to_leave_alone_is_not_missing(matrix: Matrix) -> None:
-    whole = machine(2)
-    assert isinstance(whole.nvml, Nvml)
-    assert isinstance(whole.nvml.gpus, tuple)
-    assert isinstance(whole.kernel_driver, KernelDriver)
-    nvml = msgspec.structs.replace(whole.nvml, gpus=whole.nvml.gpus[:1])
-    gpus = (ProcGpu(address(0), minor=0), ProcGpu(address(1), minor=1, excluded=True))
-    driver = msgspec.structs.replace(whole.kernel_driver, gpus=gpus)
-    assert not found("gpu-count-mismatch", msgspec.structs.replace(whole, nvml=nvml, kernel_driver=driver, libcuda=libcuda(1)), matrix)

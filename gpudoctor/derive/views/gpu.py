@@ -34,6 +34,7 @@ from gpudoctor.snapshot import (
     RemappedRows,
     RetiredPages,
     SpareRows,
+    StageKind,
     StageLoad,
     Status,
     XidEvent,
@@ -249,11 +250,16 @@ class GpuView(View):
         return loads_of(self.machine.observed, self.key)
 
     @property
+    def usable(self) -> bool:
+        """Whether programs may use this GPU: it is neither hidden nor bound to vfio-pci."""
+        return not self.observed.set_aside and not self.hidden
+
+    @property
     def stages_under_load(self) -> tuple[StageLoad, ...]:
         """The stages of all these trainings."""
         return tuple(stage for load in self.loads for stage in load.stages)
 
-    def sampled(self, framework: str, stage: str, network: str = "") -> StageLoad | None:
+    def sampled(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
         """What NVML sampled during one stage of one framework; None where it sampled nothing."""
         stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
         return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)

@@ -208,8 +208,7 @@ class MachineView(DriverCallsView):
     @property
     def usable_gpus(self) -> tuple[GpuView, ...]:
         """The GPUs that programs may use; the rule does not apply where there is none."""
-        usable = tuple(gpu for gpu in self.gpus if not gpu.observed.set_aside and not gpu.hidden)
-        return usable or not_applicable("there is no GPU that programs may use")
+        return tuple(gpu for gpu in self.gpus if gpu.usable) or not_applicable("there is no GPU that programs may use")
 
     @property
     def known_frameworks(self) -> tuple[FrameworkView, ...]:

@@ -8,10 +8,9 @@ import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, Stack
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.gpu_code import Fit, capability, runs
+from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
-from gpudoctor.diagnose.gpu_facts import hidden
 from gpudoctor.frameworks import CudaPlugin, FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import TORCH_BUILDS
@@ -114,8 +113,8 @@ def _candidates(here: _Here, spec: FrameworkSpec) -> Iterator[Pick]:
 def _here(machine: MachineView, accepts: str) -> _Here:
     stack = machine.stack_or_missing
     platform, python = (stack.platform, stack.python) if isinstance(stack, Stack) else ("", "")
-    used = (gpu for gpu in machine.hardware if not (gpu.set_aside or hidden(gpu)))
-    known = dict.fromkeys(one for gpu in used if (one := capability(gpu, machine.matrix)) is not None)
+    capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)
+    known = dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))
     driver = machine.driver_or_missing if isinstance(machine.driver_or_missing, Driver) else None
     return _Here(machine, platform or LINUX, python, tuple(known), accepts, driver)
 

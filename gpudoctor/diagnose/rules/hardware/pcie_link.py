@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
 from gpudoctor.findings import Confidence, Evidence, Severity
-from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice
+from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 
 BUSY = 10
 """Percent of utilisation above which a GPU is not idle, and its link runs at full speed."""
@@ -82,7 +82,7 @@ def _slow(gpu: GpuView) -> Iterator[LinkFault]:
     if not isinstance(fastest, int):
         return
     stages = [stage for stage in gpu.stages_under_load if stage.samples >= ENOUGH]
-    copying = [stage for stage in stages if stage.stage == "copies"]
+    copying = [stage for stage in stages if stage.stage is StageKind.COPIES]
     busy = [stage for stage in stages if isinstance(stage.utilization, int) and stage.utilization >= BUSY]
     speeds = [stage.link_generation for stage in copying or busy if isinstance(stage.link_generation, int)]
     if speeds:

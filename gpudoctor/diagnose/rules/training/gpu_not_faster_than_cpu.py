@@ -11,7 +11,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.snapshot import NOT_ASKED, Missing
+from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 
 @rule(
@@ -44,7 +44,7 @@ def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
         here, there = speed.samples_per_second, speed.cpu_samples_per_second
         if not isinstance(here, int | float) or not isinstance(there, int | float) or here > there:
             continue
-        sampled = samples(gpu, [Measured(framework, "speed")])
+        sampled = samples(gpu, [Measured(framework, StageKind.SPEED)])
         yield Problem(
             message=f"{gpu.label}: {framework} trains {here:,.0f} images/s on it and {there:,.0f} images/s on the CPU.{sampled.explanation}",
             evidence=(

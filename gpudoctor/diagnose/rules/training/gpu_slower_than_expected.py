@@ -11,7 +11,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.snapshot import NOT_ASKED, Missing
+from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 MATMUL_SHARE, MEMORY_SHARE = 0.5, 0.6
 """Shares of a model's published peak below which something holds it back: frameworks reach 0.6 to 0.95 of both with large enough sizes."""
@@ -89,12 +89,12 @@ def _figures(gpu: GpuView) -> Iterator[_Figure]:
             if matmul.address == gpu.key and matmul.size >= LARGE_MATRIX and isinstance(matmul.flops, int | float):
                 peak: float | None = getattr(published, f"{matmul.precision}_tflops", None)
                 what = f"{matmul.precision.upper()} matmul"
-                yield _Figure(Measured(smoke.framework, "products"), what, matmul.flops / 1e12, "TFLOPS", peak, MATMUL_SHARE)
+                yield _Figure(Measured(smoke.framework, StageKind.PRODUCTS), what, matmul.flops / 1e12, "TFLOPS", peak, MATMUL_SHARE)
         for read in smoke.memory:
             if read.address == gpu.key and read.size >= LARGE_ARRAY and isinstance(read.bytes_per_second, int | float):
                 bandwidth = published.bandwidth_gbs if published else None
                 rate = read.bytes_per_second / 1e9
-                yield _Figure(Measured(smoke.framework, "memory"), "memory bandwidth", rate, "GB/s", bandwidth, MEMORY_SHARE)
+                yield _Figure(Measured(smoke.framework, StageKind.MEMORY), "memory bandwidth", rate, "GB/s", bandwidth, MEMORY_SHARE)
 
 
 def _slow(figure: _Figure, others: list[_Figure]) -> str:

@@ -10,14 +10,14 @@ from gpudoctor.derive.slowdowns import SLOWER
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import NvmlGpu, Span, StageLoad
+from gpudoctor.snapshot import NvmlGpu, Span, StageKind, StageLoad
 
 
 class Measured(NamedTuple):
     """A stage of a framework's smoke training in which a rate was measured."""
 
     framework: str
-    stage: str
+    stage: StageKind
 
 
 class Samples(NamedTuple):

@@ -31,6 +31,11 @@ def test_a_code_that_the_list_lacks_goes_by_the_drivers_word() -> None:
     assert findings_of(RULE, logged(99_999, "Non-fatal, Link 03")) == []
 
 
+@pytest.mark.parametrize("code", [11012, 12028])
+def test_an_error_that_is_not_fatal_passes(code: int) -> None:
+    assert kinds_of(RULE, logged(code, "Non-fatal, Link 04")) == [OutcomeKind.PASSED]
+
+
 def test_an_all_reduce_since_makes_it_a_note() -> None:
     worked = msgspec.structs.replace(smoke(2), all_reduces=(RIGHT,))
     (finding,) = findings_of(RULE, logged(99_999, smoke=(worked,)))

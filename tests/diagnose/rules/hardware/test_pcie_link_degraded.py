@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.findings import Confidence, OutcomeKind, Severity
+from gpudoctor.snapshot import Pci, StageKind, StageLoad
+from tests.builders import TIMED_OUT, address, card, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
+from tests.diagnose.rules.training.samples import stage, trained, watched
+
+RULE = "pcie-link-degraded"
+WIDE, NARROW = {"link_width": 16, "link_width_max": 16}, {"link_width": 8, "link_width_max": 8}
+
+
+@pytest.mark.parametrize(("lanes", "generation", "severity"), [
+    (16, 4, None), (8, 4, Severity.NOTE), (16, 3, Severity.NOTE), (8, 3, Severity.WARNING), (4, 4, Severity.WARNING), (1, 1, Severity.WARNING),
+])  # fmt: skip
+def test_what_the_slot_gives_of_what_the_card_supports(lanes: int, generation: int, severity: Severity | None) -> None:
+    link = {"link_width": lanes, "link_width_max": lanes, "link_generation": 1, "link_generation_max": generation, "link_generation_own": 4}
+    snapshot = with_gpus(link, pci=Pci((card(0, link_width_max=16),)))
+    assert [finding.severity for finding in findings_of(RULE, snapshot)] == ([severity] if severity else [])
+
+
+def test_a_gpu_of_another_model_is_no_measure() -> None:
+    assert findings_of(RULE, with_gpus(WIDE, {**NARROW, "name": "NVIDIA L4"})) == []
+    (finding,) = findings_of(RULE, with_gpus(WIDE, NARROW))
+    assert (finding.subject.key, finding.severity) == (address(1), Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("stages", "confidence"),
+    [
+        ((stage(StageKind.COPIES, link_generation=2, utilization=0),), Confidence.CERTAIN),
+        ((stage(StageKind.TRAINING, link_generation=2),), Confidence.LIKELY),
+        ((stage(StageKind.TRAINING, link_generation=2), stage(StageKind.SPEED, link_generation=4)), None),
+        ((stage(StageKind.TRAINING, link_generation=4), stage(StageKind.COPIES, link_generation=2)), Confidence.CERTAIN),
+        ((stage(StageKind.TRAINING, link_generation=1, utilization=3),), None),
+        ((stage(StageKind.TRAINING, link_width=8),), None),
+    ],
+)
+def test_the_speed_of_a_link_is_checked_under_load(stages: tuple[StageLoad, ...], confidence: Confidence | None) -> None:
+    assert [finding.confidence for finding in findings_of(RULE, trained(watched(*stages)))] == [confidence] * bool(confidence)
+
+
+def test_a_link_that_is_narrow_under_load_too_is_found() -> None:
+    (finding,) = findings_of(RULE, trained(watched(stage(link_width=8)), link_width=4))
+    assert "8 of 16 lanes" in finding.message
+
+
+def test_transfers_that_were_repeated_under_load_are_counted() -> None:
+    (finding,) = findings_of(RULE, trained(watched(stage(replays=3), stage(StageKind.SPEED, replays=4))))
+    assert "repeated 7 transfers" in finding.message
+
+
+def test_a_replay_counter_that_rises_is_found() -> None:
+    (finding,) = findings_of(RULE, with_gpus({**WIDE, "pcie_replays": 5, "pcie_replays_later": 6}))
+    assert "is repeating transfers at this moment" in finding.message
+
+
+def test_uncorrected_errors_of_the_link_are_counted() -> None:
+    (finding,) = findings_of(RULE, with_gpus(WIDE, pci=Pci((card(0, aer_fatal=1, aer_nonfatal=0),))))
+    assert "had 1 uncorrectable error since boot" in finding.message
+
+
+@pytest.mark.parametrize("virtual", [{"virtualization": "vgpu"}, {"compute_capability": "8.7"}])
+def test_it_does_not_apply_to_virtual_and_integrated_gpus(virtual: dict[str, Any]) -> None:
+    assert kinds_of(RULE, with_gpus({**NARROW, "link_width_max": 16, **virtual})) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, with_gpus(WIDE)) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+    assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]

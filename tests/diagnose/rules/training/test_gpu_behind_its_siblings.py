@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import Held, Span
+from tests.builders import address
+from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.training.samples import stage, trained, watched
+
+RULE = "gpu-behind-its-siblings"
+
+
+def test_of_two_gpus_the_one_that_draws_less_is_behind() -> None:
+    (finding,) = findings_of(RULE, trained(watched(), watched(stage(power=140_000), number=1), gpus=2))
+    assert finding.subject.key == address(1)
+    assert "drew 140 W, the others 398 W on average" in finding.message
+
+
+def test_one_of_several_that_draws_far_more_is_found() -> None:
+    quiet = [watched(stage(power=200_000), number=number) for number in range(2)]
+    (finding,) = findings_of(RULE, trained(*quiet, watched(stage(power=398_000), number=2), gpus=3))
+    assert finding.subject.key == address(2)
+
+
+@pytest.mark.parametrize(("mhz", "is_found"), [(1200, False), (1100, True)])
+def test_a_clock_within_a_few_percent_of_the_others_is_not_behind(mhz: int, is_found: bool) -> None:
+    loads = [watched(number=number) for number in range(3)]
+    snapshot = trained(*loads, watched(stage(clock_sm=Span(mhz, mhz, mhz)), number=3), gpus=4)
+    assert [finding.subject.key for finding in findings_of(RULE, snapshot)] == [address(3)] * is_found
+
+
+def test_what_held_its_clocks_is_named() -> None:
+    slow = stage(clock_sm=Span(700, 700, 700), held=(Held(0x20, 20),))
+    (finding,) = findings_of(RULE, trained(watched(), watched(slow, number=1), gpus=2))
+    assert finding.message.endswith("under the same load, held by heat in 20 of 20 samples.")
+
+
+def test_gpus_without_siblings_under_load_are_not_compared() -> None:
+    assert set(kinds_of(RULE, trained(watched(), gpus=2))) == {OutcomeKind.NOT_ASKED}

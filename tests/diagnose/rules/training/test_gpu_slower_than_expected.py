@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import Held, MemoryRate, Nvml, Product, Snapshot, Span, StageKind
+from tests.builders import TIMED_OUT, address, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.training.samples import SAMPLES, measured, stage, trained, watched
+from tests.machines.measured import MEMORY
+
+RULE = "gpu-slower-than-expected"
+
+
+def renamed(snapshot: Snapshot, name: str) -> Snapshot:
+    """The same machine with GPUs of another model."""
+    replace = msgspec.structs.replace
+    assert isinstance(snapshot.nvml, Nvml)
+    assert isinstance(snapshot.nvml.gpus, tuple)
+    return replace(snapshot, nvml=replace(snapshot.nvml, gpus=tuple(replace(gpu, name=name) for gpu in snapshot.nvml.gpus)))
+
+
+def test_one_gpu_slower_than_its_siblings_is_found() -> None:
+    """0.8 of what others reach is more than half of the published peak."""
+    findings = findings_of(RULE, measured(1.0, 0.8, 1.0))
+    assert [finding.subject.key for finding in findings] == [address(1)]
+    assert "another GPU of its model" in findings[0].message
+
+
+def test_gpus_that_are_alike_pass() -> None:
+    assert kinds_of(RULE, measured(1.0, 0.95)) == [OutcomeKind.PASSED] * 2
+
+
+def test_slow_memory_alone_is_found() -> None:
+    slow = (MemoryRate("GPU:0", 1 << 30, MEMORY / 3, address=address(0)),)
+    (finding,) = findings_of(RULE, measured(1.0, memory=slow))
+    assert "memory bandwidth" in finding.message
+    assert "TFLOPS" not in finding.message
+
+
+def test_small_matmuls_are_not_measured() -> None:
+    assert kinds_of(RULE, measured(0.1, size=1024)) == [OutcomeKind.NOT_ASKED]
+
+
+def test_a_model_without_published_figures_is_only_compared_with_its_siblings() -> None:
+    alone, two = (renamed(measured(*shares), "NVIDIA Q9000") for shares in ((0.1,), (0.1, 0.1)))
+    assert kinds_of(RULE, alone) == [OutcomeKind.NOT_ASKED]
+    assert kinds_of(RULE, two) == [OutcomeKind.PASSED] * 2
+
+
+def test_a_lower_clock_than_that_of_the_sibling_explains_it() -> None:
+    fast = watched(stage(StageKind.PRODUCTS), number=0)
+    slow = watched(stage(StageKind.PRODUCTS, clock_sm=Span(690, 705, 720), held=(Held(0x20, SAMPLES),)), number=1)
+    products = tuple(
+        Product(f"GPU:{number}", "fp16", 8192, flops, 0.0, 5e-4, address=address(number)) for number, flops in enumerate((250e12, 170e12))
+    )
+    (finding,) = findings_of(RULE, trained(fast, slow, gpus=2, products=products))
+    assert finding.subject.key == address(1)
+    assert "705 MHz where another GPU of its model had 1,395 (51%), held by heat in 20 of 20 samples" in finding.message
+    assert any(row.what == "SM clock" for row in finding.evidence)
+    assert finding.because_of == (f"GD907:{address(1)}", f"GD941:{address(1)}")
+
+
+def test_a_clock_near_its_maximum_explains_nothing() -> None:
+    products = (Product("GPU:0", "fp16", 8192, 50e12, 0.0, 5e-4, address=address(0)),)
+    (finding,) = findings_of(RULE, trained(watched(stage(StageKind.PRODUCTS)), products=products))
+    assert "clock" not in finding.message
+
+
+def test_it_cannot_tell_without_a_smoke_training() -> None:
+    assert kinds_of(RULE, machine(1, smoke=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Level, OutcomeKind, Policy, RungState, Severity
+from gpudoctor.snapshot import Smoke, Stage, StageKind, StageState
+from tests.builders import TIMED_OUT, machine, smoke, training
+from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
+
+RULE = "smoke-crashed"
+
+
+def trained_state(one: Smoke) -> RungState:
+    ladder = diagnose(machine(1, smoke=(one,)), MATRIX, Policy(level=Level.TRAIN)).ladder
+    return ladder[0].steps[-1].state
+
+
+def test_both_networks_must_have_trained() -> None:
+    both = ("dense", "convolutional")
+    dense, convolutional = training(0), training(0, network="convolutional")
+    weak = training(0, network="convolutional", accuracy=0.3)
+    crashed = Stage(StageKind.TRAINING, StageState.CRASHED, error="killed by signal 11", network="convolutional", device="GPU:0")
+    assert trained_state(smoke(networks=both, trainings=(dense, convolutional))) is RungState.PROVEN
+    assert trained_state(smoke(networks=both, trainings=(dense,), stages=(crashed,))) is RungState.FAILED
+    assert trained_state(smoke(networks=both, trainings=(dense, weak))) is RungState.FAILED
+    assert trained_state(smoke(trainings=(dense,))) is RungState.PROVEN
+
+
+def test_a_crash_names_the_causes_that_its_words_point_to() -> None:
+    error = "CUDA error: no kernel image is available for execution on the device"
+    stage = Stage(StageKind.KERNEL, StageState.FAILED, error=error, device="GPU:0")
+    (finding,) = findings_of(RULE, machine(1, smoke=(smoke(stages=(stage,), trainings=()),)))
+    assert "gpu-too-new-for-build or gpu-too-old-for-build" in finding.message
+    assert "gpudoctor explain gpu-too-new-for-build" in [fix.command for fix in finding.fixes]
+
+
+@pytest.mark.parametrize("kind", [StageKind.PRODUCTS, StageKind.COMPILED_STEP])
+def test_a_measurement_that_fails_is_a_warning_and_training_counts(kind: StageKind) -> None:
+    one = smoke(stages=(Stage(kind, StageState.FAILED, error="no compiler", device="GPU:0"),))
+    diagnosis = diagnose(machine(1, smoke=(one,)), MATRIX, Policy(level=Level.TRAIN))
+    assert [(finding.name, finding.severity) for finding in diagnosis.findings] == [(RULE, Severity.WARNING)]
+    assert trained_state(one) is RungState.PROVEN
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, machine(1, smoke=(smoke(),))) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
+    assert kinds_of(RULE, machine(1, smoke=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
