@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Refusals, Status
 
-NO_PERMISSION, INTERRUPTS, LOST = 4, 11, 15
-"""nvmlReturn_t: NO_PERMISSION, IRQ_ISSUE and GPU_IS_LOST."""
 LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
 """What NVML and the kernel can say of a link; 63 and 255 are registers that read as ones."""
 _NVML = "libnvidia-ml.so.1"
@@ -26,9 +25,9 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
     """What shows that NVML reaches this GPU badly: trouble with its interrupts, or the same error to most calls."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
-    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == INTERRUPTS)
+    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == NvmlError.IRQ_ISSUE)
     refusals = _mostly(gpu)
-    if refusals is None or refusals.code == NO_PERMISSION:
+    if refusals is None or refusals.code == NvmlError.NO_PERMISSION:
         return interrupts
     return (*interrupts, Evidence("NVML calls that failed", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
 
@@ -36,7 +35,7 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
 def forbidden(gpu: Gpu) -> bool:
     """Whether this user may not ask NVML most of what there is to know of this GPU, which says nothing of the GPU."""
     refusals = _mostly(gpu)
-    return refusals is not None and refusals.code == NO_PERMISSION
+    return refusals is not None and refusals.code == NvmlError.NO_PERMISSION
 
 
 def _mostly(gpu: Gpu) -> Refusals | None:
@@ -53,7 +52,7 @@ def alarms(gpu: Gpu) -> tuple[Status, ...]:
 
 def lost_under_load(gpu: Gpu) -> bool:
     """Whether a GPU was lost while it was trained on: what it computed before says nothing of it any more."""
-    return any(one.code == LOST for one in gpu.alarms_under_load)
+    return any(one.code == NvmlError.GPU_IS_LOST for one in gpu.alarms_under_load)
 
 
 def library_alarm(nvml: Nvml | Missing) -> str:
@@ -65,7 +64,7 @@ def library_alarm(nvml: Nvml | Missing) -> str:
 def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return
-    said = next((f"{one.code} {one.text}" for one in alarms(gpu) if one.code == LOST), "")
+    said = next((f"{one.code} {one.text}" for one in alarms(gpu) if one.code == NvmlError.GPU_IS_LOST), "")
     said = said or _lost_within(gpu.nvml)
     if said:
         yield Evidence("NVML", said, _NVML)

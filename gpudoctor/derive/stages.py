@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot import Stage
+from gpudoctor.snapshot import Stage, StageKind
+
+_NAMES: dict[str, str] = {StageKind.PRODUCTS: "matmul"}
 
 
 def work(kind: str, network: str) -> str:
     """What a stage does: "training", "convolutional training"; the dense network goes without saying."""
-    return f"{network} {kind}" if network not in {"", "dense"} else kind
+    name = _NAMES.get(kind, kind)
+    return f"{network} {name}" if network not in {"", "dense"} else name
 
 
 def stage_name(stage: Stage) -> str:

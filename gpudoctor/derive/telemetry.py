@@ -7,14 +7,14 @@ from gpudoctor.snapshot import GpuLoad, Held, Loads, Snapshot, StageLoad
 # nvml.h, nvmlClocksEventReason*
 SW_POWER_CAP, HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x4, 0x8, 0x20, 0x40, 0x80
 REASONS = {
-    0x2: "the application clocks that are set",
-    SW_POWER_CAP: "its power limit",
-    HW_SLOWDOWN: "a slowdown by the hardware",
-    0x10: "the clocks of its sync boost group",
+    0x2: "application clocks",
+    SW_POWER_CAP: "the power limit",
+    HW_SLOWDOWN: "a hardware slowdown",
+    0x10: "sync boost",
     SW_THERMAL: "heat",
-    HW_THERMAL: "heat, by the hardware",
+    HW_THERMAL: "heat (hardware)",
     POWER_BRAKE: "a power brake",
-    0x100: "the clocks of the display",
+    0x100: "display clocks",
 }
 """What holds the clocks, in words; idling is none of it."""
 UNSEEN_SECONDS = 2.0

@@ -31,7 +31,7 @@ LOAD = GpuLoad(
     "tensorflow", address(0), STAGES, memory_before=5 * MIB, memory_most=1029 * MIB, utilization=97, listed=True, own_memory=900 * MIB
 )
 HIDDEN = Missing(Cause.UNSUPPORTED, "not these numbers")
-SENSORS = "SM clock 1,095 to 1,305 MHz, 398 of 400 W, 71 °C; clocks held by its power limit in 30 of 40 samples"
+SENSORS = "SM clock 1,095 to 1,305 MHz, 398 of 400 W, 71 °C; clocks held by the power limit in 30 of 40 samples"
 
 
 def line(cut: str = "", device: str = "GPU:0", **changes: Any) -> str:

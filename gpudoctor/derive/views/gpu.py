@@ -7,36 +7,23 @@ from typing import TYPE_CHECKING
 from gpudoctor import versions
 from gpudoctor.derive.gpu_code import capability, unread_capability
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.derive.lost_gpus import alarms, off_the_bus, unresponsive
-from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
-from gpudoctor.derive.telemetry import holds, loads_of
+from gpudoctor.derive.lost_gpus import off_the_bus, unresponsive
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
-from gpudoctor.derive.views.view import Field, Section, View
+from gpudoctor.derive.views.gpu_nvml import NvmlGpuView
+from gpudoctor.derive.views.view import Field, Section
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.findings import Evidence, Rung, RungState, Severity, Subject
 from gpudoctor.snapshot import (
     NOT_ASKED,
-    ApplicationClocks,
-    Bar1,
     Cause,
     CudaContext,
     CudaDevice,
-    Fabric,
-    GpuLoad,
     KernelLog,
-    Licence,
     Missing,
     Node,
-    NvLink,
     NvmlGpu,
     PciDevice,
     ProcGpu,
-    RemappedRows,
-    RetiredPages,
-    SpareRows,
-    StageKind,
-    StageLoad,
-    Status,
     XidEvent,
 )
 from gpudoctor.versions import Version
@@ -48,7 +35,7 @@ _DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
 _LAPTOP = ("laptop", "max-q", "mobile")
 
 
-class GpuView(View):
+class GpuView(NvmlGpuView):
     """One GPU, with the machine it is in."""
 
     observed: Gpu
@@ -61,26 +48,7 @@ class GpuView(View):
     cuda_unmasked = Section[CudaDevice](Rung.LIBCUDA)
     name = Section[str](Rung.NVML)
 
-    application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
-    bar1 = Field[Bar1]("nvml", Rung.NVML)
-    clocks_event_reasons = Field[int]("nvml", Rung.NVML)
-    ecc_enabled = Field[bool]("nvml", Rung.NVML)
-    ecc_pending = Field[bool]("nvml", Rung.NVML)
-    ecc_uncorrected = Field[int]("nvml", Rung.NVML)
-    fabric = Field[Fabric]("nvml", Rung.NVML)
     kernel_right = Field[bool]("context", Rung.KERNEL_RAN)
-    licences = Field[tuple[Licence, ...]]("nvml", Rung.NVML)
-    link_width = Field[int]("nvml", Rung.NVML)
-    link_width_max = Field[int]("nvml", Rung.NVML)
-    memory_total = Field[int]("nvml", Rung.NVML)
-    nvlinks = Field[tuple[NvLink, ...]]("nvml", Rung.NVML)
-    power_limit = Field[int]("nvml", Rung.NVML)
-    power_limit_default = Field[int]("nvml", Rung.NVML)
-    recovery_action = Field[str]("nvml", Rung.NVML)
-    remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
-    retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
-    spare_rows = Field[SpareRows]("nvml", Rung.NVML)
-    virtualization = Field[str]("nvml", Rung.NVML)
 
     def __init__(self, machine: MachineView, observed: Gpu) -> None:
         self.__dict__.update(machine=machine, observed=observed)
@@ -104,18 +72,6 @@ class GpuView(View):
     def subject(self) -> Subject:
         """What a finding about this GPU is about."""
         return self.observed.subject
-
-    @property
-    def nvml(self) -> NvmlGpu:
-        """What NVML says of this GPU. Ends the rule where NVML says nothing, or where a virtual machine has the GPU."""
-        if self.observed.set_aside:
-            not_applicable("bound to vfio-pci for a virtual machine")
-        return known(self.observed.nvml, Rung.NVML)
-
-    @property
-    def opened(self) -> bool:
-        """Whether NVML opened this GPU."""
-        return isinstance(self.observed.nvml, NvmlGpu) and isinstance(self.observed.nvml.address, str)
 
     @property
     def vanished(self) -> bool:
@@ -181,13 +137,6 @@ class GpuView(View):
         return self.opened or isinstance(self.observed.proc, ProcGpu)
 
     @property
-    def vgpu_licences(self) -> tuple[Licence, ...]:
-        """The licences of a virtual GPU; the rule does not apply to other GPUs."""
-        if self.virtualization != "vgpu":
-            not_applicable("not a virtual GPU")
-        return self.licences
-
-    @property
     def is_server_card(self) -> bool:
         """Whether this is a server product, by its name."""
         name = self.observed.name
@@ -245,66 +194,15 @@ class GpuView(View):
         return isinstance(self.observed.cuda, Missing) and isinstance(self.observed.cuda_unmasked, CudaDevice)
 
     @property
-    def loads(self) -> tuple[GpuLoad, ...]:
-        """What NVML sampled during each framework's smoke training on this GPU; empty where it sampled nothing."""
-        return loads_of(self.machine.observed, self.key)
-
-    @property
     def usable(self) -> bool:
         """Whether programs may use this GPU: it is neither hidden nor bound to vfio-pci."""
         return not self.observed.set_aside and not self.hidden
-
-    @property
-    def stages_under_load(self) -> tuple[StageLoad, ...]:
-        """The stages of all these trainings."""
-        return tuple(stage for load in self.loads for stage in load.stages)
-
-    def sampled(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
-        """What NVML sampled during one stage of one framework; None where it sampled nothing."""
-        stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
-        return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)
-
-    def slowdown(self, wanted: int, unless: int = 0) -> Slowdown | None:
-        """The slowdown for one of the `wanted` reasons and none of `unless`, during a training run or when NVML was first asked.
-
-        Ends the rule where neither is known.
-        """
-        held = holds(self.stages_under_load)
-        found = sampled_slowdown(held, wanted, unless)
-        if found is not None or (held and isinstance(self.nvml.clocks_event_reasons, Missing)):
-            return found
-        reasons = self.clocks_event_reasons
-        return Slowdown(reasons) if reasons & wanted and not reasons & unless else None
-
-    def held_time(self, *counters: str) -> HeldTime:
-        """The longest time that one of these counters of HeldBack shows; none where NVML has none of them."""
-        return held_time(self.observed.nvml, counters)
-
-    @property
-    def hottest_under_load(self) -> int | None:
-        """The highest temperature during its training runs, in °C; None where none was sampled."""
-        return max((stage.temperature for stage in self.stages_under_load if isinstance(stage.temperature, int)), default=None)
 
     def xids(self, *codes: int) -> tuple[XidEvent, ...]:
         """The Xids of these codes logged for this GPU since boot; empty where the kernel log cannot be read."""
         log = self.machine.observed.kernel_log
         events = log.events if isinstance(log, KernelLog) else ()
         return tuple(event for event in events if event.address == self.key and event.code in codes and not event.switch)
-
-    def nvml_error(self, code: int) -> Status | None:
-        """NVML's answer `code` to any call about this GPU or, where NVML did not start at all, to its first call."""
-        nvml = self.machine.nvml
-        if isinstance(nvml.init, Status) and nvml.init.code == code:
-            return nvml.init
-        if isinstance(self.nvml.alarms, Missing):
-            raise CouldNotTell(self.nvml.alarms, Rung.NVML)
-        return next((status for status in alarms(self.observed) if status.code == code), None)
-
-    @property
-    def nvlinks_up(self) -> int:
-        """How many of its NVLinks are up, as far as NVML says."""
-        links = self.observed.nvml.nvlinks if isinstance(self.observed.nvml, NvmlGpu) else ()
-        return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
 
     @property
     def siblings(self) -> tuple[GpuView, ...]:

@@ -6,9 +6,6 @@ from gpudoctor.derive import GpuView
 from gpudoctor.findings import Confidence, Evidence
 from gpudoctor.snapshot import Missing, Status
 
-INSUFFICIENT_POWER, CORRUPT_INFOROM, RESET_REQUIRED = 8, 14, 16
-"""nvmlReturn_t."""
-
 
 def alarm_evidence(alarm: Status | None) -> tuple[Evidence, ...]:
     """NVML's answer, as evidence; empty where there is none."""

@@ -9,7 +9,7 @@ from gpudoctor.derive.lost_gpus import lost_under_load
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import bring_back, last_xid
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_NOT_OPENED, GPU_UNUSABLE
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Confidence, Problem, Rung, Severity
 
 
@@ -21,7 +21,12 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "Neither NVML nor CUDA can open a GPU that is off the bus.", Join.GPU),
-        Explains(GPU_UNUSABLE, "CUDA and its links to other GPUs fail while one GPU is off the bus, and so does training."),
+        Explains(CUDA_FAILS, "A GPU off the bus makes cuInit fail, often on every GPU, and ends training."),
+        Explains(
+            ("uvm-broken-after-suspend", "uvm-not-loaded"),
+            "cuInit then fails with error 999, which also points to nvidia_uvm.",
+        ),
+        Explains(("nvlink-inactive", "all-reduce-failed"), "NVLinks to a GPU off the bus are down."),
     ),
 )
 def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_NOT_OPENED, GPU_UNUSABLE
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Confidence, Problem, Rung, Severity
 
 
@@ -19,7 +19,12 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "Calls that open the GPU fail as well.", Join.GPU),
-        Explains(GPU_UNUSABLE, "CUDA and links to other GPUs fail while one GPU does not respond, and so does training."),
+        Explains(CUDA_FAILS, "A GPU that does not respond makes cuInit fail, often on every GPU, and ends training."),
+        Explains(
+            ("uvm-broken-after-suspend", "uvm-not-loaded"),
+            "cuInit then fails with error 999, which also points to nvidia_uvm.",
+        ),
+        Explains(("nvlink-inactive", "all-reduce-failed"), "NVLinks to a GPU that does not respond are down."),
     ),
 )
 def gpu_not_responding(gpu: GpuView) -> Iterator[Problem]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
-from gpudoctor.diagnose.rules.hardware.alarms import RESET_REQUIRED, alarm_confidence, alarm_evidence
+from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import NvmlGpu
 
@@ -51,7 +52,7 @@ def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
     """
-    alarm = gpu.nvml_error(RESET_REQUIRED)
+    alarm = gpu.nvml_error(NvmlError.RESET_REQUIRED)
     action = _reported_action(gpu) if alarm else gpu.recovery_action
     wanted = _ERRORS.get(action) or _WARNINGS.get(action, "")
     if not alarm and not wanted:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
-from gpudoctor.diagnose.rules.hardware.alarms import CORRUPT_INFOROM, alarm_confidence, alarm_evidence
+from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import FixKind, Problem, Rung, Severity
 
 
@@ -37,7 +38,7 @@ def inforom_corrupt(gpu: GpuView) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/nvml-api/
     """
-    alarm = gpu.nvml_error(CORRUPT_INFOROM)
+    alarm = gpu.nvml_error(NvmlError.CORRUPTED_INFOROM)
     if alarm:
         yield Problem(
             message=f"{gpu.label}: NVML reports a corrupt infoROM.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.unknown import CouldNotTell
@@ -12,9 +13,6 @@ from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, bound_driver, device_label, rocm_frameworks
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
-
-_LIB_RM_VERSION_MISMATCH = 18
-"""nvmlReturn_t: the driver's libraries do not match its kernel module, so a kernel module is loaded."""
 
 
 @rule(
@@ -49,7 +47,7 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
     devices = machine.pci_devices
     if any(is_gpu(device) for device in devices):
         return
-    if machine.nvml_init_code == _LIB_RM_VERSION_MISMATCH:
+    if machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH:  # so a kernel module is loaded
         reason = "the PCI bus shows no NVIDIA device, but an NVIDIA kernel driver answered, and it loads only where there is one"
         raise CouldNotTell(Missing(Cause.FAILED, reason), Rung.NVML)
     for_rocm = rocm_frameworks(machine) if amd_gpus(machine) else ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NO_POWER
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
-from gpudoctor.diagnose.rules.hardware.alarms import INSUFFICIENT_POWER, alarm_confidence, alarm_evidence
+from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
@@ -40,7 +41,7 @@ def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
     - https://docs.nvidia.com/deploy/xid-errors/
     """
     logged = gpu.xids(NO_POWER)
-    alarm = None if logged and isinstance(gpu.observed.nvml, Missing) else gpu.nvml_error(INSUFFICIENT_POWER)
+    alarm = None if logged and isinstance(gpu.observed.nvml, Missing) else gpu.nvml_error(NvmlError.INSUFFICIENT_POWER)
     if alarm is None and not logged:
         return
     what = "NVML reports insufficient external power" if alarm else "the kernel logged that its power connectors are not connected"

@@ -1,0 +1,129 @@
+"""What rules about a GPU see of NVML: its answers, and its samples while the GPU trained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.lost_gpus import alarms
+from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
+from gpudoctor.derive.telemetry import holds, loads_of
+from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive.views.view import Field, View
+from gpudoctor.findings import Rung
+from gpudoctor.snapshot import (
+    ApplicationClocks,
+    Bar1,
+    Fabric,
+    GpuLoad,
+    Licence,
+    Missing,
+    NvLink,
+    NvmlGpu,
+    RemappedRows,
+    RetiredPages,
+    SpareRows,
+    StageKind,
+    StageLoad,
+    Status,
+)
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
+
+
+class NvmlGpuView(View):
+    """NVML's answers about one GPU."""
+
+    observed: Gpu
+    machine: MachineView
+
+    application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
+    bar1 = Field[Bar1]("nvml", Rung.NVML)
+    clocks_event_reasons = Field[int]("nvml", Rung.NVML)
+    ecc_enabled = Field[bool]("nvml", Rung.NVML)
+    ecc_pending = Field[bool]("nvml", Rung.NVML)
+    ecc_uncorrected = Field[int]("nvml", Rung.NVML)
+    fabric = Field[Fabric]("nvml", Rung.NVML)
+    licences = Field[tuple[Licence, ...]]("nvml", Rung.NVML)
+    link_width = Field[int]("nvml", Rung.NVML)
+    link_width_max = Field[int]("nvml", Rung.NVML)
+    memory_total = Field[int]("nvml", Rung.NVML)
+    nvlinks = Field[tuple[NvLink, ...]]("nvml", Rung.NVML)
+    power_limit = Field[int]("nvml", Rung.NVML)
+    power_limit_default = Field[int]("nvml", Rung.NVML)
+    recovery_action = Field[str]("nvml", Rung.NVML)
+    remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
+    retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
+    spare_rows = Field[SpareRows]("nvml", Rung.NVML)
+    virtualization = Field[str]("nvml", Rung.NVML)
+
+    @property
+    def nvml(self) -> NvmlGpu:
+        """What NVML says of this GPU. Ends the rule where NVML says nothing, or where a virtual machine has the GPU."""
+        if self.observed.set_aside:
+            not_applicable("bound to vfio-pci for a virtual machine")
+        return known(self.observed.nvml, Rung.NVML)
+
+    @property
+    def opened(self) -> bool:
+        """Whether NVML opened this GPU."""
+        return isinstance(self.observed.nvml, NvmlGpu) and isinstance(self.observed.nvml.address, str)
+
+    @property
+    def vgpu_licences(self) -> tuple[Licence, ...]:
+        """The licences of a virtual GPU; the rule does not apply to other GPUs."""
+        if self.virtualization != "vgpu":
+            not_applicable("not a virtual GPU")
+        return self.licences
+
+    @property
+    def loads(self) -> tuple[GpuLoad, ...]:
+        """What NVML sampled during each framework's smoke training on this GPU; empty where it sampled nothing."""
+        return loads_of(self.machine.observed, self.observed.key)
+
+    @property
+    def stages_under_load(self) -> tuple[StageLoad, ...]:
+        """The stages of all these trainings."""
+        return tuple(stage for load in self.loads for stage in load.stages)
+
+    def sampled(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
+        """What NVML sampled during one stage of one framework; None where it sampled nothing."""
+        stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
+        return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)
+
+    def slowdown(self, wanted: int, unless: int = 0) -> Slowdown | None:
+        """The slowdown for one of the `wanted` reasons and none of `unless`, during a training run or when NVML was first asked.
+
+        Ends the rule where neither is known.
+        """
+        held = holds(self.stages_under_load)
+        found = sampled_slowdown(held, wanted, unless)
+        if found is not None or (held and isinstance(self.nvml.clocks_event_reasons, Missing)):
+            return found
+        reasons = self.clocks_event_reasons
+        return Slowdown(reasons) if reasons & wanted and not reasons & unless else None
+
+    def held_time(self, *counters: str) -> HeldTime:
+        """The longest time that one of these counters of HeldBack shows; none where NVML has none of them."""
+        return held_time(self.observed.nvml, counters)
+
+    @property
+    def hottest_under_load(self) -> int | None:
+        """The highest temperature during its training runs, in °C; None where none was sampled."""
+        return max((stage.temperature for stage in self.stages_under_load if isinstance(stage.temperature, int)), default=None)
+
+    def nvml_error(self, code: int) -> Status | None:
+        """NVML's answer `code` to any call about this GPU or, where NVML did not start at all, to its first call."""
+        nvml = self.machine.nvml
+        if isinstance(nvml.init, Status) and nvml.init.code == code:
+            return nvml.init
+        if isinstance(self.nvml.alarms, Missing):
+            raise CouldNotTell(self.nvml.alarms, Rung.NVML)
+        return next((status for status in alarms(self.observed) if status.code == code), None)
+
+    @property
+    def nvlinks_up(self) -> int:
+        """How many of its NVLinks are up, as far as NVML says."""
+        links = self.observed.nvml.nvlinks if isinstance(self.observed.nvml, NvmlGpu) else ()
+        return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
