@@ -49,7 +49,7 @@ def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
     first = context.first_wrong if isinstance(context.first_wrong, str) else "not known which"
     wrong = f"{context.wrong} of {context.elements}"
     yield Problem(
-        message=f"{gpu.label}: {wrong} results of a small kernel are wrong, the first: {first}.",
+        message=f"{gpu.label}: {wrong} results of a small kernel {'is' if context.wrong == 1 else 'are'} wrong, the first: {first}.",
         evidence=(
             Evidence("wrong results", wrong, "gpudoctor's kernel"),
             Evidence("the first", first, "gpudoctor's kernel"),

@@ -60,8 +60,8 @@ def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
     training = Fix(f"Train in {precision}.", kind=FixKind.INSTEAD if required else FixKind.FIX)
     elsewhere = Fix(f"Run on GPUs of compute capability {BF16.short} or newer, or do not require bf16.")
     return Problem(
-        message=f"{count}{model} (compute capability {capability}): BF16 arithmetic needs compute capability {BF16.short} or newer, "
-        "so programs refuse it or emulate it slowly.",
+        message=f"{count}{model} (compute capability {capability}): no BF16 arithmetic, which needs {BF16.short} or newer; "
+        "programs refuse it or emulate it slowly.",
         title=f"{'bf16 is required; ' if required else ''}{model} has no BF16 arithmetic",
         severity=Severity.ERROR if required else None,
         evidence=(Evidence("compute capability", str(capability), f"{gpus[0].label}{others}"), *_measured(gpus)),

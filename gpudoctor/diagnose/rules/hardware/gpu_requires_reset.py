@@ -23,7 +23,7 @@ _ERRORS = {
 """The recovery actions without which the GPU cannot be used, and what each asks for."""
 _WARNINGS = {
     "drain-p2p": "that all programs that use peer access end",
-    "drain-and-reset": "no new work and a reset once the current work ends",
+    "drain-and-reset": "no new work, and a reset when the current work has ended",
     "recover-imex-domain": "a recovery of its IMEX domain",
 }
 
