@@ -1,1 +1,1 @@
-"""The programs of a clone: start, test, lint, refresh, measure. Never installed."""
+"""The programs of a clone, which are never installed: start, test, lint, refresh, measure."""

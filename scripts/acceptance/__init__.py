@@ -1,1 +1,1 @@
-"""Check gpudoctor against a real GPU (scripts/gpu_acceptance) and against the published frameworks."""
+"""Check gpudoctor against a real GPU (scripts/gpu_acceptance) and against published frameworks."""

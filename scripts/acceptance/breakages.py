@@ -1,4 +1,4 @@
-"""The part of gpu_acceptance that breaks things on purpose, none of them on the machine itself, and asks whether gpudoctor names what was broken."""
+"""The part of gpu_acceptance that causes defects on purpose, none of them on the machine itself, and checks that gpudoctor names each."""
 
 from __future__ import annotations
 
@@ -72,16 +72,16 @@ SLOWED: Final = {
     jax.numpy.matmul = matmul
 """,
 }
-"""Each product three times, so that it runs at a third of its speed and is right all the same; of square matrices, as the measured ones are."""
+"""Computes each matmul three times: it runs at a third of its speed and stays right; of square matrices, as the measured ones are."""
 
 
 def roots(report: Mapping[str, Any]) -> list[str]:
-    """The names of the root causes."""
+    """Return the names of the root causes."""
     return [finding["name"] for finding in report.get("findings", ()) if not finding["because_of"] and finding["severity"] != "note"]
 
 
 def masked(acceptance: Acceptance) -> None:
-    """No GPU is left by CUDA_VISIBLE_DEVICES."""
+    """Check with all GPUs hidden by CUDA_VISIBLE_DEVICES."""
     code, report, _ = acceptance.check("--level", "look", environ={"CUDA_VISIBLE_DEVICES": ""})
     first = next(iter(roots(report)), "none")
     acceptance.judge(
@@ -90,7 +90,7 @@ def masked(acceptance: Acceptance) -> None:
 
 
 def targets(acceptance: Acceptance, place: Path) -> None:
-    """Interpreters that are none, or hold nothing; and a deadline that is too short."""
+    """Check paths that are no interpreter, an empty environment, and a deadline that is too short."""
     code, report, _ = acceptance.check("--level", "look", python="/nonexistent/python")
     acceptance.judge("an interpreter that is not there: exit code 2", code == 2, f"{code}: {report.get('message', '')}")
     code, report, _ = acceptance.check("--level", "train", python="/bin/true")
@@ -110,7 +110,7 @@ def targets(acceptance: Acceptance, place: Path) -> None:
 
 
 def wrong_library(acceptance: Acceptance, name: str, place: Path) -> None:
-    """A file that is no library, first on LD_LIBRARY_PATH under the names of CUDA's runtime: harmless, or named in a finding."""
+    """Put a text file named libcudart first on LD_LIBRARY_PATH: it must be harmless, or named in a finding."""
     folder = place / f"wrong-{name}"
     folder.mkdir()
     for major in ("11.0", "12", "13"):
@@ -125,7 +125,7 @@ def wrong_library(acceptance: Acceptance, name: str, place: Path) -> None:
 
 @contextlib.contextmanager
 def held(*leaving: str) -> Iterator[str]:
-    """Hold a context and memory on every GPU meanwhile; yields why that did not work, empty where it did."""
+    """Hold a context and memory on every GPU inside the block; yield why that failed, or an empty string."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, *leaving], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -141,7 +141,7 @@ def held(*leaving: str) -> Iterator[str]:
 
 
 def in_use(acceptance: Acceptance, name: str) -> None:
-    """A GPU that others use is left alone at level train, and trained on with --force."""
+    """Check that a GPU in use is left alone at level train, and trained on with --force."""
     what = "a GPU in use is left alone"
     with held() as problem:
         if problem:
@@ -162,7 +162,7 @@ def in_use(acceptance: Acceptance, name: str) -> None:
 
 
 def out_of_memory(acceptance: Acceptance, name: str) -> None:
-    """Where hardly any memory is left, the training fails and the finding says that memory is why."""
+    """Check with almost no free GPU memory: training must fail, and the finding must name memory."""
     with held(str(LEFT_FREE)) as problem:
         if problem:
             acceptance.skip(f"{name}: out of memory", problem)
@@ -174,12 +174,12 @@ def out_of_memory(acceptance: Acceptance, name: str) -> None:
 
 
 def slowed(acceptance: Acceptance, name: str, place: Path) -> None:
-    """A framework whose products run at a third of their speed is found slower than its product's, and right."""
+    """Check a framework whose matmuls run at a third of their speed: it must be found slow, and its results right."""
     folder = place / f"slowed-{name}"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(f"{ONLY_IN_TRAINING}{SLOWED[name]}")
     code, report, _ = acceptance.check("--level", "full", "--framework", name, environ={"PYTHONPATH": acceptance.path(str(folder))})
     found = {finding["name"]: finding["message"] for finding in report["findings"]}
     told = found.get("gpu-slower-than-expected", f"{report['verdict']}: {', '.join(found) or 'no findings'}")
-    acceptance.judge(f"{name}: a product at a third of its speed is found", "gpu-slower-than-expected" in found, f"{code}: {told}")
+    acceptance.judge(f"{name}: matmuls at a third of their speed are found", "gpu-slower-than-expected" in found, f"{code}: {told}")
     acceptance.judge(f"{name}: and is not taken for a wrong one", "smoke-wrong-result" not in found, ", ".join(found))

@@ -1,10 +1,10 @@
-"""How fast cuBLAS itself multiplies on the first GPU, without a framework, against which gpu_acceptance holds the smoke training's figures.
+"""Measures cuBLAS matmuls on the first GPU without a framework; gpu_acceptance compares the smoke training's figures with these.
 
     PYTHON scripts/acceptance/cublas_matmul.py SIZE...
 
-Looks for libcublas and libcudart among this interpreter's packages, then as the loader does. Prints one JSON object: for each precision the
-operations a second (2 size^3 for one product of square matrices of random multiples of 1/64) by size, the median of some rounds, by CUDA's own events.
-Numbers of CUDA's enumerations are those of cublas_api.h 13.10 and library_types.h 13.0.
+Looks for libcublas and libcudart in this interpreter's packages, then on the loader's path. Prints one JSON object: operations per second by precision
+and size (2 size^3 for one matmul of square matrices of random multiples of 1/64), the median of several rounds, timed with CUDA events.
+Values of CUDA's enumerations are from cublas_api.h 13.10 and library_types.h 13.0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROUNDS, SECONDS = 5, 0.1
 
 
 def library(stem: str) -> ctypes.CDLL:
-    """The newest of the library's files among this interpreter's packages, else what the loader finds; ends where there is none."""
+    """Return the newest copy of a library in this interpreter's packages, else the loader's; exit if there is none."""
     files = (file for entry in sys.path for file in Path(entry or ".").glob(f"nvidia/**/{stem}.so.1?"))
     packaged = sorted(files, key=lambda file: file.name, reverse=True)
     names = [*map(str, packaged), f"{stem}.so.13", f"{stem}.so.12", f"{stem}.so"]
@@ -44,7 +44,7 @@ def _opened(name: str) -> ctypes.CDLL | None:
 
 
 class Gpu:
-    """The first GPU, by CUDA's runtime and cuBLAS."""
+    """The first GPU, through CUDA's runtime and cuBLAS."""
 
     def __init__(self) -> None:
         self._runtime, self._blas = library("libcudart"), library("libcublas")
@@ -52,24 +52,24 @@ class Gpu:
         self.call(self._blas.cublasCreate_v2, ctypes.byref(self._handle))
 
     def call(self, function: Callable[..., int], *arguments: object) -> None:
-        """Call, and end with the number where it fails."""
+        """Call a function; exit with its error code if it fails."""
         code = function(*arguments)
         if code:
             sys.exit(f"{getattr(function, '__name__', function)} answered {code}")
 
     def holding(self, content: bytes) -> ctypes.c_void_p:
-        """Memory there with this content."""
+        """Return GPU memory with this content."""
         pointer = ctypes.c_void_p()
         self.call(self._runtime.cudaMalloc, ctypes.byref(pointer), ctypes.c_size_t(len(content)))
         self.call(self._runtime.cudaMemcpy, pointer, ctypes.c_char_p(content), ctypes.c_size_t(len(content)), ctypes.c_int(TO_DEVICE))
         return pointer
 
     def free(self, pointer: ctypes.c_void_p) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self.call(self._runtime.cudaFree, pointer)
 
     def milliseconds(self, run: Callable[[], None], count: int) -> float:
-        """How long `count` runs take there."""
+        """Return how long `count` runs take on the GPU."""
         events = [ctypes.c_void_p(), ctypes.c_void_p()]
         for event in events:
             self.call(self._runtime.cudaEventCreate, ctypes.byref(event))
@@ -83,7 +83,7 @@ class Gpu:
         return took.value
 
     def multiplier(self, size: int, precision: str, pointers: list[ctypes.c_void_p]) -> Callable[[], None]:
-        """Multiplies the first two into the third."""
+        """Return a function that multiplies the first two matrices into the third."""
         kind, compute = PRECISIONS[precision]
         one, none, side, each = ctypes.c_float(1), ctypes.c_float(0), ctypes.c_int(size), ctypes.c_int(kind)
         left, right, product = pointers
@@ -95,7 +95,7 @@ class Gpu:
 
 
 def content(size: int, kind: int) -> bytes:
-    """A square matrix of multiples of 1/64 from -1 to 1, by rows of one random row turned: as tiring for a GPU as any."""
+    """Return a square matrix of multiples of 1/64 from -1 to 1: one random row, rotated row by row. A GPU takes as long for it as for any other."""
     draw = random.Random(5)
     row = [draw.randint(-64, 64) / 64 for _ in range(size)]
     if kind == FP32:
@@ -110,7 +110,7 @@ def content(size: int, kind: int) -> bytes:
 
 
 def rate(gpu: Gpu, size: int, precision: str) -> float:
-    """Operations a second."""
+    """Return operations per second."""
     matrix = content(size, PRECISIONS[precision][0])
     pointers = [gpu.holding(matrix) for _ in range(3)]
     run = gpu.multiplier(size, precision, pointers)

@@ -1,4 +1,4 @@
-"""The part of gpu_acceptance that is about a machine in order: every level, each fact against nvidia-smi's, our own kernel, the time it takes."""
+"""The part of gpu_acceptance for a machine in order: every level, NVML facts against nvidia-smi, our own kernel, run times."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ RUNGS: Final = {"look": "libcuda", "touch": "kernel ran", "train": "trained", "f
 
 
 def installed(report: Mapping[str, Any]) -> list[str]:
-    """The frameworks of the examined environment that the smoke training knows."""
+    """Return the installed frameworks that the smoke training supports."""
     frameworks = report["snapshot"].get("frameworks")
     return [one["name"] for one in frameworks if one["name"] in TRAINED] if isinstance(frameworks, list) else []
 
 
 def proved(report: Mapping[str, Any], rung: str = "trained") -> bool:
-    """Whether a report shows this rung for every GPU."""
+    """Return whether a report shows this rung for every GPU."""
     shown = report.get("proved_to", {"rung": "", "gpus": 0, "of": 0})
     return bool(shown["rung"] == rung and 0 < shown["gpus"] == shown["of"])
 
 
 def bare(report: Mapping[str, Any]) -> bool:
-    """Whether a report shows that the examined environment holds no framework. False where nobody looked."""
+    """Return whether a report shows an environment without a framework; false if it was not examined."""
     return bool(report["snapshot"].get("frameworks") == [])
 
 
 def level(acceptance: Acceptance, name: str, framework: str = "", *, node: bool = False) -> Mapping[str, Any]:
-    """Check at one level, with one framework where it trains, or the machine alone (`node`); judge and return the report."""
+    """Check at one level, with one framework if it trains, or the machine alone (`node`); judge and return the report."""
     what = " ".join(filter(None, (name, framework, NODE if node else "")))
     about = (*(("--framework", framework) if framework else ()), *((NODE,) if node else ()))
     code, report, seconds = acceptance.check("--level", name, *about)
@@ -67,7 +67,7 @@ def judged(report: Mapping[str, Any], rung: str) -> tuple[str, bool]:
 
 
 def _stages(acceptance: Acceptance, what: str, report: Mapping[str, Any]) -> None:
-    """Every stage of the trainings came to its end; how long each took is told."""
+    """Check that every stage ended, and note how long each took."""
     smokes = report["snapshot"].get("smoke")
     for smoke in smokes if isinstance(smokes, list) else ():
         ended = [stage for stage in smoke.get("stages", ()) if stage["state"] != "done"]
@@ -83,14 +83,14 @@ def _is_number(value: object) -> bool:
 
 
 def untrained(acceptance: Acceptance, name: str) -> None:
-    """Without a framework a level that trains is not ready."""
+    """Check that a level that trains is not ready without a framework."""
     code, report, _ = acceptance.check("--level", name)
     acceptance.reports[name] = report
     acceptance.judge(f"{name}: unproven is not ready", report["verdict"] in {"unknown", "broken"}, f"{code}: {report['verdict']}")
 
 
 def facts(acceptance: Acceptance) -> None:
-    """Hold each NVML fact against nvidia-smi's; what nvidia-smi cannot be asked for is listed as not comparable."""
+    """Compare each NVML fact with nvidia-smi's; list those that nvidia-smi does not report as not comparable."""
     snapshot = acceptance.reports["look"]["snapshot"]
     acceptance.facts, listed, unknown = nvidia_smi.facts(snapshot)
     counted = len(snapshot["nvml"].get("gpus") or [])
@@ -104,13 +104,13 @@ def facts(acceptance: Acceptance) -> None:
 
 
 def _left_behind() -> tuple[object, ...]:
-    """What a check must leave as it was: MIG modes, the list of devices, the driver's cache of compiled kernels."""
+    """Return what a check must not change: MIG modes, the list of devices, the driver's cache of compiled kernels."""
     cache = Path.home() / ".nv"
     return nvidia_smi.queried(["mig.mode.current", "mig.mode.pending"]), nvidia_smi.smi("-L"), sorted(cache.rglob("*"))
 
 
 def kernels(acceptance: Acceptance) -> None:
-    """Our own kernel at level touch: right on every GPU, attributes as nvidia-smi has them, and nothing left behind.
+    """Check our own kernel at level touch: right on every GPU, attributes equal to nvidia-smi's, nothing left behind.
 
     Without a framework in the environment it asks about the machine alone, which must be ready.
     """
@@ -144,14 +144,14 @@ def _kernel(acceptance: Acceptance, context: Mapping[str, Any]) -> None:
 
 
 def alone(acceptance: Acceptance) -> None:
-    """The machine alone is ready at level look, and no environment is examined for that."""
+    """Check that the machine alone is ready at level look, with no environment examined."""
     snapshot = level(acceptance, "look", node=True)["snapshot"]
     asked = [section for section in ("python", "packages", "frameworks") if not nvidia_smi.is_missing(snapshot.get(section))]
     acceptance.judge(f"look {NODE}: no environment is examined", not asked, ", ".join(asked))
 
 
 def times(acceptance: Acceptance, repeat: int) -> None:
-    """Time the look and, to compare, nvidia-smi, as often as time allows."""
+    """Time level look and, for comparison, nvidia-smi, as often as time allows."""
     looks, smis = acceptance.seconds.setdefault("look", []), acceptance.seconds.setdefault("nvidia-smi", [])
     for _ in range(repeat):
         if smis and acceptance.left < 2 * (looks[-1] + smis[-1]):
@@ -163,7 +163,7 @@ def times(acceptance: Acceptance, repeat: int) -> None:
 
 
 def record(acceptance: Acceptance, about: str) -> None:
-    """Keep the machine of the report that shows the most in the form of tests/machines."""
+    """Write the machine of the most complete report in the form of tests/machines."""
     best = next(
         report for beginning in ("full", "train", "touch") for name, report in acceptance.reports.items() if name.startswith(beginning)
     )
@@ -171,7 +171,7 @@ def record(acceptance: Acceptance, about: str) -> None:
 
 
 def recorded(report: Mapping[str, Any], about: str) -> str:
-    """The machine of a report as tests/machines keeps it: UUIDs and our own paths replaced, the same always by the same."""
+    """Return the machine of a report as tests/machines keeps it, with UUIDs and our own paths replaced consistently."""
     text = json.dumps({"about": about, "policy": report["policy"], "snapshot": report["snapshot"]})
     names: dict[str, str] = {}
     for found in UUID.finditer(text):

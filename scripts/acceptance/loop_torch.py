@@ -1,8 +1,8 @@
-"""A plain PyTorch training loop, as anybody would write it, against which gpu_acceptance holds the smoke training's figures.
+"""A plain PyTorch training loop, as anybody would write it; gpu_acceptance compares the smoke training's figures with it.
 
     PYTHON scripts/acceptance/loop_torch.py gpu|cpu BATCH
 
-Prints how many images the small convolutional network is trained on in a second, from data that lie on the device.
+Prints images per second of the small convolutional network, with its data on the device.
 """
 
 import statistics

@@ -1,4 +1,4 @@
-"""What nvidia-smi says of each GPU, held against the facts of a snapshot."""
+"""Compares what nvidia-smi reports for each GPU with the facts of a snapshot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _yes(text: str) -> bool:
 
 
 def _word(text: str) -> str:
-    """As a snapshot spells it: "Exclusive_Process" and "Not Started" are exclusive-process and not-started."""
+    """Return a word as a snapshot spells it: exclusive-process for "Exclusive_Process", not-started for "Not Started"."""
     return text.lower().replace("_", "-").replace(" ", "-")
 
 
@@ -119,7 +119,7 @@ def queried(fields: Sequence[str], about: str = "gpu") -> tuple[list[dict[str, s
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value of a snapshot's JSON stands for a missing one."""
+    """Return whether a value in a snapshot's JSON is a missing one."""
     return value is None or (isinstance(value, dict) and value.get("type") == "missing")
 
 
@@ -141,7 +141,7 @@ def compared(mine: Any, text: str, pair: Counterpart) -> tuple[str, str, str]:
 
 
 def rows() -> tuple[list[dict[str, str]], list[str]]:
-    """Return all that nvidia-smi says of each GPU, and the fields that it does not know."""
+    """Return everything nvidia-smi reports for each GPU, and the fields that it does not know."""
     queries = [pair.query for pair in COUNTERPARTS]
     remapped = [query for query in queries if query.startswith("remapped_rows.")]
     found, unknown = queried([query for query in queries if query not in remapped])
@@ -151,7 +151,7 @@ def rows() -> tuple[list[dict[str, str]], list[str]]:
 
 
 def links_up(index: int) -> list[int] | None:
-    """Return which NVLinks of a GPU carry a speed; None where nvidia-smi lists no link."""
+    """Return which NVLinks of a GPU are up; None if nvidia-smi lists none."""
     listed = LINK.findall(smi("nvlink", "--status", "-i", str(index)))
     return [int(link) for link, state in listed if state != "<inactive>"] if listed else None
 
@@ -185,14 +185,14 @@ def _of_gpu(gpu: Mapping[str, Any], row: Mapping[str, str]) -> list[Fact]:
 
 
 def _inside(gpu: Mapping[str, Any], fact: str) -> Any:
-    """The value of a fact; that of a struct where the struct itself is missing."""
+    """Return the value of a fact, or the missing struct that would hold it."""
     struct, _, field = fact.partition(".")
     value = gpu.get(struct)
     return value if not field or is_missing(value) or value is None else value.get(field)
 
 
 def _listed(gpu: Mapping[str, Any], whose: str) -> Iterator[Fact]:
-    """The facts that nvidia-smi gives as lists."""
+    """Return the facts that nvidia-smi reports as lists."""
     links, processes = gpu.get("nvlinks"), gpu.get("compute_processes")
     ours = [link["link"] for link in links if link.get("active") is True] if isinstance(links, list) else None
     its = links_up(gpu["index"])

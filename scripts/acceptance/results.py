@@ -1,4 +1,4 @@
-"""What gpu_acceptance has to show and how it fared: parts with a deadline each, whose results are on disk as soon as they are known."""
+"""The results of gpu_acceptance: parts with a deadline each, whose results are written as soon as they are known."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NoDocumentError(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """One thing that was to be shown: `state` is held, failed, or skipped with the reason in `detail`."""
+    """One claim: `state` is held, failed, or skipped with the reason in `detail`."""
 
     what: str
     state: str
@@ -39,7 +39,7 @@ class Result:
 
 @dataclass
 class Acceptance:
-    """Everything that was seen on this machine. All times are in seconds."""
+    """Everything measured on this machine. Times are in seconds."""
 
     python: str
     directory: Path
@@ -60,11 +60,11 @@ class Acceptance:
 
     @property
     def left(self) -> float:
-        """Until the part under way must be over."""
+        """Return the seconds left for the current part."""
         return self._until - time.monotonic()
 
     def part(self, what: str, seconds: float, do: Callable[..., object], *arguments: object) -> None:
-        """Do one part, for at most so many seconds. Whatever it raises is its own failure, and the next part goes on."""
+        """Run one part for at most `seconds`. An exception fails this part only."""
         whole = self._began + self.limit
         if whole - time.monotonic() < min(seconds, max(3 * ENDING, seconds / 3)):
             self.skip(what, f"no time is left of {self.limit:.0f} s")
@@ -81,11 +81,11 @@ class Acceptance:
         self.write()
 
     def judge(self, what: str, holds: bool, detail: str = "") -> None:  # noqa: FBT001 -- a verdict
-        """Note whether something holds."""
+        """Record whether a claim holds."""
         self._note(Result(what, "held" if holds else "failed", detail))
 
     def skip(self, what: str, why: str) -> None:
-        """Note what could not be shown here."""
+        """Record a claim that cannot be checked here."""
         self._note(Result(what, "skipped", why))
 
     def _note(self, result: Result) -> None:
@@ -96,7 +96,7 @@ class Acceptance:
     def check(
         self, *arguments: str, python: str | None = None, environ: Mapping[str, str] | None = None
     ) -> tuple[int, dict[str, Any], float]:
-        """The exit code, JSON document and seconds of `gpudoctor check`, which is over when the part under way must be.
+        """Run `gpudoctor check` within the current part; return its exit code, JSON document and seconds.
 
         Raises NoDocumentError, and subprocess.TimeoutExpired where it outlives its own deadline.
         """
@@ -118,16 +118,16 @@ class Acceptance:
 
     @staticmethod
     def path(*before: str) -> str:
-        """PYTHONPATH with these folders and this clone before what is there: what gpudoctor needs may be there."""
+        """Return PYTHONPATH with these folders and this clone in front of its present value, which may hold gpudoctor's dependencies."""
         return os.pathsep.join(filter(None, (*before, str(ROOT), os.environ.get("PYTHONPATH", ""))))
 
     def run(self, *command: str | Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run another program until the part under way must be over. Raises subprocess.TimeoutExpired."""
+        """Run another program within the current part. Raises subprocess.TimeoutExpired."""
         whole = {**os.environ, **(environ or {})}
         return subprocess.run(command, env=whole, cwd="/", capture_output=True, text=True, timeout=max(self.left, 1), check=False)
 
     def write(self) -> None:
-        """Write what was seen until now: a table to read, everything as JSON, and the reports."""
+        """Write the results so far: a table to read, everything as JSON, and the reports."""
         self.directory.mkdir(parents=True, exist_ok=True)
         seen = {name: value for name, value in asdict(self).items() if name not in {"reports", "directory"}}
         for name, text in (

@@ -1,4 +1,4 @@
-"""The part of gpu_acceptance that is about figures: the smoke training's against plain loops, cuBLAS, and what nvidia-smi saw meanwhile."""
+"""The part of gpu_acceptance that compares figures: the smoke training's with plain loops, cuBLAS and nvidia-smi's samples."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ RATIO, VENDOR_SHARE = 0.95, 0.9
 """The least of a plain training loop's speed, and of what cuBLAS reaches at its best size, that the smoke training must reach."""
 VENDOR_SIZES: Final = ("4096", "8192", "16384")
 CALIBRATION: Final = 10.0
-"""Seconds that copies, memory and products may take on a GPU, with what chooses their sizes."""
+"""Seconds that copies, memory and matmuls may take on a GPU, with what chooses their sizes."""
 MEASURES: Final = ("copies", "memory", "products")
 PAUSE: Final = 0.2
 """Seconds between two questions to nvidia-smi."""
 
 
 def smokes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The trainings of a report."""
+    """Return the smoke trainings of a report."""
     found = report["snapshot"].get("smoke")
     return found if isinstance(found, list) else []
 
 
 def against_loop(acceptance: Acceptance, name: str) -> None:
-    """The speed that the smoke training measured, against a plain loop in the same framework."""
+    """Compare the smoke training's speed with a plain loop in the same framework."""
     what = f"{name}: as quick as a plain loop"
     speeds = [speed for smoke in smokes(acceptance.reports.get(f"train {name}", {"snapshot": {}})) for speed in smoke.get("speeds", ())]
     numbers = [speed["samples_per_second"] for speed in speeds if speed["batch"] == LOOP_BATCH and speed["device"] == "GPU:0"]
@@ -51,17 +51,17 @@ def against_loop(acceptance: Acceptance, name: str) -> None:
 
 
 def against_vendor(acceptance: Acceptance) -> None:
-    """The products on the first GPU, against cuBLAS at the best of several sizes; and how long measuring took on each GPU."""
+    """Compare matmuls on the first GPU with cuBLAS at its best size, and check how long measuring took on each GPU."""
     fulls = {name: report for name, report in acceptance.reports.items() if name.startswith("full ")}
     if not fulls:
-        acceptance.skip("products against cuBLAS", NO_FRAMEWORK)
+        acceptance.skip("matmuls against cuBLAS", NO_FRAMEWORK)
         return
     for report in fulls.values():
         for smoke in smokes(report):
             _calibration(acceptance, smoke)
     done = acceptance.run(acceptance.python, ROOT / "scripts" / "acceptance" / "cublas_matmul.py", *VENDOR_SIZES)
     if done.returncode:
-        acceptance.skip("products against cuBLAS", (done.stderr.strip().splitlines() or ["no word"])[-1])
+        acceptance.skip("matmuls against cuBLAS", (done.stderr.strip().splitlines() or ["no word"])[-1])
         return
     rates = {precision: max(by_size.items(), key=lambda one: one[1]) for precision, by_size in json.loads(done.stdout).items()}
     for report in fulls.values():
@@ -75,7 +75,7 @@ def _products(acceptance: Acceptance, smoke: Mapping[str, Any], rates: Mapping[s
             size, best = rates[product["precision"]]
             share = product["flops"] / best
             told = f"{product['flops'] / 1e12:.1f} TFLOPS at {product['size']}, {best / 1e12:.1f} at {size}, {share:.3f}"
-            what = f"{smoke['framework']}: products in {product['precision'].upper()} reach {VENDOR_SHARE:.0%} of cuBLAS"
+            what = f"{smoke['framework']}: matmuls in {product['precision'].upper()} reach {VENDOR_SHARE:.0%} of cuBLAS"
             acceptance.judge(what, share >= VENDOR_SHARE, told)
 
 
@@ -86,12 +86,12 @@ def _calibration(acceptance: Acceptance, smoke: Mapping[str, Any]) -> None:
         if stage["name"] in MEASURES and isinstance(stage.get("seconds"), int | float):
             took[device] = took.get(device, 0.0) + stage["seconds"]
     told = ", ".join(f"{device} {seconds:.1f} s" for device, seconds in took.items())
-    what = f"{smoke['framework']}: copies, memory and products take less than {CALIBRATION:.0f} s a GPU"
+    what = f"{smoke['framework']}: copies, memory and matmuls take less than {CALIBRATION:.0f} s a GPU"
     acceptance.judge(what, bool(took) and max(took.values()) < CALIBRATION, told or "none was measured")
 
 
 def all_reduce(acceptance: Acceptance) -> None:
-    """Where there are several GPUs, each framework's sum over all of them is right, at a rate that is told."""
+    """On several GPUs, check each framework's all-reduce over all of them, and note its bandwidth."""
     for name, report in acceptance.reports.items():
         for smoke in smokes(report) if name.startswith("full ") else ():
             what, runs = f"{smoke['framework']}: an all-reduce over all GPUs is right", smoke.get("all_reduces")
@@ -140,7 +140,7 @@ SAMPLED: Final = (
 
 
 def watched(acceptance: Acceptance, framework: str) -> None:
-    """The check at level full, while nvidia-smi samples the GPUs too; what each saw at most."""
+    """Check at level full while nvidia-smi samples the GPUs too, and compare the highest values that each saw."""
     with sampling() as seen:
         level(acceptance, "full", framework)
     loads = acceptance.reports[f"full {framework}"]["snapshot"].get("loads")
@@ -161,7 +161,7 @@ def watched(acceptance: Acceptance, framework: str) -> None:
 
 
 def most_of(load: Mapping[str, Any], one: Sampled) -> float | None:
-    """The highest that our own samples have of a number."""
+    """Return the highest value in our own samples."""
     values = [load.get(one.ours), *(stage.get(one.ours) for stage in load["stages"])]
     spans = [value["highest"] if isinstance(value, dict) and "highest" in value else value for value in values]
     numbers = [value for value in spans if isinstance(value, int | float)]
@@ -170,7 +170,7 @@ def most_of(load: Mapping[str, Any], one: Sampled) -> float | None:
 
 @contextmanager
 def sampling() -> Iterator[list[dict[str, str]]]:
-    """Meanwhile nvidia-smi is asked several times a second; what it said of each GPU is there afterwards."""
+    """Ask nvidia-smi several times a second inside the block; its samples of each GPU are there afterwards."""
     rows: list[dict[str, str]] = []
     over = threading.Event()
 
@@ -189,7 +189,7 @@ def sampling() -> Iterator[list[dict[str, str]]]:
 
 
 def highest(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, float]]:
-    """The most of each number, by the GPU's address; what is no number is left out."""
+    """Return the highest of each number by GPU address, without what is no number."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         of_gpu = found.setdefault(str(normalise_address(row["pci.bus_id"])), {})

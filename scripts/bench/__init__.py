@@ -1,1 +1,1 @@
-"""Measure: start-up against an empty command, the smoke training against plain scripts that do the same."""
+"""Measure start-up time against an empty command, and the smoke training against plain scripts."""

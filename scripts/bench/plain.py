@@ -1,4 +1,4 @@
-"""What the plain trainings (plain_*.py) share, with NumPy alone: data, initial weights, and the product that they begin with.
+"""Shared by the plain trainings (plain_*.py), with NumPy alone: data, initial weights, and the first matmul.
 
 Nothing of gpudoctor is used here. The images and weights are those of its smoke training, made in the same order from the same seeds.
 """

@@ -1,4 +1,4 @@
-"""The work of the smoke training as a plain JAX script, on the CPU, against which scripts/bench/overhead holds the child's CPU time."""
+"""The work of the smoke training as a plain JAX script, on the CPU, with which scripts/bench/overhead compares the child's CPU time."""
 
 from typing import Any
 

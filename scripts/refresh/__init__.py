@@ -1,1 +1,1 @@
-"""Rebuild the tables of compat/ from what the published wheels say of themselves, a module a table: python -m scripts.refresh.torch."""
+"""Rebuild the tables of compat/ from published wheels, a module per table: python -m scripts.refresh.torch."""

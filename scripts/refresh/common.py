@@ -1,4 +1,4 @@
-"""What the refresh scripts share: releases from a file list, wheels with what was learnt from them, and a table rebuilt and compared."""
+"""Shared by the refresh modules: releases from a list of files, wheels with cached answers, and a table that is rebuilt and compared."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LOOKED_UP, _STREAMED = 1 << 16, 1 << 23
 
 
 class Release(NamedTuple):
-    """The wheels of one release for one platform; `file` is that of the newest interpreter's."""
+    """The wheels of one release for one platform; `file` is the newest interpreter's."""
 
     distribution: str
     release: Version
@@ -47,14 +47,14 @@ class Release(NamedTuple):
 
 
 class Published(Protocol):
-    """What a package index gives."""
+    """A package index: its files, and wheels read from it."""
 
     def files(self, project: str) -> list[IndexFile]:
-        """The files of a project."""
+        """Return the files of a project."""
         ...
 
     def wheel(self, url: str, least: int = ..., /) -> zipfile.ZipFile:
-        """A wheel, of which only what is read is transferred, `least` bytes at a time."""
+        """Return a wheel that transfers only what is read, `least` bytes at a time."""
         ...
 
 
@@ -63,7 +63,7 @@ Wanted = Callable[[str, Version], bool]
 
 
 class Wheel:
-    """A published wheel, opened when it is first read; what was learnt from it before is in the cache.
+    """A published wheel, opened when it is first read; earlier answers come from the cache.
 
     Published files never change, so an answer in the cache stays true; `question` must name what is asked exactly.
     """
@@ -76,17 +76,17 @@ class Wheel:
 
     @property
     def zip(self) -> zipfile.ZipFile:
-        """The archive, of which only what is read is transferred."""
+        """Return the archive, which transfers only what is read."""
         if self._zip is None:
             self._zip = self._opened(self.release.file.url, _LOOKED_UP)
         return self._zip
 
     def find(self, ending: str) -> str | None:
-        """The member whose path ends so, the least deep of several; None where there is none."""
+        """Return the member whose path ends so, the least deep of several; None if there is none."""
         return next((name for name in sorted(self.zip.namelist(), key=len) if f"/{name}".endswith(ending)), None)
 
     def text(self, ending: str) -> str | None:
-        """The text of the member whose path ends so, by the cache where it is there; None where there is no such member."""
+        """Return the text of the member whose path ends so, from the cache if it is there; None if there is no such member."""
 
         def read() -> str | None:
             name = self.find(ending)
@@ -96,7 +96,7 @@ class Wheel:
         return found
 
     def metadata(self) -> str:
-        """Its METADATA without the description; ValueError where it has none."""
+        """Return its METADATA without the description. Raises ValueError if it has none."""
 
         def read() -> str:
             name = self.find(".dist-info/METADATA") or self.find(".dist.info/METADATA")  # torch 1.7.0 for Windows spells it so
@@ -107,7 +107,7 @@ class Wheel:
         return str(self.learn("METADATA", read))
 
     def required(self, requirement: Requirement) -> Wheel:
-        """The newest wheel that a requirement allows, for the same platform; ValueError where the index has none."""
+        """Return the newest wheel that a requirement allows, for the same platform. Raises ValueError if the index has none."""
         platform = self.release.platform
         found = group_releases(self._index.files(requirement.name), lambda _, release: str(release) in requirement.specifier)
         fitting = [release for release in found if release.platform == platform]
@@ -116,11 +116,11 @@ class Wheel:
         return Wheel(fitting[-1], self._index, self._cache)
 
     def learn(self, question: str, read: Callable[[], Any]) -> Any:
-        """The answer to a question: by the cache, else by `read`, whose answer (a value that JSON holds) is then kept there."""
+        """Return the answer to a question: from the cache, else from `read`, whose answer (a JSON value) is then cached."""
         return self._learnt.answer(question, read)
 
     def learn_of(self, ending: str, question: str, read: Callable[[IO[bytes]], Any]) -> Any:
-        """The answer to a question about one big member, which `read` streams once; None where there is no such member.
+        """Return the answer to a question about one big member, which `read` streams once; None if there is no such member.
 
         Kept by the member's digest in RECORD: two distributions often hold one library. Where RECORD does not name it (wheels that
         were renamed by hand), kept for this wheel alone.
@@ -144,7 +144,7 @@ class Wheel:
 
 
 class _Learnt:
-    """Answers in one file of the cache."""
+    """The answers in one file of the cache."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -165,7 +165,7 @@ Reading = Callable[[Wheel], dict[str, Any]]
 
 
 def numpy_abi(module: bytes) -> int | None:
-    """The newest major NumPy that a compiled module runs with: NumPy 2's headers name numpy._core, those before numpy.core alone.
+    """Return the newest major NumPy that a compiled module runs with: NumPy 2's headers name numpy._core, earlier ones numpy.core alone.
 
     None where the module does not use NumPy's C interface.
     """
@@ -175,7 +175,7 @@ def numpy_abi(module: bytes) -> int | None:
 
 
 def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]:
-    """The final releases by platform, as the tables are sorted; a universal wheel is one for "any" platform."""
+    """Return the final releases by platform, sorted as the tables are; a universal wheel is for the platform "any"."""
     found: dict[tuple[str, Version, str], dict[str, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -189,7 +189,7 @@ def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]
 
 
 def _published(wheel: WheelName) -> Version | None:
-    """The release that a table may hold: a final one, or where the project makes no others, a development release."""
+    """Return the release that a table may hold: a final one, or a development release if the project makes no others."""
     if wheel.distribution in _ONLY_DEVELOPMENT and ".dev" in wheel.release:
         parsed: Version = RELEASE.parse(wheel.release)
         return parsed
@@ -197,7 +197,7 @@ def _published(wheel: WheelName) -> Version | None:
 
 
 def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease | None) -> FrameworkRelease:
-    """The row of a release: what its wheel tells, over what the table holds of it."""
+    """Return the row of a release: the table's row, updated with what its wheel says."""
     blank = FrameworkRelease(
         distribution=release.distribution,
         release=release.release,
@@ -219,7 +219,7 @@ def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease |
 
 
 def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading) -> int:
-    """Rebuilds a framework's table and shows, checks or writes the difference; the exit status.
+    """Rebuild a framework's table and show, check or write the difference; return the exit status.
 
     `read` gives the fields that a wheel tells; fields it leaves out keep the value of the row that is there. Rows of releases that
     no wheel has (an sdist's) stay. Where one release cannot be read, it is reported and the file stays as it is.
@@ -248,7 +248,7 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
 
 
 def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Version]]) -> list[tuple[str, Version]]:
-    """The final releases that the index holds, a table should and does not."""
+    """Return the final releases on the index that the table should hold and lacks."""
     try:
         wheels = [wheel for file in index.files(project) if (wheel := parse_wheel_name(file.filename))]
     except (OSError, ValueError):
@@ -258,7 +258,7 @@ def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Versi
 
 
 def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:
-    """The releases of a project; None, after saying so, where the index does not list it."""
+    """Return the releases of a project; None, after a message, if the index does not list it."""
     try:
         return group_releases(index.files(project), wanted)
     except (OSError, ValueError) as problem:
@@ -278,13 +278,13 @@ def _sorted(pythons: Iterable[str]) -> list[str]:
 
 
 def _telling(pythons: Iterable[str]) -> str:
-    """The interpreter whose wheel speaks for the release: the newest with a GIL."""
+    """Return the interpreter whose wheel is read for the release: the newest with a GIL."""
     order = _sorted(pythons)
     return ([python for python in order if not python.endswith("t")] or order)[-1]
 
 
 def arguments(projects: Sequence[str]) -> argparse.Namespace:
-    """The options that the refresh scripts share, as the command line gives them."""
+    """Return the options that the refresh modules share, from the command line."""
     parser = argparse.ArgumentParser(description="Rebuilds a table of compat/ from the published wheels; shows the difference.")
     parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read these alone, of {', '.join(projects)}")
     parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
@@ -297,7 +297,7 @@ def arguments(projects: Sequence[str]) -> argparse.Namespace:
 
 
 def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any]) -> int:
-    """Shows, checks or writes the difference between these rows and the table on disk; the exit status."""
+    """Show, check or write the difference between these rows and the table on disk; return the exit status."""
     path = options.compat / f"{table.name}.csv"
     before, after = path.read_bytes(), dump_table(table, rows)
     names = (f"a/{path.name}", f"b/{path.name}")

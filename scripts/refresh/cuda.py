@@ -1,8 +1,8 @@
-"""Brings into compat/cuda.csv what the published wheels of CUDA's compiler and libraries say of themselves.
+"""Updates compat/cuda.csv from the published wheels of CUDA's compiler and libraries.
 
-Of each minor release the newest final wheel of the compiler is read, for all builds of one say the same: `ptxas --help` names its
-targets, its refusal of a PTX version that does not exist names its own, and crt/host_config.h the newest gcc. The libraries are
-those that the package cuda-toolkit pins for that release. A toolkit on the index that has no row gets one, without a driver of its own.
+For each minor release it reads the newest final wheel of the compiler, since all builds of a minor release agree: `ptxas --help` lists the
+targets, the error for a PTX version that does not exist names the newest one, and crt/host_config.h the newest gcc. The libraries are
+those that the package cuda-toolkit pins for that release. A toolkit on the index without a row gets one, without a driver of its own.
 Drivers, and releases without wheels, were entered by hand.
 """
 
@@ -44,7 +44,7 @@ Told = dict[str, Any]
 
 
 def parse_targets(help_page: str) -> tuple[str, ...]:
-    """The architectures that `ptxas --help` allows for --gpu-name, lowest first; ValueError where it names none."""
+    """Return the architectures that `ptxas --help` allows for --gpu-name, lowest first. Raises ValueError if it names none."""
     option = re.search(
         r"^--gpu-name\b.*?Allowed values for this option:(.*?)\.\s*(?:Default value|\n\n)", help_page, re.DOTALL | re.MULTILINE
     )
@@ -55,7 +55,7 @@ def parse_targets(help_page: str) -> tuple[str, ...]:
 
 
 def parse_ptx_isa(refusal: str) -> Version:
-    """The version of PTX that ptxas names when it refuses a newer one; ValueError where it names none."""
+    """Return the version of PTX that ptxas names when it refuses a newer one. Raises ValueError if it names none."""
     named = re.search(r"current version is '(\d+\.\d+)'", refusal)
     version = versions.parse(named[1]) if named else None
     if version is None:
@@ -64,7 +64,7 @@ def parse_ptx_isa(refusal: str) -> Version:
 
 
 def parse_host_gcc(header: str) -> int:
-    """The newest major version of gcc that crt/host_config.h accepts; ValueError where it names none."""
+    """Return the newest major version of gcc that crt/host_config.h accepts. Raises ValueError if it names none."""
     named = set(re.findall(r"gcc versions later than (\d+) are not supported", header))
     if len(named) != 1:
         raise ValueError("crt/host_config.h names no newest gcc")
@@ -72,13 +72,13 @@ def parse_host_gcc(header: str) -> int:
 
 
 def sonames(names: Iterable[str]) -> tuple[str, ...]:
-    """Of a wheel's members the libraries that programs link, which wheels hold under their sonames."""
+    """Return the libraries among a wheel's members that programs link; wheels hold them under their sonames."""
     files = (name.rpartition("/")[2] for name in names)
     return tuple(sorted(name for name in files if _SONAMES.fullmatch(name)))
 
 
 def pins(metadata: str) -> dict[str, str]:
-    """The library packages that METADATA of cuda-toolkit requires, each with its version or what that begins with ("12.4.5.8").
+    """Return the library packages that METADATA of cuda-toolkit requires, each with its version or the start of it ("12.4.5.8").
 
     Of nvJitLink later ones are allowed; its version is the oldest, which came with that toolkit.
     """
@@ -86,12 +86,12 @@ def pins(metadata: str) -> dict[str, str]:
 
 
 def every_pin(metadata: str) -> dict[str, str]:
-    """Every package that METADATA of cuda-toolkit requires, likewise."""
+    """Return every package that METADATA of cuda-toolkit requires, in the same form."""
     return dict(re.findall(r"^Requires-Dist: *([\w-]+) *\(?(?:==|<\d+,>=)(\d+(?:\.\d+)*)", metadata, re.MULTILINE))
 
 
 def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, IndexFile]]:
-    """The newest final release of each minor ("12.4") with a wheel for Linux on x86_64 or for any platform."""
+    """Return the newest final release of each minor ("12.4") with a wheel for Linux on x86_64 or for any platform."""
     found: dict[str, tuple[Version, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -103,7 +103,7 @@ def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, Ind
 
 
 def by_release(listed: Iterable[IndexFile]) -> dict[tuple[int, ...], tuple[Version, IndexFile]]:
-    """The final releases by their first three numbers: 12.4.0 is what the table calls 12.4."""
+    """Return the final releases by their first three numbers: 12.4.0 is 12.4 in the table."""
     found: dict[tuple[int, ...], tuple[Version, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -114,13 +114,13 @@ def by_release(listed: Iterable[IndexFile]) -> dict[tuple[int, ...], tuple[Versi
 
 
 def updated(row: CudaRelease, told: Told) -> CudaRelease:
-    """The row with what the wheels of its minor tell."""
+    """Return the row, updated from the wheels of its minor release."""
     source = row.source if SOURCE in row.source else (*row.source, SOURCE)
     return msgspec.structs.replace(row, source=source, **told)
 
 
 def unlisted(rows: Sequence[CudaRelease], toolkits: Iterable[tuple[int, ...]]) -> list[CudaRelease]:
-    """A row for each toolkit that has none, with what NVIDIA states for all of its major release; of a new major, with no driver."""
+    """Yield a row for each toolkit without one, with what NVIDIA states for its whole major release; without a driver if the major is new."""
     known = {(*row.release[:3],) for row in rows}
     return [_blank(number, rows) for number in sorted(set(toolkits) - known)]
 
@@ -156,7 +156,7 @@ class Published:
         self.releases = by_release(file for project in TOOLKITS for file in self._files(project))
 
     def compiler(self, minor: str) -> Told:
-        """What the newest compiler of a minor release tells."""
+        """Return what the newest compiler of a minor release supports."""
         wheel = self._wheel(*self.compilers[minor])
         told = wheel.learn_of("/bin/ptxas", "targets and PTX version", _run) or ("", "")
         header = wheel.text("crt/host_config.h")
@@ -165,7 +165,7 @@ class Published:
         return {"sass": parse_targets(told[0]), "ptx_isa": parse_ptx_isa(told[1]), "host_gcc": parse_host_gcc(header or "")}
 
     def libraries(self, minor: str) -> Told:
-        """The sonames of the libraries that the newest toolkit of a minor release pins."""
+        """Return the sonames of the libraries that the newest toolkit of a minor release pins."""
         pinned = pins(self._wheel(*self.toolkits[minor]).metadata())
         found = {name for package, version in pinned.items() for name in self._sonames(package, version)}
         if not found:
@@ -173,7 +173,7 @@ class Published:
         return {"sonames": tuple(sorted(found))}
 
     def components(self, release: Version) -> Told:
-        """The packages that the toolkit of just this release pins; nothing where it was not published as packages."""
+        """Return the packages that the toolkit of exactly this release pins; empty if it was not published as packages."""
         found = self.releases.get((*release[:3],))
         if found is None:
             return {}
@@ -206,7 +206,7 @@ def _sonames_in(wheel: Wheel) -> tuple[str, ...]:
 
 
 def _run(ptxas: IO[bytes]) -> tuple[str, str]:
-    """What ptxas prints for --help, and for a PTX version that there is not."""
+    """Return what ptxas prints for --help, and for a PTX version that does not exist."""
     with tempfile.TemporaryDirectory() as folder:
         program, code = Path(folder) / "ptxas", Path(folder) / "no_such.ptx"
         with program.open("wb") as copy:
@@ -219,7 +219,7 @@ def _run(ptxas: IO[bytes]) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Reads the newest wheels of each minor release and shows, checks or writes the difference; the exit status."""
+    """Read the newest wheels of each minor release; show, check or write the difference; return the exit status."""
     options = arguments(())
     found = Published(options.cache)
     rows = read_table(str(options.compat), CUDA)

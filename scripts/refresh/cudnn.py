@@ -1,7 +1,7 @@
-"""Adds to compat/cudnn.csv what the published wheels of cuDNN hold: which GPUs their machine code and PTX are for.
+"""Adds new releases of cuDNN to compat/cudnn.csv: for which GPUs their wheels hold SASS and PTX.
 
-A wheel of each platform is read once, some 60 MB of it, as a stream; rows that the table has are kept, for a published wheel does not change. To
-read one again, take its row out. Releases without wheels (7.x, 8.0 to 8.4) were entered by hand.
+Each wheel is streamed once, about 60 MB of it. Rows in the table are kept, since a published wheel never changes; to read one again, delete its row.
+Releases without wheels (7.x, 8.0 to 8.4) were entered by hand.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Published(NamedTuple):
 
 
 def published(listed: Iterable[IndexFile]) -> list[Published]:
-    """The final releases by platform, oldest first; of a wheel built twice the later build."""
+    """Return the final releases by platform, oldest first; the later build of a wheel that was built twice."""
     found = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -54,7 +54,7 @@ def published(listed: Iterable[IndexFile]) -> list[Published]:
 
 
 def libraries(names: Iterable[str]) -> tuple[str, str]:
-    """Of a wheel's members the one that decides, and the soname of cuDNN itself; ValueError where either is missing."""
+    """Return the member with the most kernels, and the soname of cuDNN itself. Raises ValueError if either is missing."""
     by_name = {name.rpartition("/")[2]: name for name in names}
     deciding = [path for name, path in by_name.items() if _DECIDES.fullmatch(name)]
     sonames = [name for name in by_name if _SONAME.fullmatch(name)]
@@ -64,7 +64,7 @@ def libraries(names: Iterable[str]) -> tuple[str, str]:
 
 
 def row_of(one: Published, soname: str, code: Code) -> CudnnRelease:
-    """The row of a wheel."""
+    """Return the row of a wheel."""
     return CudnnRelease(
         release=one.release,
         cuda=one.cuda,
@@ -78,7 +78,7 @@ def row_of(one: Published, soname: str, code: Code) -> CudnnRelease:
 
 
 def read(wheel: Wheel) -> tuple[str, Code]:
-    """The soname of cuDNN and the code in the library that decides; ValueError where the wheel is not of the known form."""
+    """Return the soname of cuDNN and the GPU code in its library. Raises ValueError if the wheel has an unknown form."""
     deciding, soname = wheel.learn("libraries of cuDNN", lambda: libraries(wheel.zip.namelist()))
     sass, ptx = wheel.learn_of(f"/{deciding}", "GPU code", read_code) or ((), ())
     if not sass:
@@ -95,7 +95,7 @@ def _read(one: Published, index: Index, cache: Path) -> CudnnRelease | Exception
 
 
 def main() -> int:
-    """Reads the wheels that have no row and shows, checks or writes the difference; the exit status."""
+    """Read the wheels without a row; show, check or write the difference; return the exit status."""
     options = arguments(PROJECTS)
     index = Index()
     rows = {CUDNN.key(row): row for row in read_table(str(options.compat), CUDNN)}

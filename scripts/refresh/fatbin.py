@@ -1,4 +1,4 @@
-"""Which GPUs a library holds code for, by the fatbin headers in it, read once as a stream and never kept.
+"""Reads for which GPUs a library holds code, from the fatbin headers in a stream of it.
 
 A container is a header of 16 bytes (magic, version 1, that size, the size of what follows) and its entries, each a header and a
 payload. An entry's header has its kind (1 is PTX, 2 is machine code), both sizes, the architecture as a number, and flags that
@@ -20,10 +20,10 @@ _CHUNK = 1 << 20
 
 
 class Readable(Protocol):
-    """What a member of a zip archive gives."""
+    """A stream, as a member of a zip archive is."""
 
     def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes, none at the end."""
+        """Return up to `size` bytes; none at the end."""
         ...
 
 
@@ -35,14 +35,14 @@ class Code(NamedTuple):
 
 
 def read_code(library: Readable) -> Code:
-    """The architectures in a library's containers; ValueError where one is cut short or is not of the known form."""
+    """Return the architectures in a library's containers. Raises ValueError if one is cut short or has an unknown form."""
     found = set(_architectures(_Stream(library)))
     sass, ptx = ({name for name in found if name.startswith(kind)} for kind in ("sm_", "compute_"))
     return Code(tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order)))
 
 
 def order(architecture: str) -> tuple[int, str]:
-    """Sorts "sm_90" before "sm_90a" before "sm_100"."""
+    """Return the sort key that puts "sm_90" before "sm_90a" before "sm_100"."""
     digits = architecture.partition("_")[2]
     number = digits.rstrip("af")
     return int(number), digits[len(number) :]
@@ -69,14 +69,14 @@ class _Stream:
         self._file, self._held, self._at = file, b"", 0
 
     def take(self, size: int) -> bytes:
-        """The next bytes; ValueError where the file ends before."""
+        """Return the next bytes. Raises ValueError if the file ends first."""
         while len(self._held) - self._at < size:
             self._more()
         self._at += size
         return self._held[self._at - size : self._at]
 
     def skip(self, size: int) -> None:
-        """Pass over bytes; ValueError where the file ends before."""
+        """Skip bytes. Raises ValueError if the file ends first."""
         while len(self._held) - self._at < size:
             size -= len(self._held) - self._at
             self._at = len(self._held)
@@ -84,7 +84,7 @@ class _Stream:
         self._at += size
 
     def find(self, wanted: bytes) -> bool:
-        """Pass over everything before `wanted`; False at the end of the file."""
+        """Skip everything before `wanted`; return False at the end of the file."""
         while (at := self._held.find(wanted, self._at)) < 0:
             self._at = max(self._at, len(self._held) - len(wanted) + 1)
             more = self._file.read(_CHUNK)

@@ -55,7 +55,7 @@ DATA_CENTRE = re.compile(r"^(Tesla|NVIDIA (A|H|L|B|GB|GH)\d)|Server Edition")
 
 
 class Generation(NamedTuple):
-    """What a chip is, and the source of its compute capability."""
+    """A chip's architecture and compute capability, with the source."""
 
     architecture: str
     compute_capability: Version
@@ -63,7 +63,7 @@ class Generation(NamedTuple):
 
 
 def generation(name: str) -> Generation | None:
-    """The generation of a GPU that pci.ids calls so ("GA102 [GeForce RTX 3090]"); None where its chip is not in GENERATIONS."""
+    """Return the generation of a GPU by its name in pci.ids ("GA102 [GeForce RTX 3090]"); None if its chip is not in GENERATIONS."""
     prefixes = [prefix for prefix in GENERATIONS if name.startswith(prefix)]
     if not prefixes:
         return None
@@ -73,7 +73,7 @@ def generation(name: str) -> Generation | None:
 
 
 def parse_pci_ids(text: str) -> dict[int, Generation | None]:
-    """NVIDIA's devices in pci.ids, by their id, without those that are a function of a GPU or a part of a board."""
+    """Return NVIDIA's devices in pci.ids by id, without functions of a GPU and parts of a board."""
     found: dict[int, Generation | None] = {}
     ours = False
     for line in text.splitlines():
@@ -86,7 +86,7 @@ def parse_pci_ids(text: str) -> dict[int, Generation | None]:
 
 
 def parse_open_modules(text: str) -> dict[str, set[int]]:
-    """The device ids of each product in the README's table."""
+    """Return the device ids of each product in the README's table."""
     found: dict[str, set[int]] = {}
     for name, device in re.findall(r"^\| (\S.*?) +\| ([0-9A-F]{4})\b[^|]*\|", text, flags=re.MULTILINE):
         found.setdefault(name, set()).add(int(device, 16))
@@ -94,7 +94,7 @@ def parse_open_modules(text: str) -> dict[str, set[int]]:
 
 
 def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
-    """Rows that join neighbouring device ids of one compute capability."""
+    """Return rows that join neighbouring device ids of one compute capability."""
     rows: list[Chip] = []
     before: Generation | None = None
     for device, chip in sorted(listed.items()):
@@ -108,7 +108,7 @@ def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
 
 
 def kind_of(name: str) -> str:
-    """The kind of a product, by its name."""
+    """Return the kind of a product, by its name."""
     if LAPTOP.search(name):
         return "laptop"
     if DATA_CENTRE.search(name):
@@ -117,7 +117,7 @@ def kind_of(name: str) -> str:
 
 
 def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generation | None], known: Collection[str]) -> Iterator[GpuProduct]:
-    """Rows for products that the table lacks; those whose chips are not listed, or differ in compute capability, are left out."""
+    """Return rows for products that the table lacks, without those whose chips are not listed or differ in compute capability."""
     for name, devices in products.items():
         found = {listed.get(device) for device in devices} - {None}
         if name.casefold() in known or NO_PRODUCT.search(name) or len(found) != 1:
@@ -142,7 +142,7 @@ def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generati
 
 
 def disagreements(rows: Collection[GpuProduct], products: Mapping[str, set[int]], listed: Mapping[int, Generation | None]) -> Iterator[str]:
-    """Products whose compute capability in the table is not that of a chip they are on."""
+    """Yield a sentence for each product whose compute capability in the table differs from its chip's."""
     for row in rows:
         found = {listed.get(device) for device in products.get(row.name, ())}
         if any(chip and chip.compute_capability != row.compute_capability for chip in found):
@@ -150,7 +150,7 @@ def disagreements(rows: Collection[GpuProduct], products: Mapping[str, set[int]]
 
 
 def main() -> int:
-    """Rebuilds both tables from the two files and shows, checks or writes the difference; the exit status."""
+    """Rebuild both tables from the two files; show, check or write the difference; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pci-ids", type=Path, default=Path("/usr/share/misc/pci.ids"), help="pci.ids, of the package of that name")
     parser.add_argument("--open-modules", type=Path, required=True, metavar="README", help="README.md of open-gpu-kernel-modules")

@@ -1,7 +1,7 @@
 """The package index as pip is configured for it, and published wheels read by HTTP range.
 
-The index's address, its certificates and proxies are pip's own; nothing here names a host. A 600 MB wheel costs its table of
-contents and the few members that are asked for.
+The index's address, certificates and proxies are pip's own; nothing here names a host. Of a 600 MB wheel only the table of contents
+and a few members are transferred.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(3, 16)))
 
 
 class IndexFile(NamedTuple):
-    """A file that the index lists; `requires_python` is what it says of Python (">=3.9"), "" where it says nothing."""
+    """A file that the index lists; `requires_python` is its bound on Python (">=3.9"), or empty."""
 
     filename: str
     url: str
@@ -46,7 +46,7 @@ class WheelName(NamedTuple):
 
 
 def parse_index(body: str, content_type: str, base: str) -> list[IndexFile]:
-    """The files on an index page, in either of the two standard forms (JSON, or HTML anchors); `base` is the page's address."""
+    """Return the files on an index page, in either standard form (JSON, or HTML anchors); `base` is the page's address."""
     if "json" in content_type:
         files = json.loads(body)["files"]
         return [IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"]), file.get("requires-python") or "") for file in files]
@@ -57,7 +57,7 @@ def parse_index(body: str, content_type: str, base: str) -> list[IndexFile]:
 
 
 def parse_wheel_name(filename: str) -> WheelName | None:
-    """The parts of a wheel's name, None for other files ("torch-2.0.0-1-cp38-cp38-manylinux2014_aarch64.whl" has a build)."""
+    """Return the parts of a wheel's name; None for other files ("torch-2.0.0-1-cp38-cp38-manylinux2014_aarch64.whl" has a build)."""
     parts = filename.removesuffix(".whl").split("-")
     if not filename.endswith(".whl") or len(parts) not in {5, 6}:
         return None
@@ -73,13 +73,13 @@ def parse_wheel_name(filename: str) -> WheelName | None:
 
 
 def python_order(python: str) -> tuple[int, int, bool]:
-    """Sorts "3.9" before "3.14" before "3.14t"."""
+    """Return the sort key that puts "3.9" before "3.14" before "3.14t"."""
     major, _, minor = python.partition(".")
     return int(major), int(minor.rstrip("t")), minor.endswith("t")
 
 
 def pythons_within(requires_python: str) -> tuple[str, ...]:
-    """The interpreters that the metadata of Python code allows; () where it says nothing. ValueError where it is no specifier."""
+    """Return the interpreters that metadata allows; () if it says nothing. Raises ValueError if that is no specifier."""
     allowed = SpecifierSet(requires_python)
     return tuple(python for python in _PYTHONS if requires_python and allowed.contains(f"{python}.99"))
 
@@ -108,7 +108,7 @@ class Index:
         self._listed: dict[str, list[IndexFile]] = {}
 
     def files(self, project: str) -> list[IndexFile]:
-        """The files of a project; an OSError where the index cannot be reached."""
+        """Return the files of a project. Raises OSError if the index cannot be reached."""
         if project not in self._listed:
             answer = self._session.get(f"{self._root}/{project}/", headers={"Accept": f"{_JSON}, text/html;q=0.5"})
             answer.raise_for_status()
@@ -116,7 +116,7 @@ class Index:
         return self._listed[project]
 
     def wheel(self, url: str, least: int = 1 << 16) -> zipfile.ZipFile:
-        """A published wheel, of which only what is read is transferred, `least` bytes at a time."""
+        """Return a published wheel that transfers only what is read, `least` bytes at a time."""
         return zipfile.ZipFile(RangeFile(self._session, url, least))
 
 
@@ -138,15 +138,15 @@ class RangeFile(io.RawIOBase):
         return answer
 
     def seekable(self) -> bool:
-        """A range can begin anywhere."""
+        """Return True: a range can begin anywhere."""
         return True
 
     def readable(self) -> bool:
-        """It is for reading."""
+        """Return True: it is for reading."""
         return True
 
     def tell(self) -> int:
-        """The offset in bytes."""
+        """Return the offset in bytes."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
@@ -155,7 +155,7 @@ class RangeFile(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes from here, all where it is negative."""
+        """Return up to `size` bytes from here; all if it is negative."""
         end = self._size if size < 0 else min(self._at + size, self._size)
         if not self._start <= self._at <= end <= self._start + len(self._held):
             last = min(max(end, self._at + self._least), self._size) - 1

@@ -1,4 +1,4 @@
-"""Rebuilds compat/jax.csv from what the published wheels of JAX, its library and its CUDA plugins say of themselves."""
+"""Rebuilds compat/jax.csv from the published wheels of JAX, its library and its CUDA plugins."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FLOORS = {
 
 
 def wanted(_: str, release: Version) -> bool:
-    """Whether the table holds this release."""
+    """Return whether the table holds this release."""
     return release >= _OLDEST
 
 
@@ -64,7 +64,7 @@ def cudnn_version(number: int) -> Version:
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
-    """The fields that one wheel tells."""
+    """Return the fields that one wheel gives."""
     _, _, kind = wheel.release.distribution.rpartition("-")
     told: dict[str, Any] = {"requires": for_gpus(requires(wheel.metadata(), wheel.release.platform))}
     if kind == "jax":

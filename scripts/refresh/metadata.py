@@ -1,4 +1,4 @@
-"""What a wheel's METADATA requires of the packages that matter to a GPU, as the tables hold it; pure."""
+"""Reads from a wheel's METADATA what it requires of packages that matter to a GPU, in the tables' form."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def requires(metadata: str, platform: str) -> tuple[str, ...]:
 
 
 def requires_python(metadata: str) -> str:
-    """What METADATA says of Python: ">=3.9"; "" where it says nothing."""
+    """Return METADATA's bound on Python: ">=3.9", or empty."""
     return str(email.parser.HeaderParser().parsestr(metadata).get("Requires-Python", ""))
 
 
 def _condensed(text: str, known: dict[str, str]) -> str:
-    """The requirement without spaces, "" where it does not matter or its marker is false."""
+    """Return the requirement without spaces; empty if it does not matter or its marker is false."""
     requirement = Requirement(text)
     name = canonicalize_name(requirement.name)
     if not _MATTERS.fullmatch(name) or _DOES_NOT.fullmatch(name):
@@ -61,7 +61,7 @@ def _condensed(text: str, known: dict[str, str]) -> str:
 
 
 def _decided(tree: Any, known: dict[str, str]) -> bool | str:
-    """A marker's tree with what is known decided: True, False, or the text of what is left."""
+    """Return a marker with its known parts decided: True, False, or the text of the rest."""
     if isinstance(tree, tuple):
         words = [part.serialize() for part in tree]
         if known.keys().isdisjoint(words):

@@ -39,7 +39,7 @@ _OF_GPUS = {"directml": "directml", "metal": "metal"}
 
 
 def wanted(distribution: str, release: Version) -> bool:
-    """Whether the table holds this release; of packages for one exact CUDA, the last of each line."""
+    """Return whether the table holds this release; of packages for one exact CUDA, the last of each line."""
     if re.fullmatch(r"cupy-cuda\d+", distribution):
         return release[:2] in {(10, 6), (12, 3)}
     oldest = [first for word, first in _OLDEST.items() if distribution.startswith(word)]
@@ -77,7 +77,7 @@ def libraries_in(found: Libraries) -> dict[str, Any]:
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
-    """The fields that one wheel tells, over what its name does."""
+    """Return the fields that one wheel gives, over what its name does."""
     name, platform = wheel.release.distribution, wheel.release.platform
     if name == "tensorflow-intel":
         return refresh_tensorflow.read(wheel)

@@ -1,4 +1,4 @@
-"""Which of the NVIDIA packages that a wheel requires it finds by its own search path, by what the wheels hold."""
+"""Finds out which required NVIDIA packages a wheel finds through its own search path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUPTI and NCCL, which it opens later, are not counted.
 
 
 def search_path(library: IO[bytes]) -> str:
-    """RUNPATH of a library, or its RPATH; "" where it has neither. ValueError where it is no ELF file."""
+    """Return a library's RUNPATH or RPATH; empty if it has neither. Raises ValueError if it is no ELF file."""
     with tempfile.NamedTemporaryFile() as copy:
         shutil.copyfileobj(library, copy, 1 << 20)
         copy.flush()
@@ -34,18 +34,18 @@ def search_path(library: IO[bytes]) -> str:
 
 
 def folders(path: str, home: str) -> frozenset[str]:
-    """The folders of site-packages in a search path, of a library in its folder `home` ("tensorflow"): "nvidia/cublas/lib"."""
+    """Return the folders of site-packages in the search path of a library in the folder `home` ("tensorflow"): "nvidia/cublas/lib"."""
     places = (posixpath.normpath(entry.replace("$ORIGIN", home, 1)) for entry in path.split(":") if entry.startswith("$ORIGIN"))
     return frozenset(place for place in places if not place.startswith(".."))
 
 
 def held(names: Iterable[str]) -> list[str]:
-    """The folders of a package in which the needed libraries lie, by the members of its wheel."""
+    """Return the folders of a package that hold the needed libraries, from the members of its wheel."""
     return sorted({match[1] for match in map(_NEEDED.fullmatch, names) if match})
 
 
 def unreachable(wheel: Wheel, required: Iterable[str], opener: str) -> tuple[str, ...] | None:
-    """The NVIDIA packages in `required` whose libraries `opener`, a library of the wheel, must open and does not find.
+    """Return the NVIDIA packages in `required` whose libraries `opener`, a library of the wheel, must open and does not find.
 
     None where it requires no such package or has no such library. ValueError where a required package has no wheel.
     """

@@ -1,4 +1,4 @@
-"""Rebuilds compat/tensorflow.csv from what the published wheels of TensorFlow say of themselves."""
+"""Rebuilds compat/tensorflow.csv from the published wheels of TensorFlow."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Libraries(NamedTuple):
 
 
 def wanted(_: str, release: Version) -> bool:
-    """Whether the table holds this release."""
+    """Return whether the table holds this release."""
     return release[:2] >= _OLDEST
 
 
@@ -100,7 +100,7 @@ def facts_of(build_info: dict[str, Any], libraries: Libraries) -> dict[str, Any]
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
-    """The fields that one wheel tells."""
+    """Return the fields that one wheel gives."""
     required = requires(wheel.metadata(), wheel.release.platform)
     info = wheel.text("/python/platform/build_info.py")
     if info is None:

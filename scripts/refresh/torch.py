@@ -1,4 +1,4 @@
-"""Rebuilds compat/torch.csv from what the published wheels of PyTorch, torchvision and torchaudio say of themselves."""
+"""Rebuilds compat/torch.csv from the published wheels of PyTorch, torchvision and torchaudio."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CUDART = re.compile(rb"libcudart[-.0-9a-f]*\.so\.(\d+\.\d+)\0")
 
 
 def wanted(distribution: str, release: Version) -> bool:
-    """Whether the table holds this release."""
+    """Return whether the table holds this release."""
     return distribution in _OLDEST and release >= _OLDEST[distribution]
 
 
@@ -82,7 +82,7 @@ def extension_facts(version_py: dict[str, Any], code: Iterable[str], opened: Ite
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
-    """The fields that one wheel tells."""
+    """Return the fields that one wheel gives."""
     version_py = wheel.text(f"/{wheel.release.distribution}/version.py")
     if version_py is None:
         raise ValueError("the wheel has no version.py")

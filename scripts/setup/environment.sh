@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154 # the sourcing script sets root and me
-# Makes and keeps the virtual environments of this clone; sourced by the scripts beside it, which set `root` and `me`.
+# Makes and keeps the virtual environments of this clone; sourced by scripts/gpudoctor, scripts/test and scripts/lint, which set `root` and `me`.
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 

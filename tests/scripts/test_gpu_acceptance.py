@@ -96,7 +96,7 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     states = {result["what"]: result["state"] for result in seen["results"]}
     assert states["CUDA_VISIBLE_DEVICES empty: root cause cuda-visible-devices-masked"] == "held"
     assert {states[f"{name}: trains on a GPU"] for name in ("tensorflow", "torch", "jax")} == {"skipped"}
-    skipped = ("a GPU in use is left alone", "out of memory", "a wrong libcudart first", "a slowed product", "as quick as a plain loop")
+    skipped = ("a GPU in use is left alone", "out of memory", "a wrong libcudart first", "slow matmuls", "as quick as a plain loop")
     assert {states[what] for what in skipped} == {"skipped"}
     reasons = {result["what"]: result["detail"] for result in seen["results"]}
     assert reasons["out of memory"] == "no framework in the examined environment that can be trained with"
@@ -265,16 +265,16 @@ class TestAgainstCublas:
         acceptance.reports["full torch"] = full(products=products, stages=stages)
         speed.against_vendor(acceptance)
         seen = states(acceptance)
-        assert seen["torch: products in BF16 reach 90% of cuBLAS"][0] == "failed"
-        assert seen["torch: products in FP32 reach 90% of cuBLAS"][0] == "held"
-        assert " at 128" in seen["torch: products in FP32 reach 90% of cuBLAS"][1]
-        assert seen["torch: copies, memory and products take less than 10 s a GPU"] == ("failed", "GPU:0 12.0 s")
+        assert seen["torch: matmuls in BF16 reach 90% of cuBLAS"][0] == "failed"
+        assert seen["torch: matmuls in FP32 reach 90% of cuBLAS"][0] == "held"
+        assert " at 128" in seen["torch: matmuls in FP32 reach 90% of cuBLAS"][1]
+        assert seen["torch: copies, memory and matmuls take less than 10 s a GPU"] == ("failed", "GPU:0 12.0 s")
 
     def test_without_cublas_it_says_so(self, acceptance: Acceptance, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("LD_LIBRARY_PATH")
         acceptance.reports["full torch"] = full()
         speed.against_vendor(acceptance)
-        state, why = states(acceptance)["products against cuBLAS"]
+        state, why = states(acceptance)["matmuls against cuBLAS"]
         assert (state, "cannot be loaded" in why) == ("skipped", True)
 
 
