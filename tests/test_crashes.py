@@ -87,6 +87,7 @@ def _later(text: str) -> str:
     return f"{text[: place.end()]}{place[1] or ''}    {_PLANTED}\n{text[place.end() :]}"
 
 
+@pytest.mark.usefixtures("unmeasured")
 @pytest.mark.parametrize(
     ("broken", "command"), [(case, case[1]) for case in CASES], indirect=["broken"], ids=lambda one: " ".join(map(str, one))
 )

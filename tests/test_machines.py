@@ -40,6 +40,7 @@ def test_a_recorded_snapshot_survives_being_read(name: str) -> None:
     assert decode(encode(recorded(name))) == recorded(name)
 
 
+@pytest.mark.usefixtures("unmeasured")
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_machine_built_again_gives_its_diagnosis(name: str, tmp_path: Path) -> None:
     _, report = examine(RECIPES[name], tmp_path)

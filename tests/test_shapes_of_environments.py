@@ -218,6 +218,7 @@ def check(machine: tuple[Path, dict[str, str]], shape: Shape) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.usefixtures("unmeasured")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("make", SHAPES, ids=lambda make: make.__name__)
 def test_what_is_said_is_what_an_import_does(machine: tuple[Path, dict[str, str]], tmp_path: Path, make: Callable[[Path], Shape]) -> None:

@@ -26,7 +26,6 @@ UNSET = (
     "PYTHONPATH",
     "GPUDOCTOR_PYTHON",
     "KUBERNETES_SERVICE_HOST",
-    "COVERAGE_PROCESS_CONFIG",  # measuring doubles the time; tests/cli starts every command, measured
 )
 OBEYING = ("setpriv", "--bounding-set", "-dac_override,-dac_read_search")
 """Root without the privilege to open every file."""

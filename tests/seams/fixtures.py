@@ -27,6 +27,14 @@ def _or_skip() -> Iterator[None]:
         pytest.skip(str(reason))
 
 
+@pytest.fixture(scope="module")
+def unmeasured() -> Iterator[None]:
+    """Programs are started without coverage, which takes longer than a check: for files whose tests start hundreds of them, or copies."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+        yield
+
+
 @pytest.fixture
 def shim_environment(tmp_path: Path) -> ShimEnvironment:
     """`shim_environment(Nvml(gpus=8), Cuda(gpus=8))`: the whole environment of a child that loads them."""
