@@ -16,12 +16,11 @@ from typing import Any
 import pytest
 
 from gpudoctor import preflight
+from gpudoctor.children.channel import in_our_code
 from gpudoctor.derive import specifiers
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
-from gpudoctor.process import Outcome, crash
-from gpudoctor.process.child import End
 from gpudoctor.redact import Owner, Redactor, names, shapes
 from gpudoctor.redact.shell import runnable
 from gpudoctor.signatures import SIGNATURES, recognise
@@ -251,7 +250,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "specifier": lambda text: specifiers.satisfies("1.0", text),
     "vendor": names_of_gpus.other_vendor,
     "slice": lambda text: slices.find(text, {}),
-    "crash": lambda text: crash(Outcome(name="", end=End.EXITED, code=1, stderr=text)),
+    "crash": in_our_code,
 }
 
 

@@ -9,7 +9,9 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from functools import cache, reduce
+from operator import or_
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,9 +25,9 @@ _FRAME = r'(?m)^ *File "([^"\n]{1,4096})", line (\d{1,9})'
 """As Python's traceback module writes the place of an error."""
 _END, _LONGEST = 1 << 16, 300
 """Characters of standard error that are looked through, and of an error that are kept."""
+_MARK = b"@"
 _SHOWN = 80
 """Bytes of a line that cannot be read that are shown."""
-Event = TypeVar("Event")
 Kind = TypeVar("Kind")
 
 
@@ -81,22 +83,22 @@ def run(supervisor: Supervisor, spec: Spec) -> Outcome:
     return outcome_of(supervisor, spec.name)
 
 
-class Heard(Generic[Event]):
+class Heard:
     """The events of one child, in order, and how it ended."""
 
-    def __init__(self, outcome: Outcome, decoder: msgspec.json.Decoder[Event], who: str) -> None:
-        """`who` names the child to a person: "the NVML probe"."""
+    def __init__(self, outcome: Outcome, kinds: tuple[Any, ...], who: str) -> None:
+        """`kinds` are the events of the script; `who` names it to a person: "the NVML probe"."""
         self.outcome = outcome
         self.who = who
         self.strange = ""
         """Why the first line that is no event is none; empty where every line is one."""
         events = []
         for line in outcome.lines:
-            event, problem = decoded(line, decoder)
+            event, problem = decoded(line, kinds)
             self.strange = self.strange or problem
             if event is not None:
                 events.append(event)
-        self.events: tuple[Event, ...] = tuple(events)
+        self.events: tuple[Any, ...] = tuple(events)
 
     def all(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """The events of one kind."""
@@ -132,14 +134,13 @@ class Heard(Generic[Event]):
     def cut(self) -> Missing | None:
         """Why the answer is not whole; None where it is."""
         whole = self.first(Done) is not None and not (self.crash or self.strange or self.outcome.trouble)
-        return None if whole else self.gap
+        return None if whole else self.gap()
 
-    @property
-    def gap(self) -> Missing:
-        """What is missing of an answer that is not whole, and why."""
+    def gap(self, who: str = "") -> Missing:
+        """What is missing of an answer that is not whole, and why; `who` in place of the script's name."""
         if self.crash:
             return Missing(Cause.CRASHED, f"{self.who} has a defect: {self.crash}")
-        reason = f"{self.who} {self.outcome.trouble or self.strange or 'ended without a whole answer'}"
+        reason = f"{who or self.who} {self.outcome.trouble or self.strange or 'ended without a whole answer'}"
         if self.outcome.stuck:
             reason += ", in an uninterruptible call (state D)"
         if self.timed_out:
@@ -148,10 +149,17 @@ class Heard(Generic[Event]):
         return Missing(Cause.FAILED, f"{reason} ({words})" if words else reason)
 
 
-def decoded(line: bytes, decoder: msgspec.json.Decoder[Any]) -> tuple[Any, str]:
-    """The event in a line, else why there is none: what the child did, as a clause."""
+@cache
+def _decoder(kinds: tuple[Any, ...]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(reduce(or_, kinds))
+
+
+def decoded(line: bytes, kinds: tuple[Any, ...]) -> tuple[Any, str]:
+    """The event in a line, else None and why there is none: what the child did, as a clause; empty for a mark of progress."""
+    if line.startswith(_MARK):
+        return None, ""
     try:
-        return decoder.decode(line), ""
+        return _decoder(kinds).decode(line), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, f"wrote a line that is no event of its script: {ascii(line[:_SHOWN])[2:-1]} ({error})"
 

@@ -7,137 +7,87 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from gpudoctor.children import events
+from gpudoctor.children.channel import Heard
+from gpudoctor.children.events import Count, KernelResult, PythonSaid, Unable
 from gpudoctor.probe.target import Target
-from gpudoctor.process import End, Outcome, crash
-from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Missing, Nvml, NvmlGpu, Python, normalise_address, readable
+from gpudoctor.process import End, Outcome
+from gpudoctor.snapshot import (
+    Cause,
+    CudaCall,
+    CudaContext,
+    CudaDevice,
+    Hang,
+    Libcuda,
+    Missing,
+    Nvml,
+    NvmlGpu,
+    Python,
+    normalise_address,
+    readable,
+)
 
 MOST_DEVICES = 1024
 """More than any machine has: a count beyond is garbage."""
 
 
 class _Form(NamedTuple):
-    """How the lines of an answer make a section: lines of type `item` bring fields of the device that they number under `number`."""
+    """How the events of a script make a section, which numbers its devices under `number`."""
 
     who: str
+    events: tuple[Any, ...]
+    """That of the section's own fields first, then that of a device's."""
     section: type
     devices: str
     item: type
     number: str
 
 
-_NVML = _Form("the NVML probe", Nvml, "gpus", NvmlGpu, "index")
-_LIBCUDA = _Form("the libcuda probe", Libcuda, "devices", CudaDevice, "ordinal")
+_NVML = _Form("the NVML probe", events.NVML, Nvml, "gpus", NvmlGpu, "index")
+_LIBCUDA = _Form("the libcuda probe", events.LIBCUDA, Libcuda, "devices", CudaDevice, "ordinal")
 
 
-class _Pieces:
-    """The lines of an answer put together."""
-
-    def __init__(self, outcome: Outcome, form: _Form) -> None:
-        self.section: dict[str, Any] = {}
-        self.items: dict[int, dict[str, Any]] = {}
-        self.count: int | None = None
-        self.missing: Missing | None = None
-        self.unable = ""
-        self.done = False
-        for piece in _objects(outcome):
-            self._take(piece, form)
-
-    def _take(self, piece: dict[str, Any], form: _Form) -> None:
-        kind = piece.pop("type", None)
-        if kind == _tag(form.item) and isinstance(piece.get(form.number), int):
-            self.items.setdefault(piece[form.number], {}).update(piece)
-        elif kind == _tag(form.section):
-            self.section.update(piece)
-        elif kind == "count" and isinstance(piece.get("count"), int):
-            self.count = max(0, min(piece["count"], MOST_DEVICES))
-        elif kind == "missing":
-            self.missing = _convert({**piece, "type": "missing"}, Missing)
-        elif kind == "unable":
-            self.unable = str(piece.get("reason"))
-        elif kind == "done":
-            self.done = True
-
-
-def _objects(outcome: Outcome) -> list[dict[str, Any]]:
-    """The lines that are JSON objects; a target that is no Python may write anything."""
-    found = []
-    for line in outcome.lines:
-        try:
-            value = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            found.append(value)
-    return found
-
-
-def _tag(kind: type) -> str:
-    return str(kind.__struct_config__.tag)  # type: ignore[attr-defined]  # msgspec's, on every struct
-
-
-def _convert(value: Any, kind: type) -> Any:
-    try:
-        return msgspec.convert(value, kind)
-    except (msgspec.MsgspecError, ValueError, TypeError) as error:
-        return Missing(Cause.FAILED, f"the answer is damaged: {error}")
-
-
-def _timed_out(outcome: Outcome) -> bool:
-    return outcome.end in {End.STALLED, End.OVERDUE}
-
-
-def gap(outcome: Outcome, who: str) -> Missing:
-    """Why an answer ends before its end."""
-    if broke := crash(outcome):
-        return Missing(Cause.CRASHED, f"{who} has a defect: {broke}")
-    reason = f"{who} {outcome.trouble or 'ended without a whole answer'}"
-    if outcome.stuck:
-        reason += ", in an uninterruptible call (state D)"
-    words = outcome.stderr.strip().rpartition("\n")[2][:200]
-    if _timed_out(outcome):
-        return Missing(Cause.TIMED_OUT, reason)
-    return Missing(Cause.FAILED, f"{reason} ({words})" if words else reason)
-
-
-def _hang(outcome: Outcome, cut: Missing | None) -> Hang | Missing:
-    if _timed_out(outcome) and outcome.mark and not outcome.mark.startswith("import "):
+def _hang(heard: Heard, cut: Missing | None) -> Hang | Missing:
+    outcome = heard.outcome
+    if heard.timed_out and outcome.mark and not outcome.mark.startswith("import "):
         return Hang(call=outcome.mark, seconds=round(outcome.quiet, 1), uninterruptible=outcome.stuck)
     return cut or Missing(Cause.ABSENT, "every call returned")
 
 
-def _whole(known: dict[str, Any], kind: type, rest: Missing) -> Any:
+def _whole(known: dict[str, Any], kind: type[msgspec.Struct], rest: Missing) -> Any:
     """A struct of what is known; the fields that nobody answered are missing as `rest` says."""
-    fields = kind.__struct_fields__  # type: ignore[attr-defined]
     if isinstance(known.get("address"), str):
         known["address"] = normalise_address(known["address"]) or Missing(Cause.FAILED, f"{known['address']!r} is no PCI address")
-    every = {field: known.get(field, rest) for field in fields}
-    return _convert({**msgspec.to_builtins(every), "type": _tag(kind)}, kind)
+    return kind(**{field: known.get(field, rest) for field in kind.__struct_fields__})
 
 
-def _devices(pieces: _Pieces, form: _Form, mark: str, rest: Missing) -> Any:
+def _devices(heard: Heard, form: _Form, rest: Missing) -> Any:
     """Every device that was counted, also those that were not reached: fewer would be another fact."""
-    if pieces.count is None:
-        return pieces.section.get(form.devices, rest)
-    asked = mark.rpartition(" ")[2]
-    last = int(asked) if asked.isdecimal() and len(asked) < 9 else max(pieces.items, default=0)
+    said: dict[int, list[Any]] = {}
+    for event in heard.all(form.events[1]):
+        said.setdefault(getattr(event, form.number), []).append(event)
+    counts = heard.all(Count)
+    if not counts:
+        return rest
+    asked = heard.outcome.mark.rpartition(" ")[2]
+    last = int(asked) if asked.isdecimal() and len(asked) < 9 else max(said, default=0)
     beyond = Missing(rest.cause, f"not reached: {rest.reason}")
-    return [
-        _whole({form.number: number, **pieces.items.get(number, {})}, form.item, rest if number <= last else beyond)
-        for number in range(pieces.count)
-    ]
+    return tuple(
+        _whole({form.number: number, **events.known(tuple(said.get(number, ())))}, form.item, rest if number <= last else beyond)
+        for number in range(max(0, min(counts[-1].count, MOST_DEVICES)))
+    )
 
 
 def _section(outcome: Outcome, form: _Form) -> Any:
-    pieces = _Pieces(outcome, form)
-    if pieces.missing is not None:
-        return pieces.missing
-    if pieces.unable:
-        return Missing(Cause.FAILED, f"{form.who}: {pieces.unable}")
-    cut = None if pieces.done and not outcome.trouble else gap(outcome, form.who)
-    if cut is not None and _silent(outcome):
-        return cut
+    heard = Heard(outcome, form.events, form.who)
+    refusals = (*heard.all(Missing), *(Missing(Cause.FAILED, f"{form.who}: {event.reason}") for event in heard.all(Unable)))
+    if heard.silent or (heard.strange and refusals):
+        return heard.gap()
+    if refusals:
+        return refusals[0]
+    cut = heard.cut
     rest = cut or Missing(Cause.FAILED, f"{form.who} did not come to it")
-    known = {**pieces.section, form.devices: _devices(pieces, form, outcome.mark, rest), "hang": _hang(outcome, cut)}
+    known = {form.devices: _devices(heard, form, rest), **events.known(heard.all(form.events[0])), "hang": _hang(heard, cut)}
     return _whole(known, form.section, rest)
 
 
@@ -153,87 +103,61 @@ def libcuda(outcome: Outcome) -> Libcuda | Missing:
     return section
 
 
-def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
-    """What a context child showed of the device that it was given; what it had said before a hang or crash stays."""
-    calls: list[dict[str, Any]] = []
-    known: dict[str, Any] = {}
-    done = False
-    problem: dict[str, Any] | Missing | None = None
-    for piece in _objects(outcome):
-        kind = piece.pop("type", None)
-        if kind == "cuda-call":
-            calls.append({**piece, "type": kind})
-        elif kind == "cuda-context":
-            known.update(piece)
-        elif kind == "missing":
-            problem = {**piece, "type": kind}
-        elif kind == "unable":
-            problem = Missing(Cause.FAILED, f"the context probe: {piece.get('reason')}")
-        done = done or kind == "done"
-    cut = None if done and not outcome.trouble else gap(outcome, "the context probe")
-    rest = cut or Missing(Cause.FAILED, "the context probe did not come to it")
-    stopped = problem or known.pop("refused", None) or rest
-    known = {
-        "kernel_right": stopped,
-        **known,
-        "ordinal": ordinal,
-        "address": address,
-        "skipped": "",
-        "calls": calls,
-        "hang": _hang(outcome, cut),
-    }
-    whole = _whole(known, CudaContext, rest)
-    return CudaContext(ordinal=ordinal, address=address, kernel_right=whole) if isinstance(whole, Missing) else whole
-
-
-def _silent(outcome: Outcome) -> bool:
-    """Whether nothing shows that our script ever ran."""
-    return not outcome.mark and not _objects(outcome)
-
-
 def unable(outcome: Outcome) -> str:
     """Why this interpreter could not ask libcuda at all; empty where it could."""
-    if _silent(outcome):
-        return outcome.trouble or "did not run the script"
-    return _Pieces(outcome, _LIBCUDA).unable
+    heard = Heard(outcome, _LIBCUDA.events, _LIBCUDA.who)
+    if heard.silent:
+        return outcome.trouble or heard.strange or "did not run the script"
+    return next((event.reason for event in heard.all(Unable)), "")
+
+
+def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
+    """What a context child showed of the device that it was given; what it had said before a hang or crash stays."""
+    heard = Heard(outcome, events.CONTEXT, "the context probe")
+    known = events.known(heard.all(events.ContextPart) + heard.all(KernelResult))
+    cut = heard.cut
+    rest = cut or Missing(Cause.FAILED, "the context probe did not come to it")
+    refused = heard.first(events.Stopped)
+    unable = next((Missing(Cause.FAILED, f"the context probe: {event.reason}") for event in heard.all(Unable)), None)
+    stopped = heard.first(Missing) or unable or (refused and refused.refused) or rest
+    result = rest if heard.strange else known.get("kernel_right", stopped)
+    given = {"ordinal": ordinal, "address": address, "skipped": "", "calls": heard.all(CudaCall), "hang": _hang(heard, cut)}
+    whole: CudaContext = _whole({**known, **given, "kernel_right": result}, CudaContext, rest)
+    return whole
 
 
 def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[str, ...]]:
     """What the target interpreter said of itself, and its sys.path as os.fsdecode would give it."""
-    for said in _objects(outcome):
-        if said.get("type") != "python":
-            continue
-        said["executable"] = said.get("executable") or readable(target.executable)
-        if _went_away(outcome, said.pop("process", ())):
-            return Missing(Cause.FAILED, f"{readable(target.executable)} goes into the background while it starts"), ()
-        found = _convert({**said, "why": target.why, "named": target.named}, Python)
-        if isinstance(found, Python) and isinstance(found.path, tuple):
-            return found, _raw(said.get("path_hex")) or found.path
-    return _silence(outcome, readable(target.executable)), ()
+    heard, name = Heard(outcome, events.PYTHON, "the script that asks the interpreter"), readable(target.executable)
+    said = heard.first(PythonSaid)
+    if said is None:
+        return _silence(heard, name), ()
+    if heard.strange:
+        return Missing(Cause.FAILED, f"{name} {heard.strange}"), ()
+    if _went_away(outcome, said.process):
+        return Missing(Cause.FAILED, f"{name} goes into the background while it starts"), ()
+    fields = {field: value for field, value in events.said(said).items() if field not in {"process", "path_hex"}}
+    found = Python(**{**fields, "executable": said.executable or name}, why=target.why, named=target.named)
+    return found, _raw(said.path_hex) or said.path
 
 
-def _went_away(outcome: Outcome, process: Any) -> bool:
+def _went_away(outcome: Outcome, process: tuple[int, int, int]) -> bool:
     """Whether the process that answered left the one that was started, as a sitecustomize does that makes it a daemon.
 
     `process` is its number, its parent's and its session's; a child of ours leads a session, and a wrapper stays in it and waits.
     """
-    if not isinstance(process, list) or len(process) != 3 or outcome.pid in process[:2]:
-        return False
-    return process[2] != outcome.pid or process[1] in {1, os.getpid()}
+    return outcome.pid not in process[:2] and (process[2] != outcome.pid or process[1] in {1, os.getpid()})
 
 
-def _silence(outcome: Outcome, name: str) -> Missing:
+def _silence(heard: Heard, name: str) -> Missing:
     """Why an interpreter did not say what it is."""
-    trouble = gap(outcome, "the script that asks the interpreter" if crash(outcome) else "it")
-    if trouble.cause is Cause.CRASHED:
-        return trouble
-    if outcome.end is End.STALLED:
-        return Missing(Cause.TIMED_OUT, f"{name} did not start within {outcome.quiet:.0f} s; try `{name} -v -c pass`")
+    if heard.crash:
+        return heard.gap()
+    if heard.outcome.end is End.STALLED:
+        return Missing(Cause.TIMED_OUT, f"{name} did not start within {heard.outcome.quiet:.0f} s; try `{name} -v -c pass`")
+    trouble = heard.gap("it")
     return Missing(trouble.cause, f"{name} does not start: {trouble.reason}; try `{name} -v -c pass`")
 
 
-def _raw(path: Any) -> tuple[str, ...]:
-    try:
-        return tuple(os.fsdecode(bytes.fromhex(entry)) for entry in path or ())
-    except (TypeError, ValueError):
-        return ()
+def _raw(path: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(os.fsdecode(bytes.fromhex(entry)) for entry in path)

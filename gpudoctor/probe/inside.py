@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from gpudoctor.children.channel import Heard
+from gpudoctor.children.events import PYTHON, InsideSaid
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import Framework, readable
 
@@ -30,27 +32,17 @@ class Inside(msgspec.Struct, frozen=True):
         return next((os.path.dirname(one) for one in places if os.path.basename(one) == name), "")
 
 
-class _Line(msgspec.Struct, tag_field="type", tag="inside"):
-    imports: dict[str, list[str]] = {}
-    variables: dict[str, str] | None = None
-    mapped: list[str] = []
-    executable_hex: str = ""
-
-
 def inside(outcome: Outcome) -> Inside:
     """From the answer of python_probe.py; empty where that has none, as of an interpreter that ended early."""
-    for line in outcome.lines:
-        try:
-            said = msgspec.json.decode(line, type=_Line)
-            return Inside(
-                executable=_text(said.executable_hex),
-                imports={name: tuple(map(_text, found)) for name, found in said.imports.items()},
-                variables=None if said.variables is None else {name: _text(value) for name, value in said.variables.items()},
-                mapped=tuple(map(_text, said.mapped)),
-            )
-        except (msgspec.MsgspecError, ValueError, RecursionError):  # noqa: PERF203 -- a handful of lines
-            continue
-    return Inside()
+    said = Heard(outcome, PYTHON, "").first(InsideSaid)
+    if said is None:
+        return Inside()
+    return Inside(
+        executable=_text(said.executable_hex),
+        imports={name: tuple(map(_text, found)) for name, found in said.imports.items()},
+        variables=None if said.variables is None else {name: _text(value) for name, value in said.variables.items()},
+        mapped=tuple(map(_text, said.mapped)),
+    )
 
 
 def _text(digits: str) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import msgspec
-
+from gpudoctor.children.channel import Heard
+from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
-from gpudoctor.probe.answers import gap
 from gpudoctor.probe.inside import Inside, home
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
@@ -45,37 +44,14 @@ def arguments(
 
 def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missing:
     """What the child said. Where it ended early, the frameworks that it did not come to are there with the reason."""
-    frameworks: list[FrameworkLibraries] = []
-    extensions: list[Extension] = []
-    preloaded: tuple[str, ...] = ()
-    done = False
-    for line in outcome.lines:
-        try:
-            said = msgspec.json.decode(line, type=FrameworkLibraries | Extension | _Preloaded | _Done | Missing)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            continue
-        if isinstance(said, Missing):
-            return said
-        if isinstance(said, FrameworkLibraries):
-            frameworks.append(said)
-        elif isinstance(said, Extension):
-            extensions.append(said)
-        elif isinstance(said, _Preloaded):
-            preloaded = said.preloaded
-        else:
-            done = True
-    rest = gap(outcome, "the X-ray") if not done or outcome.trouble else None
+    heard = Heard(outcome, LIBRARIES, "the X-ray")
+    missing, frameworks, rest = heard.first(Missing), heard.all(FrameworkLibraries), heard.cut
+    if rest is None and missing is not None:
+        return missing
+    if rest is not None and not frameworks:
+        return rest
     if rest is not None:
-        if not frameworks:
-            return rest
         known = {one.framework for one in frameworks}
-        frameworks += [FrameworkLibraries(one.name, code=rest, uses=rest) for one in asked if one.name not in known]
-    return Libraries(tuple(frameworks), tuple(extensions), preloaded, rest or WHOLE)
-
-
-class _Preloaded(msgspec.Struct, tag_field="type", tag="libraries"):
-    preloaded: tuple[str, ...] = ()
-
-
-class _Done(msgspec.Struct, tag_field="type", tag="done"):
-    pass
+        frameworks += tuple(FrameworkLibraries(one.name, code=rest, uses=rest) for one in asked if one.name not in known)
+    preloaded = next((event.preloaded for event in heard.all(Preloaded)), ())
+    return Libraries(frameworks, heard.all(Extension), preloaded, rest or WHOLE)

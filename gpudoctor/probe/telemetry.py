@@ -11,33 +11,23 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.children.channel import own, script
-from gpudoctor.probe.answers import gap
+from gpudoctor.children.channel import Crashed, Heard, decoded, own, script
+from gpudoctor.children.events import Alarmed, NvmlPart, Pids, Refused
 from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.telemetry_summary import Gathered, Refusals, Sample
 from gpudoctor.process import End, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
 
-NAME = "load"
+NAME, WHO = "load", "the sampling of the GPUs"
 SILENCE = 5.0
 """Seconds without a sample after which the child is said to have hung: it rests fifty times as long as a round of samples costs."""
 _NOWHERE = ("import", "devices", "processes")
 """Stages in which a framework does not work on its devices yet."""
 
 
-class _Pids(msgspec.Struct, tag_field="type", tag="pids"):
-    of_host: bool | Missing
-
-
-class _Refused(msgspec.Struct, tag_field="type", tag="refused"):
-    gpu: int
-    fields: Refusals
-
-
-class _Alarmed(msgspec.Struct, tag_field="type", tag="alarmed"):
-    gpu: int
-    alarms: tuple[Status, ...]
+TELEMETRY = (NvmlPart, Sample, Pids, Refused, Alarmed, Missing, Crashed)
+"""What the script may say, a line at a time until it is killed."""
 
 
 class GpuWatch:
@@ -55,6 +45,7 @@ class GpuWatch:
         self._refused: dict[int, Refusals] = {}
         self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
+        self._strange: Missing | None = None
         self._pids_of_host: bool | Missing = Missing(Cause.FAILED, "the sampling child did not say whose process numbers it sees")
         self._doing = Event("", "")
         self._first = self._last = 0.0
@@ -82,20 +73,19 @@ class GpuWatch:
         return overheard
 
     def take(self, line: bytes) -> None:
-        """Take a line of the child's answer; what is none of its own words is left out."""
-        try:
-            said = msgspec.json.decode(line, type=Sample | _Pids | _Refused | _Alarmed | Missing)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return
-        if isinstance(said, Sample):
+        """Take a line of the child's answer; one that is no event ends the samples that can be trusted."""
+        said, problem = decoded(line, TELEMETRY)
+        if problem or isinstance(said, Crashed):
+            self._strange = self._strange or Missing(Cause.FAILED if problem else Cause.CRASHED, f"{WHO} {problem or said.reason}")
+        elif isinstance(said, Sample):
             self._add(said)
-        elif isinstance(said, _Pids):
+        elif isinstance(said, Pids):
             self._pids_of_host = said.of_host
         elif isinstance(said, Missing):
             self._missing = said
-        elif isinstance(said, _Alarmed):
+        elif isinstance(said, Alarmed):
             self._alarms[said.gpu] = said.alarms
-        else:
+        elif isinstance(said, Refused):
             self._refused.setdefault(said.gpu, {}).update(said.fields)
 
     def _add(self, sample: Sample) -> None:
@@ -135,11 +125,9 @@ class GpuWatch:
         """Why the samples end early, if they do."""
         self._supervisor.stop([NAME])
         outcome = self._supervisor.wait([NAME])[NAME]
-        if outcome.end is not End.STOPPED:
-            return gap(outcome, "the sampling of the GPUs")
+        if self._strange is not None or outcome.end is not End.STOPPED:
+            return self._strange or Heard(outcome, TELEMETRY, WHO).gap()
         silent = now - (self._last or now - outcome.seconds)
         if silent < SILENCE:
             return None
-        return Missing(
-            Cause.TIMED_OUT, f"the sampling of the GPUs gave no sign of life for {silent:.0f} s in {outcome.mark or 'its start'}"
-        )
+        return Missing(Cause.TIMED_OUT, f"{WHO} gave no sign of life for {silent:.0f} s in {outcome.mark or 'its start'}")

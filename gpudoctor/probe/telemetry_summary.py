@@ -16,7 +16,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """What the snapshot's JSON can hold; anything else is no sample."""
 
 
-class Sample(msgspec.Struct, tag_field="type", tag="sample"):
+class Sample(msgspec.Struct, tag_field="type", tag="sample", forbid_unknown_fields=True):
     """A line of the sampling child: one GPU at one moment, in the units of the snapshot; None is what it did not tell."""
 
     gpu: int

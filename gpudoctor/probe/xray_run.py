@@ -6,10 +6,8 @@ import os
 import sys
 from typing import Protocol
 
-import msgspec
-
-from gpudoctor.children.channel import own, run, script
-from gpudoctor.probe import answers
+from gpudoctor.children.channel import Heard, own, run, script
+from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.interpreter import asking, heard
@@ -59,13 +57,9 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
         return Files(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
     words = arguments(python.executable, path, (), options.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
-    found = []
-    for line in outcome.lines:
-        try:
-            found.append(msgspec.json.decode(line, type=File))
-        except msgspec.MsgspecError:  # noqa: PERF203 -- a handful of lines
-            continue
-    rest = answers.gap(outcome, "the X-ray") if len(found) < len(paths) else NOT_ASKED
+    heard = Heard(outcome, FILES, "the X-ray")
+    found = [File(**said(event)) for event in heard.events if isinstance(event, ReadFile | UnreadFile)]
+    rest = heard.cut or NOT_ASKED
     return Files(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 

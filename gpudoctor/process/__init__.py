@@ -7,8 +7,7 @@ before a live check begins.
 from __future__ import annotations
 
 from gpudoctor.process.child import ANSWER, End, Outcome, Spec, end_of
-from gpudoctor.process.crash import crash
 from gpudoctor.process.memory import MemoryKills
 from gpudoctor.process.supervisor import Supervisor
 
-__all__ = ["ANSWER", "End", "MemoryKills", "Outcome", "Spec", "Supervisor", "crash", "end_of"]
+__all__ = ["ANSWER", "End", "MemoryKills", "Outcome", "Spec", "Supervisor", "end_of"]

@@ -93,7 +93,7 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
 
 
 def _unsupported(python: Python | Missing) -> str:
-    """Why the scripts of smoke/child do not run under this interpreter; empty where they do, or where its version is not known."""
+    """Why the scripts of children/train do not run under this interpreter; empty where they do, or where its version is not known."""
     version = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
     if version is None or version[:2] >= OLDEST_PYTHON:
         return ""

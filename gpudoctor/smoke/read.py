@@ -1,13 +1,34 @@
-"""From the lines that a smoke child wrote to what was observed; a half-written or garbled answer costs only itself."""
+"""From the events of a smoke child to what was observed: a stage that ends without its result has shown nothing."""
 
 from __future__ import annotations
 
 import signal
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
-import msgspec
-
-from gpudoctor.process import End, Outcome, crash, end_of
+from gpudoctor.children.channel import Heard
+from gpudoctor.children.training import (
+    RESULTS,
+    TRAINING,
+    Agreed,
+    Begin,
+    Compiled,
+    Copied,
+    Done,
+    Doubled,
+    End,
+    Ended,
+    Failed,
+    KernelRan,
+    Mapped,
+    Multiplied,
+    Raced,
+    Summed,
+    Trained,
+    Unsupported,
+)
+from gpudoctor.process import End as Ending
+from gpudoctor.process import Outcome, end_of
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.snapshot import (
     NOT_ASKED,
@@ -21,7 +42,6 @@ from gpudoctor.snapshot import (
     MemoryRate,
     Missing,
     Product,
-    Real,
     Smoke,
     SmokeDevice,
     Speed,
@@ -33,90 +53,33 @@ from gpudoctor.snapshot import (
 )
 
 Figure = TypeVar("Figure", Speed, Copy, MemoryRate, Product, CompiledStep)
+About = tuple[StageKind, str, str]
+"""Which stage: its kind, network and device."""
 
 OUTPUT_LIMIT = 8000
 """Characters of the child's output that are kept as evidence: JAX writes three tracebacks after the line that tells."""
-
-
-_ENDED_EARLY = {"failed": StageState.FAILED, "unsupported": StageState.UNSUPPORTED}
-"""The events of a stage that did not come to its end."""
-
-
-class _Placement(msgspec.Struct):
-    variables: list[str] = []
-    gradients: list[str] = []
-    outputs: list[str] = []
-
-
-class _Device(msgspec.Struct):
-    name: str
-    kind: str
-    model: str | None = None
-    compute_capability: str | None = None
-
-
-class _Line(msgspec.Struct):
-    """Everything that any event may carry; smoke/child lists which has what."""
-
-    event: str
-    stage: str = ""
-    files: list[str] = []
-    device: str = ""
-    logical: str = ""
-    seconds: Real = 0.0
-    error: Real | str = 0.0
-    version: str | None = None
-    network: str = ""
-    networks: list[str] = []
-    devices: list[_Device] = []
-    ran_on: str = ""
-    tolerance: float = 0.0
-    steps: int = 0
-    losses: list[Real] = []
-    accuracy: Real = 0.0
-    expected_accuracy: float = 1.0
-    samples_per_second: Real = 0.0
-    cpu_samples_per_second: Real = 0.0
-    batch: int = 0
-    direction: str = ""
-    pinned: bool = False
-    size: int = 0
-    bytes_per_second: Real = 0.0
-    bus_bytes_per_second: Real = 0.0
-    repetitions: int = 0
-    wrong: list[str] = []
-    precision: str = ""
-    flops: Real = 0.0
-    compiler: str = ""
-    step_seconds: Real = 0.0
-    loss_difference: Real = 0.0
-    placement: _Placement | None = None
-    max_loss_difference: Real = 0.0
-    max_weight_difference: Real = 0.0
-    loss_tolerance: float = 0.0
-    weight_tolerance: float = 0.0
+_OF_A_NETWORK = (StageKind.TRAINING, StageKind.AGREEMENT)
 
 
 def read(plan: Plan, outcome: Outcome) -> Smoke:
     """What a training child reported, and how it ended."""
-    lines = _lines(outcome)
-    stages = _stages(lines, outcome)
+    heard = Heard(outcome, TRAINING, "the script")
+    stages = tuple(_stages(heard))
+    ended = heard.all(Ended)
     return Smoke(
         framework=plan.framework,
-        version=next((line.version for line in lines if line.version), NOT_ASKED),
+        version=next((event.version for event in ended if event.version), NOT_ASKED),
         stages=stages,
-        devices=_devices(plan, lines),
-        kernels=tuple(_kernel(plan, line) for line in lines if line.event == "kernel"),
-        networks=next(
-            (tuple(line.networks) or ("dense",) for line in lines if line.event == "end" and line.stage == "devices"), ("dense",)
-        ),
-        trainings=tuple(_training(plan, line, lines) for line in lines if line.event == "training"),
-        speeds=_all(plan, lines, "speed", Speed),
-        copies=_all(plan, lines, "copy", Copy),
-        memory=_all(plan, lines, "memory", MemoryRate),
-        products=_all(plan, lines, "product", Product),
-        compiled=_all(plan, lines, "compiled", CompiledStep),
-        mapped=next((tuple(line.files) for line in lines if line.event == "mapped"), NOT_ASKED),
+        devices=_devices(plan, ended),
+        kernels=tuple(_kernel(plan, event) for event in heard.all(KernelRan)),
+        networks=next((event.networks for event in ended if event.networks), ("dense",)),
+        trainings=tuple(_training(plan, event, heard.all(Agreed)) for event in heard.all(Trained)),
+        speeds=_figures(plan, heard.all(Raced), Speed),
+        copies=_figures(plan, heard.all(Copied), Copy),
+        memory=_figures(plan, heard.all(Doubled), MemoryRate),
+        products=_figures(plan, heard.all(Multiplied), Product),
+        compiled=_figures(plan, heard.all(Compiled), CompiledStep),
+        mapped=next((event.files for event in heard.all(Mapped)), NOT_ASKED),
         left_alone=plan.left_alone,
         output=_output(stages, outcome),
         memory_kills=_memory_kills(outcome),
@@ -125,18 +88,13 @@ def read(plan: Plan, outcome: Outcome) -> Smoke:
 
 def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, *, p2p: bool) -> AllReduce:
     """What a child reported that summed over `devices`, and how it ended."""
-    lines = _lines(outcome)
-    stages = _stages(lines, outcome)
+    heard = Heard(outcome, TRAINING, "the script")
+    stages = tuple(_stages(heard))
     sums = (
-        Sum(line.size, line.repetitions, line.seconds, line.bus_bytes_per_second, _number(line.error), tuple(line.wrong))
-        for line in lines
-        if line.event == "sum"
+        Sum(event.size, event.repetitions, event.seconds, event.bus_bytes_per_second, event.error, event.wrong)
+        for event in heard.all(Summed)
     )
     return AllReduce(devices, p2p, stages, tuple(sums), _output(stages, outcome))
-
-
-def _lines(outcome: Outcome) -> list[_Line]:
-    return [line for line in map(_line, outcome.lines) if line is not None]
 
 
 def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
@@ -148,60 +106,72 @@ def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
 def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
     """What the kernel killed where that may be why: it sends SIGKILL; and a child may report in words that one of its own processes was."""
     seen = outcome.memory_kills
-    killed = outcome.end is End.SIGNALLED and outcome.code == signal.SIGKILL
-    if seen is None or not (killed or (outcome.end is End.EXITED and not seen.of_machine)):
+    killed = outcome.end is Ending.SIGNALLED and outcome.code == signal.SIGKILL
+    if seen is None or not (killed or (outcome.end is Ending.EXITED and not seen.of_machine)):
         return NOT_ASKED
     return MemoryKills(count=seen.count, where=seen.where, of_machine=seen.of_machine)
 
 
-def _line(raw: bytes) -> _Line | None:
-    try:
-        return msgspec.json.decode(raw, type=_Line)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+def _stages(heard: Heard) -> Iterator[Stage]:
+    """The stages in the order of their ends, then those that the child did not end, then what it said that is no event."""
+    begun: list[About] = []
+    shown: set[About] = set()
+    between = StageKind.START
+    for event in heard.events:
+        if isinstance(event, Begin):
+            begun.append(_about(event))
+        elif isinstance(event, Ended):
+            yield _closed(event, begun, shown)
+            begun, between = [about for about in begun if about != _about(event)], StageKind.BETWEEN
+        elif type(event) in RESULTS:
+            shown.add(_shown(event))
+    over = bool(heard.all(Done) or heard.all(Failed))
+    left = begun or ([] if over else [(between, "", "")])
+    if heard.crash:
+        yield _stage((begun or [(StageKind.BETWEEN, "", "")])[-1], StageState.DEFECT, Missing(Cause.CRASHED, heard.crash))
+        return
+    state, reason = _interrupted(heard.outcome), _last_words(heard.outcome)
+    yield from (_stage(about, state, reason) for about in left)
+    if heard.strange:
+        yield _stage((StageKind.BETWEEN, "", ""), StageState.FAILED, f"the script {heard.strange}")
 
 
-def _stages(lines: list[_Line], outcome: Outcome) -> tuple[Stage, ...]:
-    stages = []
-    open_stages: list[tuple[StageKind, str, str]] = []
-    for line in lines:
-        if line.event == "begin":
-            open_stages.append(_about(line))
-        elif line.event in {"end", *_ENDED_EARLY}:
-            open_stages = [about for about in open_stages if about != _about(line)]
-            stages.append(_closed(line))
-    over = any(line.event in {"done", *_ENDED_EARLY} for line in lines)
-    if not open_stages and not over:
-        open_stages = [(StageKind.BETWEEN if stages else StageKind.START, "", "")]
-    if broke := crash(outcome):
-        kind, network, device = (open_stages or [(StageKind.BETWEEN, "", "")])[-1]
-        stages.append(Stage(kind, StageState.DEFECT, error=Missing(Cause.CRASHED, broke), network=network, device=device))
-        return tuple(stages)
-    state, reason = _interrupted(outcome), outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
-    error = _with_last_words(reason, outcome)
-    stages.extend(Stage(kind, state, error=error, network=network, device=device) for kind, network, device in open_stages)
-    return tuple(stages)
+def _about(event: Begin | Ended) -> About:
+    return event.stage, event.network, event.device
 
 
-def _about(line: _Line) -> tuple[StageKind, str, str]:
-    return StageKind(line.stage), line.network, line.device
+def _shown(event: Any) -> About:
+    """The stage whose result an event is."""
+    kind = RESULTS[type(event)]
+    return kind, event.network if kind in _OF_A_NETWORK else "", getattr(event, "device", "")
 
 
-def _closed(line: _Line) -> Stage:
-    seconds: float | Missing = line.seconds if isinstance(line.seconds, float | int) else NOT_ASKED
-    about = {"network": line.network, "device": line.device}
-    if line.event == "end":
-        return Stage(StageKind(line.stage), StageState.DONE, seconds, **about)
-    return Stage(StageKind(line.stage), _ENDED_EARLY[line.event], seconds, str(line.error), **about)
+def _stage(about: About, state: StageState, error: str | Missing) -> Stage:
+    kind, network, device = about
+    return Stage(kind, state, error=error, network=network, device=device)
+
+
+def _closed(event: Ended, begun: list[About], shown: set[About]) -> Stage:
+    """What an end means: a success only for a stage that began and has shown what such a stage is for."""
+    about = _about(event)
+    state, error = StageState.DONE, ""
+    if isinstance(event, Failed):
+        state, error = StageState.UNSUPPORTED if isinstance(event, Unsupported) else StageState.FAILED, event.error
+    elif about not in begun:
+        state, error = StageState.FAILED, "it ended without having begun"
+    elif event.stage in RESULTS.values() and about not in shown:
+        state, error = StageState.FAILED, "it ended without its result"
+    return Stage(event.stage, state, event.seconds, error or NOT_ASKED, network=event.network, device=event.device)
 
 
 def _interrupted(outcome: Outcome) -> StageState:
-    if outcome.end is End.STALLED:
+    if outcome.end is Ending.STALLED:
         return StageState.HUNG
-    return StageState.STOPPED if outcome.end in {End.OVERDUE, End.STOPPED} else StageState.CRASHED
+    return StageState.STOPPED if outcome.end in {Ending.OVERDUE, Ending.STOPPED} else StageState.CRASHED
 
 
-def _with_last_words(reason: str, outcome: Outcome) -> str:
+def _last_words(outcome: Outcome) -> str:
+    reason = outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
     last = next((line for line in reversed(outcome.stderr.splitlines()) if line.strip()), "")
     return f"{reason}; its last words: {last.strip()[:300]}" if last else reason
 
@@ -214,9 +184,9 @@ def _address(plan: Plan, device: str) -> str | Missing:
     return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not among the devices trained on"))
 
 
-def _devices(plan: Plan, lines: list[_Line]) -> tuple[SmokeDevice, ...] | Missing:
-    told = next((line for line in lines if line.stage == "devices" and line.event in {"end", "failed"}), None)
-    if told is None:
+def _devices(plan: Plan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:
+    told = next((event for event in ended if event.stage == StageKind.DEVICES and isinstance(event, End | Failed)), None)
+    if told is None or (isinstance(told, End) and told.devices is None):
         return Missing(Cause.FAILED, f"{plan.framework} did not get as far as listing its devices")
     return tuple(
         SmokeDevice(
@@ -226,61 +196,50 @@ def _devices(plan: Plan, lines: list[_Line]) -> tuple[SmokeDevice, ...] | Missin
             compute_capability=device.compute_capability or NOT_ASKED,
             address=_address(plan, device.name),
         )
-        for device in told.devices
+        for device in told.devices or ()
     )
 
 
-def _place(line: _Line, place: str) -> str:
+def _place(event: KernelRan | Trained, place: str) -> str:
     """A place in physical terms: where other GPUs are hidden, the framework counts the shown ones from 0."""
-    return line.device if line.logical and place.endswith(line.logical) else place
+    return event.device if event.logical and place.endswith(event.logical) else place
 
 
-def _kernel(plan: Plan, line: _Line) -> Kernel:
-    return Kernel(
-        device=line.device,
-        ran_on=_place(line, line.ran_on),
-        error=_number(line.error),
-        tolerance=line.tolerance,
-        address=_address(plan, line.device),
-    )
+def _kernel(plan: Plan, event: KernelRan) -> Kernel:
+    address = _address(plan, event.device)
+    return Kernel(event.device, _place(event, event.ran_on), event.error, event.tolerance, address)
 
 
-def _number(value: Real | str) -> Real:
-    return value if isinstance(value, int | float) or value in {"nan", "inf", "-inf"} else "nan"  # type: ignore[return-value]
-
-
-def _training(plan: Plan, line: _Line, lines: list[_Line]) -> Training:
-    placement = line.placement or _Placement()
-    places = {_place(line, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
-    about = ("agreement", line.device, line.network)
-    agreed = next((other for other in lines if (other.event, other.device, other.network) == about), None)
+def _training(plan: Plan, event: Trained, agreed: tuple[Agreed, ...]) -> Training:
+    placement = event.placement
+    places = {_place(event, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
+    compared = next((one for one in agreed if (one.device, one.network) == (event.device, event.network)), None)
     return Training(
-        device=line.device,
+        device=event.device,
         placed_on=tuple(sorted(places)),
-        steps=line.steps,
-        losses=tuple(line.losses),
-        accuracy=line.accuracy,
-        expected_accuracy=line.expected_accuracy,
-        seconds=line.seconds,
-        samples_per_second=line.samples_per_second,
-        address=_address(plan, line.device),
-        agreement=_agreement(agreed) if agreed else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
-        network=line.network or "dense",
+        steps=event.steps,
+        losses=event.losses,
+        accuracy=event.accuracy,
+        expected_accuracy=event.expected_accuracy,
+        seconds=event.seconds,
+        samples_per_second=event.samples_per_second,
+        address=_address(plan, event.device),
+        agreement=_agreement(compared) if compared else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
+        network=event.network,
     )
 
 
-def _all(plan: Plan, lines: list[_Line], event: str, kind: type[Figure]) -> tuple[Figure, ...]:
+def _figures(plan: Plan, events: tuple[Any, ...], kind: type[Figure]) -> tuple[Figure, ...]:
     """What was measured, of one kind; its fields are named as the event's."""
     names = [name for name in kind.__struct_fields__ if name != "address"]
-    found = [line for line in lines if line.event == event]
-    return tuple(kind(address=_address(plan, line.device), **{name: getattr(line, name) for name in names}) for line in found)
+    return tuple(kind(address=_address(plan, event.device), **{name: getattr(event, name) for name in names}) for event in events)
 
 
-def _agreement(line: _Line) -> Agreement:
+def _agreement(event: Agreed) -> Agreement:
     return Agreement(
-        steps=line.steps,
-        loss_difference=line.max_loss_difference,
-        weight_difference=line.max_weight_difference,
-        loss_tolerance=line.loss_tolerance,
-        weight_tolerance=line.weight_tolerance,
+        steps=event.steps,
+        loss_difference=event.max_loss_difference,
+        weight_difference=event.max_weight_difference,
+        loss_tolerance=event.loss_tolerance,
+        weight_tolerance=event.weight_tolerance,
     )

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from gpudoctor.children.channel import script
+from gpudoctor.children.channel import decoded, script
+from gpudoctor.children.training import TRAINING, Begin, Ended, Number
 from gpudoctor.process import Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
@@ -25,8 +26,6 @@ SUM_STALL = 60.0
 """The same once all devices are open and sum: connecting them takes seconds, and the frameworks themselves would wait for ten minutes or more."""
 DEADLINE = 1800.0
 
-_ODD = ("nan", "inf", "-inf")
-"""How the child writes what is no finite number."""
 _SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
 _PATIENCE = 1.0
 """Seconds until whatever a killed child had started is gone too, and writes no more."""
@@ -112,11 +111,14 @@ class _Run:
         assert isinstance(self.smoke.all_reduces, tuple)  # noqa: S101 -- keep() has seen to it
         return self.smoke.all_reduces[-1]
 
-    def _child(self, spec: Spec, keep: Callable[[Outcome], None], shorter: str = "") -> None:
-        """Run a child to its end; the stage named `shorter` may be quiet for less long."""
+    def _child(self, spec: Spec, keep: Callable[[Outcome], None], shorter: StageKind | None = None) -> None:
+        """Run a child to its end; the stage `shorter` may be quiet for less long."""
 
         def hear(line: bytes) -> None:
-            if _tell(self._plan.framework, line, self._progress) == ("begin", shorter):
+            event, _ = decoded(line, TRAINING)
+            if isinstance(event, Begin | Ended | Number):
+                _tell(self._plan.framework, event, self._progress)
+            if isinstance(event, Begin) and event.stage == shorter:
                 self._supervisor.expect(spec.name, SUM_STALL)
 
         self._supervisor.start(spec, hear)
@@ -146,26 +148,10 @@ def _to_start(plan: Plan, environment: Mapping[str, str], what: str, devices: st
     return script(name, "train/smoke.py", interpreter, environment, *arguments, stall=STALL, deadline=DEADLINE, shares=_SHARED)
 
 
-class _Heard(msgspec.Struct):
-    event: str = ""
-    stage: str = ""
-    name: str = ""
-    device: str = ""
-    network: str = ""
-    value: float | str = 0.0
-    step: int = 0
-    steps: int = 0
-
-
-def _tell(framework: str, line: bytes, progress: Progress) -> tuple[str, str]:
-    """Pass on what a line of the child's answer means for somebody who watches; event and stage."""
-    try:
-        heard = msgspec.json.decode(line, type=_Heard)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return "", ""
-    where = heard.network, heard.device
-    if heard.event in {"begin", "end", "failed"}:
-        progress(Event("begin" if heard.event == "begin" else "end", heard.stage, framework, *where))
-    elif heard.event == "number" and (heard.value in _ODD or isinstance(heard.value, float)):
-        progress(Event("number", heard.name, framework, *where, float(heard.value), heard.step, heard.steps))
-    return heard.event, heard.stage
+def _tell(framework: str, event: Begin | Ended | Number, progress: Progress) -> None:
+    """Pass on what an event means for somebody who watches."""
+    where = event.network, event.device
+    if isinstance(event, Number):
+        progress(Event("number", event.name, framework, *where, float(event.value), event.step, event.steps))
+    else:
+        progress(Event("begin" if isinstance(event, Begin) else "end", event.stage, framework, *where))

@@ -348,7 +348,7 @@ CUresult cuMemcpyDtoH_v2(void *out, uint64_t address, size_t bytes)
     return SUCCESS;
 }
 
-/* gpudoctor_mix of gpudoctor/probe/child/gpudoctor_kernel.py, and no other kernel */
+/* gpudoctor_mix of gpudoctor/children/target/gpudoctor_kernel.py, and no other kernel */
 #define KERNEL "gpudoctor_mix"
 
 CUresult cuModuleLoadData(const char **module, const void *image)

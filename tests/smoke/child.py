@@ -1,4 +1,4 @@
-"""Runs the smoke-training child for real, as its parent does, and loads its modules by path, as it does itself."""
+"""Runs the smoke-training child for real, as its parent does, holds each of its events against the decoder, and loads its modules by path, as it does itself."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import gpudoctor
+from gpudoctor.children.channel import decoded
+from gpudoctor.children.training import TRAINING
 from tests.seams.once import once
 
 CHILD = Path(gpudoctor.__file__).parent / "children" / "train"
@@ -106,6 +108,7 @@ def run(
     status = process.wait(timeout=200)
     listener.join()
     lines = answers[0].decode("ascii").splitlines()
+    assert [problem for line in answers[0].splitlines() if (problem := decoded(line, TRAINING)[1])] == []
     return Run(
         status,
         [json.loads(line, parse_constant=refuse) for line in lines if not line.startswith("@")],

@@ -86,7 +86,7 @@ def test_half_a_line_and_no_more(start: Start) -> None:
     assert "ended without a word in importing TensorFlow" in seen.message
 
 
-def test_garbage_on_every_descriptor_does_no_harm(start: Start) -> None:
+def test_garbage_on_every_descriptor_is_reported_and_costs_nothing_else(start: Start) -> None:
     garbage = r"""
 lines = [b"@mark \xff", b"[1, 2]", b'{"event": 7}', b'{"event": "end", "stage": "import", "seconds": "x"}', b"", b'"x"', b"\xff\xfe", b"@"]
 os.write(FD, b"\n".join([*lines, b'{"a":' + b"[" * 50000, b"y" * (3 << 20), b""]))
@@ -94,7 +94,9 @@ for number in (1, 2) * 2000:
     os.write(number, b"\xffz\n" * 20000)
 """
     seen = start(ANSWERING + garbage)
-    assert (seen.code, seen.report["verdict"], seen.ended) == (0, "ready", [])
+    assert (seen.ended, seen.findings) == ([("between stages", "failed")], CRASHED)
+    assert "the script wrote a line that is no event of its script: [1, 2]" in seen.message
+    assert [training["network"] for training in seen.smoke["trainings"]] == ["dense", "convolutional"]
     assert seen.peak < 100 << 20
 
 

@@ -12,6 +12,7 @@ from gpudoctor.process import End, MemoryKills, Outcome
 from gpudoctor.smoke import Plan
 from gpudoctor.smoke.read import read
 from gpudoctor.snapshot import Agreement, Missing, Smoke
+from tests.smoke.told import agreed, trained
 
 PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, left_alone=(), measure=True)
 
@@ -22,12 +23,20 @@ def smoke(*events: dict[str, Any]) -> Smoke:
 
 
 def test_figures_are_of_the_gpu_by_its_address() -> None:
-    where = {"device": "GPU:1", "logical": "cuda:0"}
+    where = {"device": "GPU:1"}
     found = smoke(
         {"event": "copy", **where, "direction": "to", "pinned": True, "size": 1 << 20, "bytes_per_second": 2.5e10},
         {"event": "memory", **where, "size": 1 << 30, "bytes_per_second": 1.7e12},
         {"event": "product", **where, "precision": "tf32", "size": 8192, "flops": 1.3e14, "error": "nan", "tolerance": 5e-4},
-        {"event": "compiled", **where, "compiler": "torch.compile", "seconds": 12.5, "step_seconds": 0.001, "loss_difference": 0.0},
+        {
+            "event": "compiled",
+            **where,
+            "compiler": "torch.compile",
+            "seconds": 12.5,
+            "step_seconds": 0.001,
+            "loss_difference": 0.0,
+            "loss_tolerance": 1e-3,
+        },
         {"event": "speed", **where, "network": "convolutional", "batch": 1024, "samples_per_second": 4e5, "cpu_samples_per_second": 3e4},
     )
     figures: list[Any] = [*found.copies, *found.memory, *found.products, *found.compiled, *found.speeds]
@@ -37,18 +46,13 @@ def test_figures_are_of_the_gpu_by_its_address() -> None:
 
 
 def test_each_network_has_its_own_comparison() -> None:
-    told: list[dict[str, Any]] = [{"event": "end", "stage": "devices", "networks": ["dense", "convolutional"]}]
-    told += [{"event": "training", "device": "GPU:1", "network": network} for network in ("dense", "convolutional")]
-    found = smoke(*told, {"event": "agreement", "device": "GPU:1", "network": "dense", "steps": 10})
+    listed = {"event": "end", "stage": "devices", "seconds": 1.0, "networks": ["dense", "convolutional"]}
+    found = smoke(listed, trained("GPU:1"), trained("GPU:1", "convolutional"), agreed("GPU:1"))
     dense, convolutional = found.trainings
     assert found.networks == ("dense", "convolutional")
     assert (dense.network, convolutional.network) == ("dense", "convolutional")
     assert isinstance(dense.agreement, Agreement)
     assert isinstance(convolutional.agreement, Missing)
-
-
-def test_an_older_child_trains_one_network() -> None:
-    assert smoke({"event": "end", "stage": "devices"}).networks == ("dense",)
 
 
 @pytest.mark.parametrize(

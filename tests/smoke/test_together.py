@@ -19,6 +19,7 @@ from gpudoctor.smoke import Plan, run, train
 from gpudoctor.snapshot import NOT_ASKED, AllReduce, Cause, Missing, Smoke
 from tests.cli.command import GPUDOCTOR, document, environment
 from tests.cli.test_smoke import marked
+from tests.smoke import told
 from tests.smoke.collectives import hangs, only_in_sums, right_without_p2p, wrong
 
 NAMES = {0: "0000:10:00.0", 1: "0000:11:00.0"}
@@ -39,7 +40,7 @@ QUICK = {**CALM, "TORCHDYNAMO_DISABLE": "1"}
 
 def answer(*trained: str) -> bytes:
     events: list[dict[str, Any]] = [{"event": "begin", "stage": "import"}, {"event": "end", "stage": "import", "seconds": 1.0}]
-    events += [{"event": "training", "device": device, "placement": {"variables": [device]}} for device in trained]
+    events += map(told.trained, trained)
     return b"".join(json.dumps(event).encode() + b"\n" for event in (*events, {"event": "done"}))
 
 

@@ -91,7 +91,7 @@ def check(results, seed):
     first = answer.missing("absent", "every element is right")
     if wrong:
         first = "element %d is 0x%08x and should be 0x%08x" % (wrong[0], results[wrong[0]], kernel.mix(seed + wrong[0]))
-    tell(elements=ELEMENTS, wrong=len(wrong), first_wrong=first, kernel_right=not wrong)
+    answer.say({"type": "kernel-result", "elements": ELEMENTS, "wrong": len(wrong), "first_wrong": first, "kernel_right": not wrong})
 
 
 def compute(driver, seed):
@@ -141,7 +141,7 @@ def main():
     try:
         run(driver, int(time.time()) & kernel.MASK)
     except Refused as refusal:
-        tell(refused=refusal.args[0])
+        answer.say({"type": "stopped", "refused": refusal.args[0]})
 
 
 main()

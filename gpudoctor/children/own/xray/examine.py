@@ -151,10 +151,10 @@ def single(asked: Asked, path: str, say: Say) -> None:
         shared = around(asked)
         elf = shared.system.elf(path)
     except Refused as refused:
-        say({"type": "file", "path": path, "problem": refused.reason})
+        say({"type": "unread-file", "path": path, "problem": refused.reason})
         return
     if elf is None:
-        say({"type": "file", "path": path, "problem": "there is no such file"})
+        say({"type": "unread-file", "path": path, "problem": "there is no such file"})
         return
     loader = Loader(shared.system, shared.setting)
     if elf.bits != 64 or elf.machine != os.uname().machine:

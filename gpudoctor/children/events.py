@@ -1,0 +1,156 @@
+"""What each probing script may say: a struct for each event. What is required here, no answer can be without."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from gpudoctor.children.channel import Crashed, Done
+from gpudoctor.snapshot import (
+    CudaCall,
+    CudaContext,
+    CudaDevice,
+    Extension,
+    Fact,
+    FrameworkLibraries,
+    Libcuda,
+    Missing,
+    Nvml,
+    NvmlGpu,
+    Status,
+)
+from gpudoctor.snapshot.xray import File
+
+Digits = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
+"""Bytes in hexadecimal."""
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+    """Base of the events that are no part of a snapshot."""
+
+
+class Count(Said, tag="count", frozen=True):
+    """How many devices the library counts; whatever it answered."""
+
+    count: int
+
+
+class Unable(Said, tag="unable", frozen=True):
+    """Why this interpreter cannot ask at all."""
+
+    reason: str
+
+
+class KernelResult(Said, tag="kernel-result", frozen=True):
+    """What our own kernel computed."""
+
+    elements: int
+    wrong: int
+    first_wrong: str | Missing
+    kernel_right: bool
+
+
+class Stopped(Said, tag="stopped", frozen=True):
+    """The call that the script could not go on after."""
+
+    refused: Missing
+
+
+class PythonSaid(Said, tag="python", frozen=True):
+    """What an interpreter says of itself."""
+
+    process: tuple[int, int, int]
+    """Its number, its parent's and its session's."""
+    executable: str
+    """Empty where it does not know."""
+    version: str
+    implementation: str
+    bits: int
+    machine: str
+    libc: str | Missing
+    prefix: str
+    base_prefix: str
+    kind: str
+    headers: Fact | Missing
+    path: tuple[str, ...]
+    path_hex: tuple[Digits, ...] = ()
+    """The bytes of the entries of `path`, where that has some escaped."""
+
+
+class InsideSaid(Said, tag="inside", frozen=True):
+    """What only a process of the interpreter knows, bytes as hexadecimal digits; a part that it cannot ask is left out."""
+
+    imports: dict[str, tuple[Digits, ...]] = {}
+    variables: dict[str, Digits] | None = None
+    mapped: tuple[Digits, ...] = ()
+    executable_hex: Digits = ""
+
+
+class Preloaded(Said, tag="libraries", frozen=True):
+    """LD_PRELOAD, in order."""
+
+    preloaded: tuple[str, ...]
+
+
+class UnreadFile(Said, tag="unread-file", frozen=True):
+    """A file that could not be examined, and why."""
+
+    path: str
+    problem: str
+
+
+class Pids(Said, tag="pids", frozen=True):
+    """Whether process numbers here are those of the whole machine."""
+
+    of_host: bool | Missing
+
+
+class Refused(Said, tag="refused", frozen=True):
+    """What a GPU does not tell."""
+
+    gpu: int
+    fields: dict[str, Missing]
+
+
+class Alarmed(Said, tag="alarmed", frozen=True):
+    """Answers that tell of the GPU itself."""
+
+    gpu: int
+    alarms: tuple[Status, ...]
+
+
+def part(kind: type[msgspec.Struct], *required: str, without: tuple[str, ...] = ()) -> type[msgspec.Struct]:
+    """The event that brings some fields of a section of the snapshot, each of its own type; `required` are in every such event."""
+    fields: list[Any] = [
+        (field.name, field.type) if field.name in required else (field.name, field.type | msgspec.UnsetType, msgspec.UNSET)
+        for field in msgspec.structs.fields(kind)
+        if field.name not in without
+    ]
+    tag = kind.__struct_config__.tag
+    return msgspec.defstruct(
+        f"{kind.__name__}Part", fields, kw_only=True, frozen=True, tag_field="type", tag=tag, forbid_unknown_fields=True
+    )
+
+
+def said(event: msgspec.Struct) -> dict[str, Any]:
+    """The fields that an event brings."""
+    return {name: value for name in event.__struct_fields__ if (value := getattr(event, name)) is not msgspec.UNSET}
+
+
+def known(events: tuple[msgspec.Struct, ...]) -> dict[str, Any]:
+    """The fields that several events bring together, the later ones winning."""
+    return {name: value for event in events for name, value in said(event).items()}
+
+
+NvmlPart, NvmlGpuPart = part(Nvml, without=("hang",)), part(NvmlGpu, "index")
+LibcudaPart, CudaDevicePart = part(Libcuda, without=("hang",)), part(CudaDevice, "ordinal")
+ContextPart = part(CudaContext, without=("ordinal", "address", "skipped", "calls", "hang", *KernelResult.__struct_fields__))
+ReadFile = part(File, *(name for name in File.__struct_fields__ if name != "problem"))
+
+NVML = (NvmlPart, NvmlGpuPart, Count, Missing, Crashed, Done)
+LIBCUDA = (LibcudaPart, CudaDevicePart, Count, Missing, Unable, Crashed, Done)
+CONTEXT = (CudaCall, ContextPart, KernelResult, Stopped, Missing, Unable, Crashed, Done)
+PYTHON = (PythonSaid, InsideSaid, Crashed)
+LIBRARIES = (FrameworkLibraries, Extension, Preloaded, Missing, Crashed, Done)
+FILES = (ReadFile, UnreadFile, Crashed, Done)
