@@ -8,12 +8,11 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import Contradiction, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.findings import Evidence, Fix, Problem, Severity
-from gpudoctor.frameworks import stack_of
+from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Distribution
 
 NVIDIA_PACKAGES = ("nvidia-", "cuda-")
 _CUDNN = "nvidia-cudnn"
-_TORCH_PAIRS = ("torchvision", "torchaudio")
 
 
 def as_evidence(distribution: Distribution) -> Evidence:
@@ -48,13 +47,14 @@ def rule_for(violation: Violation) -> str:
     """The rule that reports an unmet requirement, the most specific one; empty for cuDNN, which has rules of its own."""
     wanted, by = violation.found.name, violation.demand.by.name
     framework = stack_of(by)
+    same_stack = framework is not None and framework == stack_of(wanted)
     applies = {
         "": wanted.startswith(_CUDNN),
         "numpy2-abi-mismatch": wanted == "numpy" and framework is not None and needs_numpy_1(violation),
         "protobuf-mismatch": wanted == "protobuf" and framework is not None,
-        "keras3-mismatch": wanted == "keras" and framework == "tensorflow" and _needs_other_keras(violation),
-        f"torch-{by}-mismatch": wanted == "torch" and by in _TORCH_PAIRS,
-        "jax-plugin-version-mismatch": framework == stack_of(wanted) == "jax",
+        "keras3-mismatch": wanted == "keras" and same_stack and _needs_other_keras(violation),
+        f"{wanted}-{by}-mismatch": by in spec_of(wanted).companions,
+        "jax-plugin-version-mismatch": same_stack and spec_of(framework or "").plugin is not None,
         "nvidia-wheel-version-conflict": wanted.startswith(NVIDIA_PACKAGES),
     }
     return next((rule for rule, does in applies.items() if does), "package-requirement-conflict")
