@@ -13,6 +13,7 @@ from typing import Any
 
 from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.consistency import problems
 from gpudoctor.matrix.table import Row, Table
 
 
@@ -39,8 +40,6 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
 def _vouch(matrix: Matrix, directory: str) -> None:
     """Refuse tables that somebody handed us where they do not hold together."""
-    from gpudoctor.matrix.consistency import problems  # noqa: PLC0415 -- the shipped tables were checked when they were made
-
     for problem in problems(matrix):
         raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")
 

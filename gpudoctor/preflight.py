@@ -25,7 +25,7 @@ _FORM = re.compile(r"([A-Za-z][\w.-]*)\s*(\S.*)?", re.DOTALL)
 _SIZE = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*")
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class Condition(msgspec.Struct, frozen=True):
     """One thing that must be so."""
 
     text: str
@@ -36,8 +36,8 @@ class Requirement(msgspec.Struct, frozen=True):
     """PEP 440, sizes in bytes; empty: any version will do."""
 
 
-def parse(text: str) -> Requirement:
-    """The requirement that `text` spells. Raises UsageError, in one sentence, where it is none."""
+def parse(text: str) -> Condition:
+    """Return the condition that `text` spells. Raises UsageError, in one sentence, where it is none."""
     written = text.strip()
     form = _FORM.fullmatch(written)
     subject = form.group(1).lower() if form else ""
@@ -48,7 +48,7 @@ def parse(text: str) -> Requirement:
     if subject in FEATURES and specifier:
         raise UsageError(f"--require {written!r}: {subject} stands alone; the GPUs have it or not.")
     if subject in FEATURES:
-        return Requirement(written, subject, ">={}.{}".format(*FEATURES[subject]))
+        return Condition(written, subject, ">={}.{}".format(*FEATURES[subject]))
     if not specifier and subject in EXAMPLES:
         example = EXAMPLES[subject]
         raise UsageError(
@@ -57,7 +57,7 @@ def parse(text: str) -> Requirement:
     if subject == "memory":
         specifier = ",".join(_in_bytes(part, written) for part in specifier.split(","))
     _check(specifier, written, EXAMPLES.get(subject, f"{subject}>=2.4"))
-    return Requirement(written, subject, specifier)
+    return Condition(written, subject, specifier)
 
 
 def _in_bytes(part: str, written: str) -> str:
@@ -71,26 +71,17 @@ def _in_bytes(part: str, written: str) -> str:
 
 
 def _check(specifier: str, written: str, example: str) -> None:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 -- 20 ms, and only where something is required
+    from gpudoctor import comparisons  # noqa: PLC0415 -- 10 ms for packaging, only where something is required
 
-    try:
-        understood = "===" not in specifier and SpecifierSet(specifier) is not None
-    except InvalidSpecifier:
-        understood = False
-    if not understood:
+    if not comparisons.understood(specifier):
         raise UsageError(f"--require {written!r}: the comparison is not understood; write it as in '{example}'.")
 
 
-def fits(requirement: Requirement, value: str) -> bool | None:
+def fits(condition: Condition, value: str) -> bool | None:
     """Whether the version, number or size in bytes `value` is one that is required; None where it is no version that could be compared.
 
     A pre-release that is there counts as what it is.
     """
-    from packaging.specifiers import SpecifierSet  # noqa: PLC0415 -- see _check
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 -- likewise
+    from gpudoctor import comparisons  # noqa: PLC0415 -- see _check
 
-    try:
-        version = Version(value)
-    except InvalidVersion:
-        return None
-    return SpecifierSet(requirement.specifier).contains(version, prereleases=True)
+    return comparisons.allows(condition.specifier, value)

@@ -79,7 +79,7 @@ class Pipeline:
             self._end(what, began)
 
     def _end(self, what: str, began: float) -> None:
-        self._timings.append(Timing(what, round(time.monotonic() - began, 4)))
+        self._timings.append(Timing(what, time.monotonic() - began))
         self._progress(Event("end", what))
 
     def observe(self, inventory: Inventory, interrupts: Interrupts) -> Snapshot:
@@ -123,14 +123,14 @@ class Pipeline:
         until = min(time.monotonic() + self._options.wait, last)
         snapshot, seconds = look_again(snapshot, trouble, look, until, self._progress)
         if seconds:
-            self._timings.append(Timing("waiting", round(seconds, 4)))
+            self._timings.append(Timing("waiting", seconds))
         return inventory, snapshot
 
     def _touch(self, snapshot: Snapshot, inventory: Inventory) -> Snapshot:
         """A kernel of ours on each GPU: NVML has finished, so that neither our memory nor our process is counted."""
         if self._options.policy.level in {None, Level.LOOK}:
             return snapshot
-        from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- only a check that touches needs it
+        from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- 10 ms, only for a check that touches
 
         machine = self._view(snapshot)
         missing = untouchable(machine)
@@ -143,21 +143,16 @@ class Pipeline:
     def _train(self, snapshot: Snapshot, inventory: Inventory) -> Snapshot:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
             return snapshot
-        from gpudoctor import smoke  # noqa: PLC0415 -- only a check that trains needs it
-        from gpudoctor.probe.telemetry import GpuWatch  # noqa: PLC0415 -- likewise
+        from gpudoctor.check.training import Training  # noqa: PLC0415 -- 15 ms, only for a check that trains
 
-        planned = smoke.plan(self._view(snapshot), inventory.interpreter, force=self._options.force)
-        if isinstance(planned, Missing):
-            return msgspec.structs.replace(snapshot, smoke=planned)
-        places = {f"GPU:{ordinal}": address for plan in planned for ordinal, address in plan.addresses.items()}
-        watch = GpuWatch(self._supervisor, snapshot.nvml, places, os.environ)
+        training = Training(self._view(snapshot), inventory.interpreter, force=self._options.force)
+        if isinstance(training.plans, Missing):
+            return msgspec.structs.replace(snapshot, smoke=training.plans)
         with self._timed("smoke training"):
-            watch.begin()
             try:
-                heard = watch.through(self._progress)
-                smoke.train(planned, self._supervisor, os.environ, heard, done=self._trained.append)
+                training.run(self._supervisor, self._progress, self._trained.append)
             finally:
-                self._loads = watch.finish()
+                self._loads = training.loads
         return msgspec.structs.replace(snapshot, smoke=tuple(self._trained), loads=self._loads)
 
     def _view(self, snapshot: Snapshot) -> MachineView:
@@ -167,7 +162,7 @@ class Pipeline:
         """Diagnose what was seen."""
         began = time.monotonic()
         diagnosis = diagnose(snapshot, self._matrix, self._options.policy)
-        self._timings.append(Timing("diagnosis", round(time.monotonic() - began, 4)))
+        self._timings.append(Timing("diagnosis", time.monotonic() - began))
         return Examination(
             snapshot=snapshot,
             diagnosis=diagnosis,

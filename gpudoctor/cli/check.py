@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 
-from gpudoctor import check as checking
 from gpudoctor.cli import failure, live, options, output, system
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
@@ -70,11 +69,13 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
 def carry_out(settings: Settings, command: str = "check") -> int:
     """Check, and return the exit code. Raises GpudoctorError where the check cannot be made or its report not be written."""
+    from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
+
     output.check(settings.output)
     signal.signal(signal.SIGTERM, _stop)
     with live.display(quiet=settings.quiet, report_is_text=settings.format is Format.TEXT) as progress:
-        examination = checking.run(settings.options, progress)
-    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 10 ms, after the children were started
+        examination = run(settings.options, progress)
+    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
 
     return deliver(examination, command, settings)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from gpudoctor.cli import failure, options, output
+from gpudoctor.cli.deliver import deliver
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import Delivery, supposing
 from gpudoctor.findings import Policy
-from gpudoctor.plan.model import Combination
+from gpudoctor.plan import Combination, examine
 
 
 @app.command(short_help="Say whether a combination would work, before it is there.", epilog=EPILOG)
@@ -52,8 +53,5 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
 
 
 def _carry_out(combination: Combination, policy: Policy, compat: str | None, form: Delivery) -> int:
-    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 60 ms, with the rules
-    from gpudoctor.plan import examine  # noqa: PLC0415 -- likewise
-
     output.check(form.output)
     return deliver(examine(combination, policy, compat), "compat", form)

@@ -40,11 +40,10 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
     output.say(f"gpudoctor: {sentence}")
     if as_json:
-        from gpudoctor.cli.look import redactor  # noqa: PLC0415 -- 15 ms
-        from gpudoctor.report import document  # noqa: PLC0415 -- 8 ms
+        from gpudoctor.cli.look import error  # noqa: PLC0415 -- 25 ms, only after an error
 
         try:
-            output.write(document.error(kind, redactor("/", stays=False).text(sentence), exit_code))
+            output.write(error(kind, sentence, exit_code))
         except OutputError:
             return exit_code  # it was just said, or there is nowhere to say it
     return exit_code

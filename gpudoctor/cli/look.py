@@ -8,6 +8,7 @@ import sys
 
 from gpudoctor.probe.identity import owner
 from gpudoctor.redact import Redactor
+from gpudoctor.report import document
 from gpudoctor.report.page import Look
 
 
@@ -31,3 +32,8 @@ def look(*, no_color: bool, to_stdout: bool = True) -> Look:
 def redactor(root: str, *, stays: bool) -> Redactor:
     """Return what takes out of a result what must not leave: secrets always, names unless it `stays` on the user's own screen."""
     return Redactor(None if stays else owner(root, os.environ))
+
+
+def error(kind: str, sentence: str, exit_code: int) -> bytes:
+    """Return the document that says what went wrong."""
+    return document.error(kind, redactor("/", stays=False).text(sentence), exit_code)

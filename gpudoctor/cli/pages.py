@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import io
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import typer
@@ -15,15 +14,15 @@ from gpudoctor.cli import options, output
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look
 from gpudoctor.cli.program import app
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.report import document as documents
+from gpudoctor.report import schema as schemas
 from gpudoctor.report.build import url
 from gpudoctor.report.document import RulePage
 from gpudoctor.report.page import Page
 from gpudoctor.report.words import SEVERITIES
-
-if TYPE_CHECKING:
-    from gpudoctor.diagnose.rule import Rule
 
 
 @app.command(short_help="Explain a rule: GD203, or driver-too-old.")
@@ -38,14 +37,18 @@ def explain(
         return 0
     seen = look(no_color=False)
     text = _markdown(page)
-    output.write((_drawn(text, seen.width) if seen.colour else text).encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
+    if seen.colour:
+        from gpudoctor.report.drawing import markdown  # noqa: PLC0415 -- 20 ms for rich, only for colour
+
+        text = markdown(text, seen.width)
+    output.write(text.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
     return 0
 
 
 @app.command(short_help="List the rules.")
 def rules(format: options.PageFormat = TextOrJson.TEXT) -> int:  # noqa: A002 -- named as the option
     """List the rules."""
-    pages = tuple(_page(rule) for rule in _rules())
+    pages = tuple(_page(rule) for rule in RULES)
     output.write(documents.rules(pages) if format is TextOrJson.JSON else _table(pages).encode("utf-8"))
     return 0
 
@@ -57,23 +60,15 @@ def schema(
     ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""
-    from gpudoctor.report.schema import schema as made  # noqa: PLC0415 -- 10 ms
-
-    output.write(msgspec.json.format(msgspec.json.encode(made(document)), indent=2) + b"\n")
+    output.write(msgspec.json.format(msgspec.json.encode(schemas.schema(document)), indent=2) + b"\n")
     return 0
 
 
-def _rules() -> tuple[Rule, ...]:
-    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415 -- 60 ms
-
-    return RULES
-
-
 def _find(name: str) -> Rule:
-    for rule in _rules():
+    for rule in RULES:
         if name.upper() == rule.code or name.lower() == rule.name:
             return rule
-    known = [word for rule in _rules() for word in (rule.code, rule.name)]
+    known = [word for rule in RULES for word in (rule.code, rule.name)]
     close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else "`gpudoctor rules` lists them."
     raise UsageError(f"No rule is called {name!r}; {hint}")
@@ -95,25 +90,6 @@ def _page(rule: Rule) -> RulePage:
 def _markdown(page: RulePage) -> str:
     about = f'{page.severity}; while it is true, no GPU gets past the rung before "{page.breaks}"; since gpudoctor {page.since}'
     return f"# {page.code} {page.name}\n\n{page.doc}\n\n*{about}*\n"
-
-
-def _drawn(markdown: str, width: int) -> str:
-    """Markdown drawn for a terminal, headings at the left."""
-    from rich.console import Console, ConsoleOptions, RenderResult  # noqa: PLC0415 -- only to draw
-    from rich.markdown import Heading, Markdown  # noqa: PLC0415 -- only to draw
-
-    class Left(Heading):
-        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-            self.text.stylize("bold")
-            yield self.text
-
-    class Page(Markdown):
-        elements = {**Markdown.elements, "heading_open": Left}  # noqa: RUF012 -- as its parent has it
-
-    out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=True, color_system="standard", legacy_windows=False, _environ={})
-    console.print(Page(markdown))
-    return out.getvalue()
 
 
 def _table(pages: Iterable[RulePage]) -> str:

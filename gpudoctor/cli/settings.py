@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
+import sys
 from typing import Any, Literal
 
 import msgspec
@@ -12,6 +14,9 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
+from gpudoctor.frameworks import TRAINED
+from gpudoctor.preflight import FRAMEWORKS, parse
+from gpudoctor.probe.script_folder import absolute_folder
 
 
 class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -125,8 +130,6 @@ def _levelled(asked: GivenOptions) -> GivenOptions:
 
 def _alone(asked: GivenOptions) -> None:
     """Raises UsageError for what --node leaves nothing to."""
-    from gpudoctor.preflight import FRAMEWORKS, parse  # noqa: PLC0415 -- loads packaging, for those who require something
-
     training = asked.level if asked.level in {"train", "full"} else None
     beside = {
         f"--level {training}": training,
@@ -164,8 +167,6 @@ def _reasons(given: tuple[str, ...]) -> dict[str, str]:
 def _required(given: tuple[str, ...]) -> tuple[str, ...]:
     if not given:
         return ()
-    from gpudoctor.preflight import parse  # noqa: PLC0415 -- loads packaging, for those who require something
-
     return tuple(parse(text).text for text in given)
 
 
@@ -173,8 +174,6 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
     """Each once, in the order in which they were named."""
     if not given:
         return ()
-    from gpudoctor.frameworks import TRAINED  # noqa: PLC0415 -- for those who name one
-
     names = tuple(dict.fromkeys(name.lower() for name in _names(given)))
     unknown = next((name for name in names if name not in TRAINED), None)
     if unknown is not None:
@@ -183,8 +182,6 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _folder(cwd: str) -> str:
-    from gpudoctor.probe.script_folder import absolute_folder  # noqa: PLC0415 -- for those who name one
-
     return absolute_folder(cwd)
 
 
@@ -211,9 +208,6 @@ def _configured(file: str) -> GivenOptions:
 
 
 def _toml(file: str) -> dict[str, object]:
-    import importlib  # noqa: PLC0415 -- rarely needed
-    import sys  # noqa: PLC0415 -- likewise
-
     tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         with open(file, "rb") as opened:

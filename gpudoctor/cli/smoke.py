@@ -9,6 +9,8 @@ from gpudoctor.cli.check import carry_out
 from gpudoctor.cli.formats import Format, TextOrJson
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
+from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.choose import of_training
 
 
 @app.command(short_help="Only train, and show the numbers.", epilog=EPILOG)
@@ -50,9 +52,6 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
 
 
 def _carry_out(settings: Settings) -> int:
-    from gpudoctor.diagnose import RULES  # noqa: PLC0415 -- 60 ms
-    from gpudoctor.diagnose.choose import of_training  # noqa: PLC0415 -- likewise
-
     policy = msgspec.structs.replace(settings.options.policy, only=of_training(RULES))
     chosen = msgspec.structs.replace(settings.options, policy=policy)
     return carry_out(msgspec.structs.replace(settings, options=chosen), "smoke")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import msgspec
 
@@ -12,6 +11,7 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
+from gpudoctor.report import document, libraries
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
 from gpudoctor.snapshot.xray import Environment, Files
@@ -49,13 +49,10 @@ def xray(
 
 def _carry_out(files: tuple[str, ...], place: XrayOptions, *, as_json: bool) -> int:
     """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
-    from gpudoctor.probe.xray_run import of_environment, of_files  # noqa: PLC0415 -- 10 ms, and on Linux alone
-    from gpudoctor.process import Supervisor  # noqa: PLC0415 -- likewise
-    from gpudoctor.report import document, libraries  # noqa: PLC0415 -- 10 ms
+    from gpudoctor.probe.xray_run import xray_of  # noqa: PLC0415 -- on Linux alone
 
     paths = tuple(_file(path) for path in files)
-    with Supervisor(deadline=time.monotonic() + PATIENCE) as supervisor:
-        seen: Environment | Files = of_files(supervisor, place, paths) if paths else of_environment(supervisor, place)
+    seen = xray_of(place, paths, PATIENCE)
     seen = redactor(place.root, stays=not as_json and on_terminal()).struct(seen)
     if as_json:
         output.write(document.xray(seen))

@@ -31,7 +31,6 @@ class Fit(str, enum.Enum):
 COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
 """How the names of those begin that compile their kernels for the GPU they meet, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
 PTX_REFUSED = "ptx-refused"
-RUNS = (Fit.NATIVE, Fit.PTX)
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
 

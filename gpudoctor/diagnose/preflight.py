@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Rung, RungState
-from gpudoctor.preflight import FEATURES, Requirement, fits, parse
+from gpudoctor.preflight import FEATURES, Condition, fits, parse
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
 
 _LOST = {RungState.FAILED, RungState.MASKED}
@@ -27,7 +27,7 @@ class Answer(enum.Enum):
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement and how it fares."""
 
-    requirement: Requirement
+    requirement: Condition
     answer: Answer
     seen: str
     """What is there instead, as the end of a sentence; for UNKNOWN why that is not known."""
@@ -43,7 +43,7 @@ def judged(machine: MachineView, rung: Rung | None) -> tuple[Judged, ...]:
     return tuple(_judge(parse(text), machine, rung or Rung.LIBCUDA) for text in machine.policy.require)
 
 
-def _judge(requirement: Requirement, machine: MachineView, rung: Rung) -> Judged:
+def _judge(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     if requirement.subject == "driver":
         return _driver(requirement, machine)
     if requirement.subject == "gpus":
@@ -57,22 +57,22 @@ def _judge(requirement: Requirement, machine: MachineView, rung: Rung) -> Judged
     return _framework(requirement, machine)
 
 
-def _unknown(requirement: Requirement, missing: Missing, rung: Rung | None) -> Judged:
+def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> Judged:
     return Judged(requirement=requirement, answer=Answer.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
 
 
-def _lacking(requirement: Requirement, seen: str, where: str) -> Judged:
+def _lacking(requirement: Condition, seen: str, where: str) -> Judged:
     return Judged(requirement=requirement, answer=Answer.LACKING, seen=seen, where=where)
 
 
-def _compared(requirement: Requirement, value: str, seen: str, where: str) -> Judged:
+def _compared(requirement: Condition, value: str, seen: str, where: str) -> Judged:
     fit = fits(requirement, value)
     if fit is None:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is no version that could be compared"), None)
     return Judged(requirement=requirement, answer=Answer.MET if fit else Answer.UNFIT, seen=seen, where=where)
 
 
-def _driver(requirement: Requirement, machine: MachineView) -> Judged:
+def _driver(requirement: Condition, machine: MachineView) -> Judged:
     driver = machine.driver_or_missing
     if not isinstance(driver, Missing):
         return _compared(requirement, str(driver.version), f"the driver is {driver.version}", driver.where)
@@ -84,7 +84,7 @@ def _driver(requirement: Requirement, machine: MachineView) -> Judged:
     return _unknown(requirement, missing, Rung.KERNEL_DRIVER)
 
 
-def _no_gpu(requirement: Requirement, machine: MachineView) -> Judged:
+def _no_gpu(requirement: Condition, machine: MachineView) -> Judged:
     """No layer shows a GPU: there is none, unless one that could have shown it was not to be seen."""
     first = (machine.observed.pci,) if machine.site.has_pci else ()
     for section in (*first, machine.observed.libcuda, machine.observed.nvml):
@@ -93,7 +93,7 @@ def _no_gpu(requirement: Requirement, machine: MachineView) -> Judged:
     return _lacking(requirement, "there is no GPU", "PCI bus, NVML, libcuda")
 
 
-def _count(requirement: Requirement, machine: MachineView, rung: Rung) -> Judged:
+def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     """How many GPUs are usable: one that was neither shown to be nor not to be may count or not."""
     wanted = [gpu for gpu in machine.hardware if not gpu.set_aside]
     if not wanted:
@@ -121,7 +121,7 @@ def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
     return above[-1].detail or str(above[-1].state.value)
 
 
-def _smallest(requirement: Requirement, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
+def _smallest(requirement: Condition, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
     """What must hold for every GPU that the environment leaves."""
     gpus = [gpu for gpu in machine.hardware if not gpu.set_aside and machine.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
     if not gpus:
@@ -154,7 +154,7 @@ def _capability(gpu: Gpu) -> str | Missing:
     return gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
 
 
-def _framework(requirement: Requirement, machine: MachineView) -> Judged:
+def _framework(requirement: Condition, machine: MachineView) -> Judged:
     found = machine.observed.frameworks
     if isinstance(found, Missing):
         return _unknown(requirement, found, None)

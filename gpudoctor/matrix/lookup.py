@@ -99,10 +99,6 @@ class Matrix:
         """The oldest CUDA release whose compiler makes machine code for this architecture ("sm_121")."""
         return next((row for row in self.rows(CUDA) if target in (row.sass or ())), None)
 
-    def toolkits_with(self, soname: str) -> tuple[CudaRelease, ...]:
-        """The CUDA releases that come with a library of this name ("libcudart.so.12"), oldest first."""
-        return tuple(row for row in self.rows(CUDA) if soname in row.sonames)
-
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 

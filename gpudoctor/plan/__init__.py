@@ -30,7 +30,7 @@ def examine(combination: Combination, policy: Policy, compat: str | None = None)
         policy=policy,
         matrix_date=matrix.date,
         timings=(
-            Timing("supposing", round(supposed - began, 4)),
-            Timing("diagnosis", round(time.monotonic() - supposed, 4)),
+            Timing("supposing", supposed - began),
+            Timing("diagnosis", time.monotonic() - supposed),
         ),
     )

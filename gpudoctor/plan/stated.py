@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as Reference
+
 from gpudoctor.derive.specifiers import Requirement, clauses, holds, key, requirement, satisfies
 from gpudoctor.errors import UsageError
 
@@ -49,14 +52,11 @@ def _parsed(text: str) -> Requirement:
 
 
 def _understood(one: Requirement) -> bool:
-    """Whether every version is one, and a marker is one to the reference implementation, whose import takes 15 ms."""
+    """Whether every version is one, and a marker is one to the reference implementation."""
     if not all(key(version.removesuffix(".*")) for _, version in clauses(one.specifier) or ()):
         return False
     if not one.marker:
         return ";" not in one.text
-    from packaging.requirements import InvalidRequirement  # noqa: PLC0415 -- only where there is a marker
-    from packaging.requirements import Requirement as Reference  # noqa: PLC0415 -- likewise
-
     try:
         return bool(Reference(one.text))
     except InvalidRequirement:

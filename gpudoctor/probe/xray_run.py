@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Protocol
 
 from gpudoctor.children.channel import Heard, own, run, script
@@ -35,6 +36,12 @@ class Options(Protocol):
     @property
     def cwd(self) -> str | None:
         """The folder of the user's script."""
+
+
+def xray_of(options: Options, files: tuple[str, ...], patience: float) -> Environment | Files:
+    """Return the X-ray of the files, or of the environment where none are named, within `patience` seconds."""
+    with Supervisor(time.monotonic() + patience) as supervisor:
+        return of_files(supervisor, options, files) if files else of_environment(supervisor, options)
 
 
 def of_environment(supervisor: Supervisor, options: Options) -> Environment:

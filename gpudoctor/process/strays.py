@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -13,8 +14,6 @@ _TICK = 0.002
 
 def adopt(*, yes: bool) -> None:
     """Whether orphans among our descendants become children of ours."""
-    import ctypes  # noqa: PLC0415 -- 3 ms, when children are at work already
-
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
 
 

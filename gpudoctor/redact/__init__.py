@@ -16,7 +16,6 @@ import msgspec
 from gpudoctor.redact import names
 from gpudoctor.redact.shapes import SHAPES
 
-REMOVED = "***"
 LONGEST = 1 << 16
 """Characters of one text that are looked through; what lies beyond is cut off."""
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+REMOVED = "***"
+
 
 class Shape(NamedTuple):
     """What a secret looks like. One of `hints` is in every text that `pattern` matches, of at least `shortest` characters; `kept` replaces a match."""
@@ -14,7 +16,7 @@ class Shape(NamedTuple):
     hints: tuple[str, ...]
     pattern: str
     source: str
-    kept: str = "***"
+    kept: str = REMOVED
     shortest: int = 0
 
 

@@ -7,7 +7,7 @@ import zlib
 import msgspec
 
 from gpudoctor import __version__, findings
-from gpudoctor.examination import Examination
+from gpudoctor.examination import Examination, Timing
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Python, Snapshot
 
@@ -57,7 +57,7 @@ def build(examination: Examination, command: str = "check") -> model.Report:
         ),
         ladder=() if snapshot.origin == SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
-        timings=examination.timings,
+        timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
         not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 
 import msgspec
@@ -87,21 +86,6 @@ class Page:
         """The page as text, with colour codes where the look has colour."""
         if not self.look.colour:
             return "".join(f"{''.join(text for text, _ in line)}\n" for line in self._lines)
-        from rich.console import Console  # noqa: PLC0415 -- 20 ms, only for colour
-        from rich.text import Text  # noqa: PLC0415 -- likewise
+        from gpudoctor.report.drawing import coloured  # noqa: PLC0415 -- 20 ms for rich, only for colour
 
-        out = io.StringIO()
-        console = Console(
-            file=out,
-            width=self.look.width,
-            force_terminal=True,
-            color_system="standard",
-            highlight=False,
-            markup=False,
-            emoji=False,
-            legacy_windows=False,
-            _environ={},
-        )
-        for line in self._lines:
-            console.print(Text.assemble(*line), soft_wrap=True)
-        return out.getvalue()
+        return coloured(self._lines, self.look.width)

@@ -126,7 +126,7 @@ def test_what_is_required_and_why_is_in_the_report(tmp_path: Path) -> None:
     assert report["policy"]["require"] == ["gpus==1", "driver>=560"]
     assert {rule["name"]: rule["reason"] for rule in report["skipped"]}["no-gpu"] == "seen to elsewhere"
     assert [finding["message"] for finding in report["findings"] if finding["code"] == "GD602"] == [
-        "driver>=560 is required; the driver is 550.163.01."
+        "driver>=560 is required, but the driver is 550.163.01."
     ]
 
 

@@ -84,7 +84,7 @@ def test_a_framework_that_is_not_installed_is_a_finding() -> None:
     assert (ended.returncode, whole["verdict"]) == (1, "broken")
     (finding,) = (one for one in whole["findings"] if one["severity"] == "error")
     assert finding["name"] == "framework-missing"
-    assert "jax is named with --framework, and it is not installed in" in finding["message"]
+    assert "jax is requested with --framework, but it is not installed in" in finding["message"]
     assert whole["snapshot"]["smoke"]["cause"] == "absent"
 
 

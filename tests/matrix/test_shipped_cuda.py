@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.matrix import Matrix
+from gpudoctor.matrix import CudaRelease, Matrix
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.matrix_files import open_matrix
 
 from .samples import version
+
+
+def toolkits_with(soname: str, matrix: Matrix) -> list[CudaRelease]:
+    return [row for row in matrix.rows(CUDA) if soname in row.sonames]
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +73,10 @@ def test_what_compilers_make_and_accept(shipped: Matrix, release: str, made: tup
     ],
 )
 def test_toolkits_that_come_with_a_library(shipped: Matrix, soname: str, first: str, last: str) -> None:
-    found = shipped.toolkits_with(soname)
+    found = toolkits_with(soname, shipped)
     assert (str(found[0].release), str(found[-1].release)) == (first, last)
 
 
 def test_a_library_that_no_toolkit_has(shipped: Matrix) -> None:
-    assert shipped.toolkits_with("libcudart.so.8.0") == ()
-    assert {row.release.major for row in shipped.toolkits_with("libcudart.so.13")} == {13}
+    assert toolkits_with("libcudart.so.8.0", shipped) == []
+    assert {row.release.major for row in toolkits_with("libcudart.so.13", shipped)} == {13}

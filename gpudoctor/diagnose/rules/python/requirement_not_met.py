@@ -12,7 +12,7 @@ from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.preflight import FEATURES, FRAMEWORKS, Requirement
+from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 
 
@@ -46,7 +46,7 @@ def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
     end_if_unknown(answers)
 
 
-def _meet(requirement: Requirement, environment: EnvironmentView) -> tuple[Fix, ...]:
+def _meet(requirement: Condition, environment: EnvironmentView) -> tuple[Fix, ...]:
     machine = environment.machine
     if requirement.subject == "driver":
         title = f"Install an NVIDIA driver {requirement.specifier}"

@@ -1,0 +1,37 @@
+"""Starts a check: the first children run before what is needed afterwards is imported, as start-up is the cost of a look."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gpudoctor.check.interrupts import Interrupts
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.probe.inventory import Inventory
+from gpudoctor.process import Supervisor
+from gpudoctor.progress import Event, Progress, silent
+
+if TYPE_CHECKING:
+    from gpudoctor.examination import Examination
+
+
+def run(options: CheckOptions, progress: Progress = silent) -> Examination:
+    """Examine this machine and one Python environment.
+
+    Raises UsageError where an option cannot be used (an interpreter that is not there, a rule that does not exist, a wrong table).
+    An interrupt ends the children and is reported in the examination; what was seen until then is kept.
+    """
+    began = time.monotonic()
+    if options.policy.only or options.policy.skip or options.compat is not None:
+        from gpudoctor.check.pipeline import refuse  # noqa: PLC0415 -- see below
+
+        refuse(options)
+    with Interrupts() as interrupts, Supervisor(began + options.timeout) as supervisor:
+        progress(Event("begin", "inventory"))
+        inventory = Inventory(supervisor, options)
+        inventory.begin()
+        from gpudoctor.check.pipeline import Pipeline  # noqa: PLC0415 -- 80 ms, while the children look
+
+        pipeline = Pipeline(options, progress, supervisor, began)
+        snapshot = pipeline.observe(inventory, interrupts)
+    return pipeline.conclude(snapshot)

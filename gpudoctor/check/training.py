@@ -1,0 +1,34 @@
+"""Trains, and samples the GPUs' load meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from gpudoctor import smoke
+from gpudoctor.derive import MachineView
+from gpudoctor.probe.telemetry import GpuWatch
+from gpudoctor.process import Supervisor
+from gpudoctor.progress import Progress
+from gpudoctor.snapshot import NOT_ASKED, Loads, Missing, Smoke
+
+
+class Training:
+    """The smoke training of one machine; `plans` is missing where nothing can be trained, and `loads` is known once it ran."""
+
+    def __init__(self, machine: MachineView, interpreter: str | None, *, force: bool) -> None:
+        self.plans = smoke.plan(machine, interpreter, force=force)
+        self.loads: Loads | Missing = NOT_ASKED
+        self._nvml = machine.observed.nvml
+
+    def run(self, supervisor: Supervisor, progress: Progress, done: Callable[[Smoke], None]) -> None:
+        """Train with each framework in turn; `done` hears each result."""
+        if isinstance(self.plans, Missing):
+            return
+        places = {f"GPU:{ordinal}": address for plan in self.plans for ordinal, address in plan.addresses.items()}
+        watch = GpuWatch(supervisor, self._nvml, places, os.environ)
+        watch.begin()
+        try:
+            smoke.train(self.plans, supervisor, os.environ, watch.through(progress), done=done)
+        finally:
+            self.loads = watch.finish()
