@@ -9,7 +9,7 @@ from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.package_facts import shown, there
+from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import not_applicable, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
@@ -36,8 +36,8 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
         not_applicable("no CuPy is listed")
     if len(wheels) > 1:
         yield Problem(
-            message=f"{' and '.join(wheel.label for wheel in wheels)} {there(stack, many=True)}: both contain the package cupy.",
-            evidence=tuple(map(shown, wheels)),
+            message=f"{' and '.join(wheel.label for wheel in wheels)} {is_there(stack, many=True)}: both contain the package cupy.",
+            evidence=tuple(map(as_evidence, wheels)),
             fixes=(_keep_one(environment, wheels),),
         )
         return
@@ -49,7 +49,7 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
             message=f"{wheel.label} is for CUDA {wanted}, but this machine has CUDA {' and '.join(found)}.",
             severity=Severity.ERROR if stack.supposed else None,
             confidence=Confidence.LIKELY,
-            evidence=(shown(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
+            evidence=(as_evidence(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
             fixes=(_keep_one(environment, wheels, max(found)),),
         )
 

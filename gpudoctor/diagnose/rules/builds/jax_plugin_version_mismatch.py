@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.package_facts import demanded, named_by, shown, there
+from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
@@ -43,7 +43,7 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     if plugin is None:
         not_applicable("its CUDA support is not a plugin")
     refused = [violation for violation in stack.violations if _is_refused(violation, stack, plugin)]
-    unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {there(stack)}" for violation in refused)
+    unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in refused)
     incompatible = list(unmet) or list(_refused_at_import(framework, stack, plugin))
     if not incompatible:
         return
@@ -51,7 +51,7 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         message=f"{'; '.join(incompatible)}.",
         confidence=Confidence.CERTAIN if unmet else Confidence.LIKELY,
-        evidence=(*(shown(part) for part in parts), *demanded(refused)),
+        evidence=(*(as_evidence(part) for part in parts), *requirements(refused)),
         fixes=_install_together(framework, stack, plugin),
     )
 
@@ -68,7 +68,7 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
 
 def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
     """Whether an installer, or JAX itself, refuses a part; an older jaxlib does not compare an installed plugin with itself."""
-    if named_by(violation) != jax_plugin_version_mismatch.name:
+    if rule_for(violation) != jax_plugin_version_mismatch.name:
         return False
     installed = plugin.library in stack.distributions and violation.found.name.startswith(plugin.beginning)
     return stack.supposed or not installed or compares_plugins(stack, plugin)

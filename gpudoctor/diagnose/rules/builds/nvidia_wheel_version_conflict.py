@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, Stack
-from gpudoctor.derive.packages import Violation, stack_of
+from gpudoctor.derive.packages import Violation, major, stack_of
+from gpudoctor.derive.specifiers import clauses
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.requirements import (
@@ -17,7 +18,6 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.package_facts import refused_cudnn
 from gpudoctor.diagnose.rule import Explains, not_applicable, rule
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
@@ -75,7 +75,7 @@ def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list
     without_cuda = {framework.name for framework in environment.frameworks if _lacks_cuda(framework.cuda_or_missing)}
     for violation in stack.violations:
         by = violation.demand.by
-        named = rule_for(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and refused_cudnn(violation))
+        named = rule_for(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and _refused_cudnn(violation))
         if named and stack_of(by.name) not in without_cuda:
             unmet.setdefault(by, []).append(violation)
     return unmet
@@ -124,3 +124,11 @@ def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
     python = environment.machine.observed.python
     command = install_package(python, "--force-reinstall", "--no-deps", *pins, replace=replace)
     return Fix(f"Remove {_labels(remove)}, and reinstall {_labels(keep)}", command, (DOWNLOAD,))
+
+
+def _refused_cudnn(violation: Violation) -> bool:
+    """Whether an installer refuses a cuDNN that would run: a newer one of the major release that is required, as cuDNN's own rules pass it."""
+    required = {
+        major(version) for operator, version in clauses(violation.demand.requirement.specifier) or () if operator in {"==", ">=", "~="}
+    }
+    return violation.found.name.startswith("nvidia-cudnn") and not violation.older and major(violation.found.version) in required

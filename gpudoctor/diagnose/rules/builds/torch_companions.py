@@ -8,7 +8,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.package_facts import demanded, named_by, shown, there
+from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
 from gpudoctor.findings import Fix, Problem, Severity
@@ -23,17 +23,17 @@ def beside_framework(framework: FrameworkView, name: str, consequence: str) -> I
     own, library = stack.distributions.get(framework.name), stack.distributions.get(name)
     if own is None or library is None:
         not_applicable(f"{framework.name} and {name} are not both installed")
-    refused = [violation for violation in stack.violations if named_by(violation) == f"{framework.name}-{name}-mismatch"]
+    refused = [violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch"]
     builds = {_build(own), _build(library)}
     if not refused and (len(builds) == 1 or "" in builds):
         return
     differ = f"{own.label} and {library.label} are built for different CUDA versions"
     if refused:
-        differ = f"{refused[0].demand.text}, but {own.label} {there(stack)}"
+        differ = f"{refused[0].demand.text}, but {own.label} {is_there(stack)}"
     yield Problem(
         message=f"{differ}: {consequence}",
         severity=Severity.ERROR if stack.supposed else None,
-        evidence=(shown(own), shown(library), *demanded(refused)),
+        evidence=(as_evidence(own), as_evidence(library), *requirements(refused)),
         fixes=_install_fitting(framework, own, library),
     )
 
