@@ -65,15 +65,18 @@ def _context(machine: MachineView, about: About) -> object:
 
 
 def _effective_cuda(machine: MachineView, about: About) -> object:
-    return machine.effective_cuda(about) if isinstance(about, Framework) else None
+    view = machine.framework(about.name) if isinstance(about, Framework) else None
+    return view.cuda_or_missing if view else None
 
 
 def _effective_code(machine: MachineView, about: About) -> object:
-    return machine.effective_code(about) if isinstance(about, Framework) else None
+    view = machine.framework(about.name) if isinstance(about, Framework) else None
+    return view.code_or_missing if view else None
 
 
 def _meetings(machine: MachineView, about: About) -> object:
-    return machine.meetings(about) if isinstance(about, Framework) else None
+    view = machine.framework(about.name) if isinstance(about, Framework) else None
+    return view.meetings_or_missing if view else None
 
 
 PROVIDERS: dict[type, tuple[Callable[[MachineView, About], object], Rung | None]] = {

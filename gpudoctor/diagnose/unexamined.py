@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.findings import NotJudged, Subject, SubjectKind
+from gpudoctor.findings import NotJudged
 from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
 
 _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
@@ -14,12 +14,12 @@ _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 
 def unexamined(machine: MachineView) -> Iterator[NotJudged]:
     """Of a live machine with GPUs, the CUDA builds whose libraries could not be examined; one that was seen to train has proven its own."""
-    for framework in machine.observed_frameworks if machine.hardware and machine.observed.origin == "live" else ():
-        cuda = machine.effective_cuda(framework)
-        without = framework.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
-        reason = "" if without or machine.trains(framework.name) else _why(framework, machine.observed.libraries)
+    for framework in machine.frameworks if machine.hardware and machine.observed.origin == "live" else ():
+        cuda = framework.cuda_or_missing
+        without = framework.observed.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
+        reason = "" if without or framework.trains_on_gpu else _why(framework.observed, machine.observed.libraries)
         if reason:
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), f"libraries of {framework.label}", reason)
+            yield NotJudged(framework.subject, f"libraries of {framework.label}", reason)
 
 
 def _why(framework: Framework, libraries: Libraries | Missing) -> str:

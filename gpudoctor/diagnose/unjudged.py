@@ -72,7 +72,7 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
     for view in machine.frameworks:
         framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        reason = "" if machine.trains(framework.name) else _release(machine, framework, version) or _build(machine, view)
+        reason = "" if view.trains_on_gpu else _release(machine, framework, version) or _build(machine, view)
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
@@ -93,9 +93,9 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     framework = view.observed
     if not machine.hardware or framework.rocm_build is True or view.uses_directml:
         return ""
-    if any(row.accelerator != "cuda" for row in machine.published(framework)) and framework.cuda_build is not True:
+    if any(row.accelerator != "cuda" for row in view.published) and framework.cuda_build is not True:
         return ""
-    cuda, code, meetings = machine.effective_cuda(framework), machine.effective_code(framework), machine.meetings(framework)
+    cuda, code, meetings = view.cuda_or_missing, view.code_or_missing, view.meetings_or_missing
     if isinstance(cuda, Missing):
         return "" if cuda.cause is Cause.ABSENT else cuda.reason
     fits = () if isinstance(meetings, Missing) else tuple(one for one in meetings if one.capability is not None)
@@ -133,7 +133,7 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
         return ""
     if _compared(one, stack):
         return ""
-    if any(getattr(machine.component("cudnn", framework), "wheel", "") == one.name for framework in machine.observed_frameworks):
+    if any(getattr(framework.component_or_missing("cudnn"), "wheel", "") == one.name for framework in machine.frameworks):
         return ""
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
 

@@ -55,8 +55,9 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
         return snapshot.frameworks
     if executable is None:
         return Missing(Cause.FAILED, "the target interpreter does not work")
-    mere = {one.name for one in snapshot.frameworks if machine.hardware and one.cuda_build is False and machine.asked_for_by(one)}
-    names = [one.name for one in snapshot.frameworks if one.name not in mere or len(mere) == len(snapshot.frameworks)]
+    names = [framework.name for framework in machine.frameworks]
+    mere = {view.name for view in machine.frameworks if machine.hardware and view.observed.cuda_build is False and view.required_by}
+    names = [name for name in names if name not in mere] or names
     wanted = machine.policy.frameworks
     usable = [name for name in wanted or names if name in names and name in TRAINED]
     if not usable and wanted:

@@ -51,7 +51,7 @@ def facts(*packages: Distribution, framework: Framework | None = None, tables: M
 
 
 def cudnn(found: MachineView) -> Component:
-    one = found.component("cudnn", found.observed_frameworks[0])
+    one = found.frameworks[0].component_or_missing("cudnn")
     assert isinstance(one, Component)
     return one
 
@@ -192,6 +192,6 @@ def test_how_a_cudnn_differs(wanted: str, loaded: str, answer: str) -> None:
 )
 def test_who_takes_the_systems_cuda(framework: Framework, packages: tuple[Distribution, ...], takes: bool) -> None:
     found = facts(*packages, framework=framework)
-    cuda = found.effective_cuda(framework)
+    cuda = found.frameworks[0].cuda_or_missing
     assert isinstance(cuda, EffectiveCuda)
     assert takes_system_cuda(framework, cuda, found.stack_or_missing) is takes

@@ -221,7 +221,7 @@ def gpus(*capabilities: str | Missing, name: str = "NVIDIA A100-SXM4-80GB") -> N
 
 
 def fits(found: MachineView) -> list[Fit]:
-    met = found.meetings(torch())
+    met = found.frameworks[0].meetings_or_missing
     assert not isinstance(met, Missing)
     return [one.fit for one in met]
 
@@ -247,7 +247,7 @@ def test_a_gpu_that_the_mask_hides_is_not_met() -> None:
 
 
 def test_a_build_without_cuda_has_no_code() -> None:
-    found = facts(matrix(**TABLES)).meetings(torch(cuda_build=False))
+    found = MachineView(machine(frameworks=(torch(cuda_build=False),)), matrix(**TABLES), Policy()).frameworks[0].meetings_or_missing
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 

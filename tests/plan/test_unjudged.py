@@ -135,7 +135,7 @@ def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
         assert found.verdict not in GOOD or not found.not_judged, text
         if found.verdict in GOOD:
             assert facts.observed_frameworks, text
-            codes = [facts.effective_code(one) for one in facts.observed_frameworks if one.distribution != "tensorflow-directml"]
+            codes = [one.code_or_missing for one in facts.frameworks if one.observed.distribution != "tensorflow-directml"]
             assert all(isinstance(code, EffectiveCode) and code.sass for code in codes) or "directml" in name, text
 
 

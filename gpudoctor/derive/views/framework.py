@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive.add_ons import AddOn, add_ons
-from gpudoctor.derive.cuda import EffectiveCuda
-from gpudoctor.derive.cuda_libraries import Component, with_code
-from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, xray
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
+from gpudoctor.derive.cuda_libraries import Component, component, with_code
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings, xray
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
 from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
 from gpudoctor.derive.views.view import Section, View
 from gpudoctor.findings import Rung, Subject, SubjectKind
-from gpudoctor.frameworks import FrameworkSpec, spec_of
+from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import (
     NOT_ASKED,
+    Cause,
     Damage,
     Distribution,
     Fact,
@@ -99,30 +101,37 @@ class FrameworkView(View):
         """Whether the matrix has this bound for the framework."""
         return self.machine.matrix.bound(self.name, bound) is not None
 
-    @property
+    @cached_property
     def cuda_or_missing(self) -> EffectiveCuda | Missing:
         """The CUDA of its build; absent for a build without."""
-        return self.machine.effective_cuda(self.observed)
+        seen = self.machine.observed
+        return effective_cuda(self.observed, seen.python, self.machine.matrix, seen.host, seen.packages)
 
     @property
     def cuda(self) -> EffectiveCuda:
         """The CUDA of its build; the rule does not apply to a build without, and ends where the CUDA is not known."""
         return applicable(self.cuda_or_missing)
 
-    @property
+    @cached_property
     def code_or_missing(self) -> EffectiveCode | Missing:
         """The GPU code of its build; absent for a build without CUDA."""
-        return self.machine.effective_code(self.observed)
+        cuda = self.cuda_or_missing
+        if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
+            return cuda
+        row = next((row for row in self.published if row.sass is not None), None)
+        compilers = () if isinstance(cuda, Missing) else self.machine.matrix.cudas(cuda.version)
+        return effective_code(self.observed, self.machine.observed.libraries, row, compilers)
 
     @property
     def code(self) -> EffectiveCode:
         """The GPU code of its build; the rule does not apply to a build without CUDA."""
         return applicable(self.code_or_missing)
 
-    @property
+    @cached_property
     def meetings_or_missing(self) -> Meetings | Missing:
         """How its code fits each GPU its programs may use."""
-        return self.machine.meetings(self.observed)
+        code = self.code_or_missing
+        return code if isinstance(code, Missing) else meetings(code, self.machine.hardware, self.machine.matrix, self.faults)
 
     @property
     def meetings(self) -> Meetings:
@@ -147,7 +156,11 @@ class FrameworkView(View):
 
     def component_or_missing(self, name: str) -> Component | Missing:
         """One of CUDA's libraries as this framework would load it; absent for a build without CUDA."""
-        return self.machine.component(name, self.observed)
+        cuda = self.cuda_or_missing
+        if isinstance(cuda, Missing):
+            return cuda
+        stack = self.environment.stack_or_missing
+        return component(name, self.observed, cuda, self.machine.observed, stack=stack, rows=self.published)
 
     def component(self, name: str) -> Component:
         """One of CUDA's libraries as this framework would load it; the rule does not apply to a build without CUDA."""
@@ -244,15 +257,17 @@ class FrameworkView(View):
             not_applicable(NO_GPU)
         return stack.distributions["triton"]
 
-    @property
+    @cached_property
     def published(self) -> tuple[FrameworkRelease, ...]:
         """What the matrix knows of this release."""
-        return self.machine.published(self.observed)
+        seen = self.machine.observed
+        return published(self.observed, seen.python, self.machine.matrix, seen.host, seen.packages)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
         """What is known not to work in this release."""
-        return self.machine.faults(self.observed)
+        version = self.observed.version
+        return self.machine.matrix.faults(self.observed.distribution, version.value if isinstance(version, Fact) else "")
 
     @property
     def smoke_or_missing(self) -> Smoke | Missing:
@@ -266,6 +281,15 @@ class FrameworkView(View):
     def smoke(self) -> Smoke:
         """Its smoke training; ends the rule where it did not run."""
         return known(self.smoke_or_missing, Rung.FRAMEWORK)
+
+    @property
+    def fits(self) -> bool:
+        """Whether driver and GPUs are known to run its build."""
+        driver, cuda, met = self.machine.driver_or_missing, self.cuda_or_missing, self.meetings_or_missing
+        if isinstance(cuda, Missing) or isinstance(driver, Missing):
+            return False
+        runs = isinstance(met, Missing) or not met.none_left
+        return runs and serves(driver, cuda, self.machine.site) is True
 
     @property
     def others_can_train(self) -> bool:
@@ -301,7 +325,12 @@ class FrameworkView(View):
     @property
     def required_by(self) -> Distribution | None:
         """The distribution that requires this framework, which nobody named to an installer; None where somebody did."""
-        return self.machine.asked_for_by(self.observed)
+        stack = self.environment.stack_or_missing
+        own = None if isinstance(stack, Missing) else stack.distributions.get(self.observed.distribution)
+        if own is None or isinstance(stack, Missing) or own.requested is not False or self.name in self.machine.policy.frameworks:
+            return None
+        requiring = (demand.by for demand in stack.demands if demand.requirement.name == own.name)
+        return next((by for by in requiring if by.name != own.name and stack_of(by.name) not in {None, self.name}), None)
 
     @property
     def trains_on_gpu(self) -> bool:

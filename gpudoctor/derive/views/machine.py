@@ -5,11 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from gpudoctor.derive.all_reduce import Result, across_gpus, result
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
-from gpudoctor.derive.cuda_libraries import Component, component
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.fabric import fabric_of, switches
-from gpudoctor.derive.gpu_code import EffectiveCode, Meetings, effective_code, meetings
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
 from gpudoctor.derive.packages import Stack
@@ -27,8 +24,7 @@ from gpudoctor.derive.views.kernel import KernelView
 from gpudoctor.derive.views.view import Section
 from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import Policy, Rung
-from gpudoctor.frameworks import stack_of
-from gpudoctor.matrix import Fault, FrameworkRelease, Matrix
+from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
     Allocation,
     AllReduce,
@@ -40,10 +36,8 @@ from gpudoctor.snapshot import (
     CudaFiles,
     Details,
     DeviceNodes,
-    Distribution,
     FabricManager,
     FabricParts,
-    Fact,
     Framework,
     Host,
     KernelDriver,
@@ -80,9 +74,6 @@ class MachineView(DriverCallsView):
     observed: Snapshot
     matrix: Matrix
     policy: Policy
-    _cuda: dict[Framework, EffectiveCuda | Missing]
-    _meetings: dict[Framework, Meetings | Missing]
-    _published: dict[Framework, tuple[FrameworkRelease, ...]]
 
     host = Section[Host]()
     details = Section[Details]()
@@ -109,7 +100,7 @@ class MachineView(DriverCallsView):
     smoke = Section[tuple[Smoke, ...]](Rung.FRAMEWORK)
 
     def __init__(self, observed: Snapshot, matrix: Matrix, policy: Policy) -> None:
-        self.__dict__.update(observed=observed, matrix=matrix, policy=policy, _cuda={}, _meetings={}, _published={})
+        self.__dict__.update(observed=observed, matrix=matrix, policy=policy)
 
     @cached_property
     def gpus(self) -> tuple[GpuView, ...]:
@@ -280,81 +271,19 @@ class MachineView(DriverCallsView):
         """The installed frameworks; none where that is not known."""
         return () if isinstance(self.observed.frameworks, Missing) else self.observed.frameworks
 
-    def effective_cuda(self, framework: Framework) -> EffectiveCuda | Missing:
-        """The CUDA that a framework would run with; absent for a build without."""
-        if framework not in self._cuda:
-            seen = self.observed
-            self._cuda[framework] = effective_cuda(framework, seen.python, self.matrix, seen.host, seen.packages)
-        return self._cuda[framework]
-
     @cached_property
     def stack_or_missing(self) -> Stack | Missing:
         """The distributions of the environment and what they require of one another."""
         packages = self.observed.packages
         return packages if isinstance(packages, Missing) else Stack(self.observed, packages, self.matrix)
 
-    def effective_code(self, framework: Framework) -> EffectiveCode | Missing:
-        """The GPU code of a framework's build; absent for a build without CUDA."""
-        cuda = self.effective_cuda(framework)
-        if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
-            return cuda
-        row = next((row for row in self.published(framework) if row.sass is not None), None)
-        compilers = () if isinstance(cuda, Missing) else self.matrix.cudas(cuda.version)
-        return effective_code(framework, self.observed.libraries, row, compilers)
-
-    def meetings(self, framework: Framework) -> Meetings | Missing:
-        """How a framework's code meets each GPU that its programs may use."""
-        if framework not in self._meetings:
-            code = self.effective_code(framework)
-            self._meetings[framework] = (
-                code if isinstance(code, Missing) else meetings(code, self.hardware, self.matrix, self.faults(framework))
-            )
-        return self._meetings[framework]
-
-    def faults(self, framework: Framework) -> tuple[Fault, ...]:
-        """What is known not to work in a framework's release."""
-        version = framework.version.value if isinstance(framework.version, Fact) else ""
-        return self.matrix.faults(framework.distribution, version)
-
-    def component(self, name: str, framework: Framework) -> Component | Missing:
-        """One of CUDA's libraries as a framework meets it; absent for a build without CUDA."""
-        cuda = self.effective_cuda(framework)
-        if isinstance(cuda, Missing):
-            return cuda
-        return component(name, framework, cuda, self.observed, stack=self.stack_or_missing, rows=self.published(framework))
-
-    def published(self, framework: Framework) -> tuple[FrameworkRelease, ...]:
-        """What the matrix knows of the release whose GPU code a framework runs."""
-        if framework not in self._published:
-            seen = self.observed
-            self._published[framework] = published(framework, seen.python, self.matrix, seen.host, seen.packages)
-        return self._published[framework]
-
     def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:
         """Whether a framework other than `name`, and none of the `failing`, fits driver and GPU, so that the environment can still train.
 
         Of a supposed environment each part was asked for: none stands in for another.
         """
-        if self.observed.origin == "supposed":
-            return False
-        return any(self._fits(other) for other in self.observed_frameworks if other.name not in {name, *failing})
-
-    def _fits(self, framework: Framework) -> bool:
-        effective = self.effective_cuda(framework)
-        if not isinstance(effective, EffectiveCuda) or not isinstance(self.driver_or_missing, Driver):
-            return False
-        met = self.meetings(framework)
-        runs = isinstance(met, Missing) or not met.none_left
-        return runs and serves(self.driver_or_missing, effective, self.site) is True
-
-    def asked_for_by(self, framework: Framework) -> Distribution | None:
-        """The distribution that requires a framework which nobody named to an installer; None where somebody did, or where that is not known."""
-        stack = self.stack_or_missing
-        own = None if isinstance(stack, Missing) else stack.distributions.get(framework.distribution)
-        if own is None or isinstance(stack, Missing) or own.requested is not False or framework.name in self.policy.frameworks:
-            return None
-        demands = (one.by for one in stack.demands if one.requirement.name == own.name)
-        return next((by for by in demands if by.name != own.name and stack_of(by.name) not in {None, framework.name}), None)
+        others = (other for other in self.frameworks if other.name not in {name, *failing})
+        return not self.supposed and any(other.fits for other in others)
 
     @cached_property
     def cpu_framework(self) -> str:
