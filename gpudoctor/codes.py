@@ -73,4 +73,5 @@ class PciVendor(str, enum.Enum):
     """PCI vendors of GPUs and other accelerators."""
 
     NVIDIA = "10de"
+    AMD = "1002"
     GOOGLE = "1ae0"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from gpudoctor import versions
-from gpudoctor.derive.gpus import NVIDIA, Gpu
+from gpudoctor.derive.gpus import Gpu
 from gpudoctor.snapshot import Fabric, Missing, NvmlGpu, Pci
 
-_BRIDGE = "0680"
 _TRUE = 1
 _FLAWS = (
     (0, 0x3, "reduced bandwidth"),
@@ -45,7 +44,7 @@ def fabric_of(gpu: Gpu) -> Fabric | None:
 def switches(pci: Pci | Missing) -> int:
     """How many NVSwitches are on the PCI bus: NVIDIA bridges of class 0680. Those of NVLink 5 are reached by InfiniBand and are not there."""
     devices = pci.devices if isinstance(pci, Pci) else ()
-    return sum(device.vendor == NVIDIA and device.class_code.startswith(_BRIDGE) for device in devices)
+    return sum(device.is_nvswitch for device in devices)
 
 
 def fifth(gpu: Gpu) -> bool:

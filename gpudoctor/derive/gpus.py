@@ -27,7 +27,6 @@ from gpudoctor.snapshot import (
     Status,
 )
 
-NVIDIA = "10de"
 _INTEGRATED = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
 """The compute capabilities of Jetson's and DRIVE's GPUs, and of GB10; no card has one of these."""
 _NOT_THERE = Missing(Cause.ABSENT, "not listed")
@@ -91,11 +90,6 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.pci, PciDevice) and self.pci.driver == "vfio-pci"
 
 
-def is_gpu(device: PciDevice) -> bool:
-    """Whether a PCI function is an NVIDIA display or 3D controller, which is how its GPUs show."""
-    return device.vendor == NVIDIA and device.class_code.startswith("03")
-
-
 def _by_address(items: Iterable[_Seen]) -> dict[str, _Seen]:
     """The first of each address: MIG instances share that of their GPU."""
     found: dict[str, _Seen] = {}
@@ -121,7 +115,7 @@ class _Join:
         self.pci = {}
         self.no_pci = snapshot.pci if isinstance(snapshot.pci, Missing) else _NOT_THERE
         if isinstance(snapshot.pci, Pci):
-            self.pci = {device.address: device for device in snapshot.pci.devices if is_gpu(device)}
+            self.pci = {device.address: device for device in snapshot.pci.devices if device.is_nvidia_gpu}
         self.proc: dict[str, ProcGpu] = {}
         if isinstance(snapshot.kernel_driver, KernelDriver) and not isinstance(snapshot.kernel_driver.gpus, Missing):
             self.proc = {gpu.address: gpu for gpu in snapshot.kernel_driver.gpus}

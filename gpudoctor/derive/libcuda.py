@@ -8,8 +8,6 @@ from gpudoctor import versions
 from gpudoctor.snapshot import CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python
 from gpudoctor.versions import Version
 
-STUB_LIBRARY = 34
-"""CUDA_ERROR_STUB_LIBRARY."""
 _RELEASE = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)$")
 _COMPAT = re.compile(r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*$")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.codes import CudaError
 from gpudoctor.snapshot import Libcuda, Missing, Snapshot, Variables
 
 VARIABLE = "CUDA_VISIBLE_DEVICES"
@@ -31,7 +32,7 @@ def _count(section: Libcuda | Missing) -> int | Missing:
     """How many devices CUDA shows; none where cuInit says that there is no device."""
     if isinstance(section, Missing):
         return section
-    if not isinstance(section.init, Missing) and section.init.name == "CUDA_ERROR_NO_DEVICE":
+    if not isinstance(section.init, Missing) and section.init.code == CudaError.NO_DEVICE:
         return 0
     return section.devices if isinstance(section.devices, Missing) else len(section.devices)
 

@@ -29,7 +29,7 @@ _COMPLAINT = r"(?mi)^.*(?:fail|error|mismatch|don't match|not match).*$"
 
 def switches(pci: Pci | Missing) -> bool:
     """Whether the PCI bus shows an NVSwitch: an NVIDIA bridge of class 0680."""
-    return isinstance(pci, Pci) and any(device.vendor == "10de" and device.class_code.startswith("0680") for device in pci.devices)
+    return isinstance(pci, Pci) and any(device.is_nvswitch for device in pci.devices)
 
 
 def attached(nvml: Nvml | Missing) -> bool:

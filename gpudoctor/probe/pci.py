@@ -6,16 +6,12 @@ import math
 import os
 from typing import Any
 
+from gpudoctor.codes import PciClass, PciVendor
 from gpudoctor.probe import files
 from gpudoctor.probe.pci_place import place as place_on_bus
 from gpudoctor.snapshot import Cause, Missing, Pci, PciDevice, normalise_address
 
 FOLDER = "/sys/bus/pci/devices"
-NVIDIA = "10de"
-DISPLAY = "03"
-BRIDGE = "0680"
-ACCELERATOR = "12"
-GOOGLE = "1ae0"
 TPUS = ("0027", "0056", "005e", "0062", "0063", "006f", "0076")
 """Google's TPUs, which are of no class, by the list in jax/_src/hardware_utils.py."""
 WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
@@ -52,10 +48,10 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
     vendor, device, address = _code(place, "vendor"), _code(place, "device"), normalise_address(name)
     if address is None or isinstance(vendor, Missing) or isinstance(device, Missing):
         return None
-    own = (vendor == NVIDIA and class_code.startswith(BRIDGE)) or (vendor == GOOGLE and device in TPUS)
-    if not class_code.startswith((DISPLAY, ACCELERATOR)) and not own:
+    own = (vendor == PciVendor.NVIDIA and class_code.startswith(PciClass.BRIDGE)) or (vendor == PciVendor.GOOGLE and device in TPUS)
+    if not class_code.startswith((PciClass.DISPLAY, PciClass.ACCELERATOR)) and not own:
         return None
-    more = _state(place) if vendor == NVIDIA else {}
+    more = _state(place) if vendor == PciVendor.NVIDIA else {}
     return PciDevice(
         address=address,
         vendor=vendor,

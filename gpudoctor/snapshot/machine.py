@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.codes import PciClass, PciVendor
 from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum, Parameter
 
 
@@ -81,6 +82,16 @@ class PciDevice(Observed, frozen=True):
     """The CPUs next to it, as a list of ranges: 0-31,64-95."""
     bars: tuple[PciBar, ...] | Missing = NOT_ASKED
     """Those for memory that the kernel knows of."""
+
+    @property
+    def is_nvidia_gpu(self) -> bool:
+        """Whether this is an NVIDIA display or 3D controller, as its GPUs show."""
+        return self.vendor == PciVendor.NVIDIA and self.class_code.startswith(PciClass.DISPLAY)
+
+    @property
+    def is_nvswitch(self) -> bool:
+        """Whether this is an NVSwitch: an NVIDIA bridge."""
+        return self.vendor == PciVendor.NVIDIA and self.class_code.startswith(PciClass.BRIDGE)
 
 
 class Pci(Observed, frozen=True):

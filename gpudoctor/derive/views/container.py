@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpudoctor.derive.device_nodes import is_plain_file, is_used_to_compute
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.unknown import known
 from gpudoctor.derive.views.view import View
 from gpudoctor.snapshot import Container, DeviceNodes, DriverFile, Fact, KernelDriver, Missing, Pci, Snapshot, Variables
@@ -62,7 +61,7 @@ class ContainerView(View):
         if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact):
             return f"the host has NVIDIA driver {driver.version.value} loaded"
         pci = self.observed.pci
-        bound = isinstance(pci, Pci) and any(is_gpu(device) and device.driver == "nvidia" for device in pci.devices)
+        bound = isinstance(pci, Pci) and any(device.is_nvidia_gpu and device.driver == "nvidia" for device in pci.devices)
         return "a GPU of the host is bound to the NVIDIA driver" if bound else ""
 
     def has_devices(self, *, proven: bool) -> bool:

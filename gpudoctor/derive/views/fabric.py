@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING
 
+from gpudoctor.codes import CudaError
 from gpudoctor.derive.fabric import fabric_of, in_rack
 from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.derive.views.view import View
@@ -14,8 +15,6 @@ from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, S
 if TYPE_CHECKING:
     from gpudoctor.derive.views.machine import MachineView
 
-SYSTEM_NOT_READY = 802
-"""CUDA_ERROR_SYSTEM_NOT_READY."""
 _REGISTERED = "completed"
 _SETTLED = {_REGISTERED, "not-supported"}
 
@@ -94,7 +93,7 @@ class FabricView(View):
             return libcuda if isinstance(libcuda, Missing) else Missing(Cause.FAILED, "neither cuInit nor NVML answered")
         unready = [state for state in states if state not in _SETTLED]
         evidence = []
-        if code == SYSTEM_NOT_READY and (unready or _REGISTERED not in states):
+        if code == CudaError.SYSTEM_NOT_READY and (unready or _REGISTERED not in states):
             evidence.append(Evidence("cuInit", f"{code} CUDA_ERROR_SYSTEM_NOT_READY", "libcuda"))
         if unready:
             counted = ", ".join(f"{state} on {unready.count(state)} of {len(states)} GPUs" for state in sorted(set(unready)))

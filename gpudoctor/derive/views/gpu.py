@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpudoctor import versions
 from gpudoctor.derive.gpu_code import capability, unread_capability
 from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.derive.lost_gpus import off_the_bus, unresponsive
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.gpu_nvml import NvmlGpuView
@@ -16,6 +17,7 @@ from gpudoctor.findings import Evidence, Rung, RungState, Severity, Subject
 from gpudoctor.snapshot import (
     NOT_ASKED,
     Cause,
+    CudaCall,
     CudaContext,
     CudaDevice,
     KernelLog,
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
 
 _DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
 _LAPTOP = ("laptop", "max-q", "mobile")
+
+
+def is_server_product(name: str | Missing) -> bool:
+    """Whether a product name is that of a server GPU."""
+    return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)
 
 
 class GpuView(NvmlGpuView):
@@ -139,8 +146,7 @@ class GpuView(NvmlGpuView):
     @property
     def is_server_card(self) -> bool:
         """Whether this is a server product, by its name."""
-        name = self.observed.name
-        return isinstance(name, str) and not any(word in name.lower() for word in _DESKTOP)
+        return is_server_product(self.observed.name)
 
     @property
     def is_in_laptop(self) -> bool:
@@ -163,6 +169,14 @@ class GpuView(NvmlGpuView):
     def context(self) -> CudaContext:
         """What our kernel met on this GPU; ends the rule where it did not run."""
         return known(self.context_or_missing, Rung.LIBCUDA)
+
+    @property
+    def failed_call(self) -> CudaCall | None:
+        """The first call of our kernel that failed; None where it ran. Ends the rule where that is not known."""
+        call = failed_call(self.context)
+        if call is None:
+            known(self.context.kernel_right, Rung.KERNEL_RAN)
+        return call
 
     @property
     def ran_kernel(self) -> bool:

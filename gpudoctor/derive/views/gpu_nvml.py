@@ -16,7 +16,9 @@ from gpudoctor.snapshot import (
     Bar1,
     Fabric,
     GpuLoad,
+    GpuProcess,
     Licence,
+    MigInstance,
     Missing,
     NvLink,
     NvmlGpu,
@@ -41,6 +43,8 @@ class NvmlGpuView(View):
     application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
     bar1 = Field[Bar1]("nvml", Rung.NVML)
     clocks_event_reasons = Field[int]("nvml", Rung.NVML)
+    compute_mode = Field[str]("nvml", Rung.NVML)
+    compute_processes = Field[tuple[GpuProcess, ...]]("nvml", Rung.NVML)
     ecc_enabled = Field[bool]("nvml", Rung.NVML)
     ecc_pending = Field[bool]("nvml", Rung.NVML)
     ecc_uncorrected = Field[int]("nvml", Rung.NVML)
@@ -48,7 +52,12 @@ class NvmlGpuView(View):
     licences = Field[tuple[Licence, ...]]("nvml", Rung.NVML)
     link_width = Field[int]("nvml", Rung.NVML)
     link_width_max = Field[int]("nvml", Rung.NVML)
+    memory_free = Field[int]("nvml", Rung.NVML)
     memory_total = Field[int]("nvml", Rung.NVML)
+    memory_used = Field[int]("nvml", Rung.NVML)
+    mig_enabled = Field[bool]("nvml", Rung.NVML)
+    mig_instances = Field[tuple[MigInstance, ...]]("nvml", Rung.NVML)
+    mig_pending = Field[bool]("nvml", Rung.NVML)
     nvlinks = Field[tuple[NvLink, ...]]("nvml", Rung.NVML)
     power_limit = Field[int]("nvml", Rung.NVML)
     power_limit_default = Field[int]("nvml", Rung.NVML)

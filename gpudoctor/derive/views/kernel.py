@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive.driver import Driver, library_release
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, View
 from gpudoctor.findings import Rung
@@ -99,7 +98,7 @@ class KernelView(View):
     @property
     def gpus(self) -> tuple[PciDevice, ...]:
         """The NVIDIA GPUs on the PCI bus; the rule does not apply to a platform whose GPUs are not on one."""
-        return tuple(device for device in self.machine.pci_devices if is_gpu(device))
+        return tuple(device for device in self.machine.pci_devices if device.is_nvidia_gpu)
 
     @property
     def undriven_gpus(self) -> tuple[PciDevice, ...]:

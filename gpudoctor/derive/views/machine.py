@@ -181,9 +181,12 @@ class MachineView(DriverCallsView):
 
     @property
     def visibility(self) -> Visibility:
-        """What CUDA_VISIBLE_DEVICES leaves; the rule does not apply where it is not set."""
+        """What CUDA_VISIBLE_DEVICES leaves; the rule does not apply where it is not set, or CUDA shows no GPU without it either."""
         found = self.visibility_or_missing
-        return known(found, Rung.LIBCUDA) if found is not None else not_applicable("CUDA_VISIBLE_DEVICES is not set")
+        if found is None:
+            not_applicable("CUDA_VISIBLE_DEVICES is not set")
+        visibility = known(found, Rung.LIBCUDA)
+        return visibility if visibility.there else not_applicable("CUDA shows no GPU without the variable either")
 
     @property
     def amd(self) -> tuple[Amd, ...]:

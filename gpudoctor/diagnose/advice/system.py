@@ -10,6 +10,8 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
 
+FIND_GPU_USERS = Fix("See which processes have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
+
 
 def command_for(site: Site, commands: Mapping[str, str]) -> str:
     """Return the command for this distribution, or for one it is like; empty where none is known."""
@@ -26,20 +28,21 @@ def set_variable(name: str, value: str, title: str) -> Fix:
     return Fix(title, f"export {name}={value}")
 
 
+def names_of(processes: Iterable[GpuProcess]) -> str:
+    """Return processes with their numbers, separated by commas; empty where there are none."""
+    return ", ".join(f"{one.name} (pid {one.pid})" if isinstance(one.name, str) else f"pid {one.pid}" for one in processes)
+
+
 def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
     """Return the fix that ends processes which hold a GPU; None where there are none."""
     found = [process for process in processes if process.pid > 0]
     if not found:
         return None
-    names = ", ".join(_name(process) for process in found)
+    names = names_of(found)
     if site.container:  # NVML counts the host's processes
         return Fix(f"End {names} on the host, if nobody needs it any more.", needs=(ROOT,))
     pids = " ".join(str(process.pid) for process in found)
     return Fix(f"End {names}, if nobody needs it any more", f"sudo kill {pids}", (ROOT,))
-
-
-def _name(process: GpuProcess) -> str:
-    return f"{process.name} (pid {process.pid})" if isinstance(process.name, str) else f"pid {process.pid}"
 
 
 def read_log(pattern: str = "NVRM|Xid", title: str = "Read what the driver wrote to the kernel log") -> Fix:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.unknown import CouldNotTell
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -45,7 +44,7 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
     - https://docs.kernel.org/PCI/sysfs-pci.html
     """
     devices = machine.pci_devices
-    if any(is_gpu(device) for device in devices):
+    if any(device.is_nvidia_gpu for device in devices):
         return
     if machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH:  # so a kernel module is loaded
         reason = "the PCI bus shows no NVIDIA device, but an NVIDIA kernel driver answered, and it loads only where there is one"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from gpudoctor.codes import PciVendor
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.snapshot import PciDevice
 
-AMD = "1002"
 VENDORS = {
-    AMD: "AMD",
+    PciVendor.AMD: "AMD",
     "8086": "Intel",
     "1ae0": "Google (TPU)",
     "1da3": "Habana (Gaudi)",
@@ -35,9 +34,9 @@ def bound_driver(device: PciDevice) -> str:
 def amd_gpus(machine: MachineView) -> tuple[PciDevice, ...]:
     """AMD's GPUs; empty where there is an NVIDIA GPU, beside which they only drive the display."""
     devices = machine.pci_devices
-    if any(is_gpu(device) for device in devices):
+    if any(device.is_nvidia_gpu for device in devices):
         return ()
-    return tuple(device for device in devices if device.vendor == AMD)
+    return tuple(device for device in devices if device.vendor == PciVendor.AMD)
 
 
 def rocm_frameworks(machine: MachineView) -> str:

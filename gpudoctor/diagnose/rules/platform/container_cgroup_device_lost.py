@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.derive.unknown import known, not_applicable
@@ -11,9 +12,8 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Missing, Nvml, Status
+from gpudoctor.snapshot import Missing
 
-_NVML_UNKNOWN = 999
 _OPEN = Fix("Open the device file: the control group answers EPERM", "cat /dev/nvidiactl", kind=FixKind.CHECK)
 _RESTART = (
     Fix("Restart the container."),
@@ -60,8 +60,7 @@ def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
     if not container.has_devices(proven=True):
         not_applicable("there are no device files")
     control = container.control
-    nvml = machine.observed.nvml
-    unknown_error = isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == _NVML_UNKNOWN
+    unknown_error = machine.nvml_init_code == NvmlError.UNKNOWN
     refused = control == "EPERM" or all_withheld(machine.observed.device_nodes, machine.observed.host)
     if not refused and not (unknown_error and isinstance(control, Missing)):
         known(control, Rung.DEVICE_NODE)
@@ -73,7 +72,7 @@ def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
         confidence=Confidence.CERTAIN if refused else Confidence.POSSIBLE,
         evidence=(
             Evidence("opening /dev/nvidiactl", control if isinstance(control, str) else control.reason, "open"),
-            *((Evidence("nvmlInit", f"{_NVML_UNKNOWN} Unknown Error", "NVML"),) if unknown_error else ()),
+            *((Evidence("nvmlInit", f"{NvmlError.UNKNOWN:d} Unknown Error", "NVML"),) if unknown_error else ()),
         ),
         fixes=_RESTART if refused else (_OPEN, *_RESTART),
     )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.derive.gpus import is_gpu
 from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -105,6 +104,6 @@ def _nvml_opens_gpus(machine: MachineView) -> bool:
 def _driver_not_loaded(machine: MachineView) -> bool:
     """Whether a GPU is there without a loaded driver: then a job with a GPU would fail too."""
     pci, driver = machine.observed.pci, machine.observed.kernel_driver
-    has_gpu = isinstance(pci, Pci) and any(is_gpu(device) for device in pci.devices)
+    has_gpu = isinstance(pci, Pci) and any(device.is_nvidia_gpu for device in pci.devices)
     unloaded = isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT
     return has_gpu and unloaded

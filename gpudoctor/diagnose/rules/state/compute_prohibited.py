@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.gpu_facts import hidden, known, offered
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.state.state import _default_mode
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
 @rule(
@@ -17,38 +17,29 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",
-    about=SubjectKind.GPU,
     explains=(
-        Explains(("gpu-missing-from-cuda",), "", Join.GPU),
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU that it may not use.", Join.GPU),
+        Explains(CUDA_FAILS, "The driver refuses a context on a GPU whose compute mode is prohibited."),
     ),
 )
-def compute_prohibited(gpu: Gpu, site: Site) -> Iterator[Problem]:
-    """The GPU's compute mode forbids every CUDA program.
+def compute_prohibited(gpu: GpuView) -> Iterator[Problem]:
+    """GPU is in compute mode prohibited.
 
     ## Why it matters
-    In the compute mode prohibited a GPU is listed and no program can use it. It is meant for cards that only drive displays.
+    In compute mode prohibited a GPU is listed but no CUDA program can use it. The mode is intended for cards that only drive displays.
 
     ## What to do
-    Set the mode to DEFAULT, or hide the card with CUDA_VISIBLE_DEVICES if it is meant to be so.
+    Set the mode to DEFAULT. If the mode is intended, hide the card with CUDA_VISIBLE_DEVICES.
 
     ## References
     - https://docs.nvidia.com/deploy/nvml-api/
     """
-    seen = known(gpu)
-    if offered(seen.compute_mode) != "prohibited":
+    if gpu.compute_mode != "prohibited":
         return
-    if hidden(gpu):
+    if gpu.hidden:
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     yield Problem(
-        message=f"{gpu.label} is in the compute mode prohibited: no CUDA program may use it.",
+        message=f"{gpu.label} is in compute mode prohibited: no CUDA program can use it.",
         evidence=(Evidence("compute mode", "prohibited", "nvmlDeviceGetComputeMode"),),
-        fixes=(_default_mode(gpu, site),),
+        fixes=(set_default_mode(gpu),),
     )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import Site, Visibility
+from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.advice.system import set_variable, unset
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 
 @rule(
@@ -18,59 +18,52 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKi
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    about=SubjectKind.ENVIRONMENT,
     predicts=False,
     explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "uvm-not-loaded",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(CUDA_FAILS, "A program finds no GPU that CUDA does not show it."),
+        Explains(("uvm-not-loaded",), "With all GPUs hidden cuInit answers 100, as it does without nvidia_uvm."),
     ),
 )
-def cuda_visible_devices_masked(visibility: Visibility, site: Site) -> Iterator[Problem]:
-    """CUDA_VISIBLE_DEVICES hides GPUs from every CUDA program.
+def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Problem]:
+    """CUDA_VISIBLE_DEVICES hides GPUs from CUDA programs.
 
     ## Why it matters
-    CUDA shows a program only the devices that this variable names, and stops at the first entry that names none. Set to nothing or
-    to -1 it hides all. A list that names fewer devices than there are is normal, and how schedulers allot them.
+    CUDA shows a program only the devices that this variable names, and stops at the first entry that names none. Empty or set to -1 it
+    hides all GPUs. A list with fewer devices than the machine has is normal: schedulers allocate GPUs this way.
 
     ## What to do
-    Unset it, or correct the list; `nvidia-smi -L` shows what there is. In a scheduler's job do not unset it: ask for a GPU.
+    Unset it, or correct the list; `nvidia-smi -L` shows the GPUs. In a scheduler's job do not unset it: ask for a GPU.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
     """
-    if not visibility.there:
-        not_applicable("CUDA shows no GPU without the variable either")
-    value = f"{VARIABLE}={visibility.value!r}" if visibility.value else f"{VARIABLE} is set and empty"
-    if visibility.shown and visibility.shown >= len(visibility.entries):
+    visibility = environment.machine.visibility
+    named, shown, total = len(visibility.entries), visibility.shown, visibility.there
+    if shown and shown >= named:
         return
-    if visibility.shown:
-        first = visibility.entries[visibility.shown]
-        message = f"{value} names {len(visibility.entries)} devices, CUDA shows {visibility.shown}: {first!r} names none and ends the list."
+    setting = f"{VARIABLE}={visibility.value!r}" if visibility.value else f"{VARIABLE} is set but empty"
+    if shown:
+        message = f"{setting} names {named} devices, CUDA shows {shown}: {visibility.entries[shown]!r} names none and ends the list."
     else:
-        message = f"{value}, and so CUDA shows none of {visibility.there} {'GPU' if visibility.there == 1 else 'GPUs'}."
+        message = f"{setting}: CUDA shows none of {total} {'GPU' if total == 1 else 'GPUs'}."
     yield Problem(
         message=message,
-        severity=Severity.WARNING if visibility.shown else None,
+        severity=Severity.WARNING if shown else None,
         evidence=(
             Evidence(VARIABLE, visibility.value or "empty", "environment"),
-            Evidence("devices that CUDA shows", f"{visibility.shown}, without the variable {visibility.there}", "cuInit, cuDeviceGetCount"),
+            Evidence("devices that CUDA shows", f"{shown}, without the variable {total}", "cuInit, cuDeviceGetCount"),
         ),
-        fixes=(_unmask(site, visibility),),
+        fixes=(_fix(environment.machine, visibility),),
     )
 
 
-def _unmask(site: Site, visibility: Visibility) -> Fix:
-    if site.scheduler:
-        return Fix(f"Ask {site.scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.")
+def _fix(machine: MachineView, visibility: Visibility) -> Fix:
+    scheduler = machine.site.scheduler
+    if scheduler:
+        return Fix(f"Ask {scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.")
     if visibility.shown:
-        right = ",".join(visibility.entries[: visibility.shown])
-        title = f"Keep the entries that name a GPU, here and in the profile or service file that sets {VARIABLE}"
-        return Fix(title, f"export {VARIABLE}={shlex.quote(right)}")
+        valid = shlex.quote(",".join(visibility.entries[: visibility.shown]))
+        return set_variable(
+            VARIABLE, valid, f"Keep the entries that name a GPU, here and in the profile or service file that sets {VARIABLE}"
+        )
     return unset(VARIABLE, "the profile or service file that sets it")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
-from gpudoctor.derive import Site, Visibility
+from gpudoctor.derive import EnvironmentView, MachineView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.state.masks import _devices
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import Libcuda, Missing, Nvml, Snapshot
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.snapshot import CudaDevice, Libcuda, Missing, Nvml
+
+_UUID = ("GPU-", "MIG-")
 
 
 @rule(
@@ -21,78 +21,80 @@ from gpudoctor.snapshot import Libcuda, Missing, Nvml, Snapshot
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    about=SubjectKind.ENVIRONMENT,
     predicts=False,
     explains=(
         Explains(
-            (
-                "cuda-visible-devices-masked",
-                "cuda-init-fails",
-                *TRAINING_FAILS,
-            ),
-            "",
+            ("cuda-visible-devices-masked", "cuda-init-fails", *TRAINING_FAILS),
+            "CUDA hides the GPUs from the first entry on that it does not know.",
         ),
     ),
 )
-def cuda_visible_devices_uuid_unsupported(
-    visibility: Visibility, snapshot: Snapshot, nvml: Nvml | Missing, site: Site
-) -> Iterator[Problem]:
-    """CUDA_VISIBLE_DEVICES names a GPU by a UUID that CUDA here does not know.
+def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
+    """CUDA_VISIBLE_DEVICES names an unknown UUID.
 
     ## Why it matters
-    Instead of a number the variable may hold a UUID, of a GPU (GPU-…) or of a MIG instance (MIG-…). UUIDs change with the card, MIG
-    instances with each new partition. CUDA stops at the first entry that it does not know, so the GPUs after it are gone too.
+    Instead of a number the variable may contain the UUID of a GPU (GPU-…) or of a MIG instance (MIG-…). UUIDs change with the card, and
+    those of MIG instances with each new partition. CUDA stops at the first entry that it does not know, so the GPUs after it are
+    hidden too.
 
     ## What to do
-    Take the UUIDs from `nvidia-smi -L` anew, or use numbers. In a scheduler's job the variable is the scheduler's to set.
+    Copy the current UUIDs from `nvidia-smi -L`, or use numbers. In a scheduler's job the scheduler sets the variable.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
     """
-    if not visibility.there:
-        not_applicable("CUDA shows no GPU without the variable either")
-    entries = visibility.entries
-    if not any(entry.startswith(("GPU-", "MIG-")) for entry in entries):
-        not_applicable(f"{VARIABLE} holds no UUID")
-    if visibility.shown >= len(entries):
+    machine, visibility = environment.machine, environment.machine.visibility
+    entries, shown = visibility.entries, visibility.shown
+    if not any(entry.startswith(_UUID) for entry in entries):
+        not_applicable(f"{VARIABLE} contains no UUID")
+    if shown >= len(entries) or not entries[shown].startswith(_UUID):
         return
-    entry = entries[visibility.shown]
-    if not entry.startswith(("GPU-", "MIG-")):
-        return
-    known = sorted(_uuids(snapshot.libcuda_unmasked, nvml))
-    there = any(one.lower().startswith(entry.lower()) for one in known)
-    why = "this CUDA does not take it, though the GPU is there" if there else "no GPU or MIG instance here has that UUID"
-    ask = Fix(f"Ask {site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.")
+    entry, known = entries[shown], sorted(_uuids(machine))
+    exists = _matching(entry, known)
+    reason = "this CUDA does not accept it, although the GPU exists" if exists else "no GPU or MIG instance here has that UUID"
     yield Problem(
-        severity=Severity.WARNING if visibility.shown else None,
-        message=f"{VARIABLE} names {entry}, and {why}: CUDA shows {visibility.shown} of the {len(entries)} devices that it names.",
+        severity=Severity.WARNING if shown else None,
+        message=f"{VARIABLE} names {entry}, but {reason}: CUDA shows {shown} of the {len(entries)} devices that it names.",
         evidence=(
             Evidence(VARIABLE, visibility.value, "environment"),
-            Evidence("UUIDs that there are", ", ".join(known) or "none known", "CUDA without the variable, NVML"),
+            Evidence("UUIDs on this machine", ", ".join(known) or "none known", "CUDA without the variable, NVML"),
         ),
-        fixes=(ask,) if site.scheduler else (_right_mask(entries, known, snapshot),),
+        fixes=(_fix(machine, entries, known),),
     )
 
 
-def _right_mask(entries: tuple[str, ...], known: list[str], snapshot: Snapshot) -> Fix:
-    """The variable with the entries that name a GPU; unset where none does."""
-    devices = _devices(msgspec.structs.replace(snapshot, libcuda=snapshot.libcuda_unmasked))
-    ordinals = {one.uuid: str(one.ordinal) for one in devices}
-    right = []
+def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fix:
+    """Keep the entries that name a GPU; unset the variable if none does."""
+    if machine.site.scheduler:
+        return Fix(f"Ask {machine.site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.")
+    ordinals = {device.uuid: str(device.ordinal) for device in _unmasked_devices(machine)}
+    valid = []
     for entry in entries:
-        named = next((one for one in known if one.lower().startswith(entry.lower())), "")
-        right += [entry] if entry.isdecimal() else [ordinals[named]] if named in ordinals else []
-    if not right:
+        uuid = _matching(entry, known)
+        if entry.isdecimal():
+            valid.append(entry)
+        elif uuid in ordinals:
+            valid.append(ordinals[uuid])
+    if not valid:
         return unset(VARIABLE)
-    return set_variable(VARIABLE, ",".join(right), f"Name only GPUs that are there, here and where {VARIABLE} is set")
+    return set_variable(VARIABLE, ",".join(valid), f"Name only GPUs that exist, here and where {VARIABLE} is set")
 
 
-def _uuids(unmasked: Libcuda | Missing, nvml: Nvml | Missing) -> set[str]:
-    """The UUIDs that CUDA without the mask and NVML give, MIG instances included."""
-    found: list[object] = []
-    if isinstance(unmasked, Libcuda) and not isinstance(unmasked.devices, Missing):
-        found += [device.uuid for device in unmasked.devices]
-    for gpu in nvml.gpus if isinstance(nvml, Nvml) and not isinstance(nvml.gpus, Missing) else ():
-        instances = () if isinstance(gpu.mig_instances, Missing) else gpu.mig_instances
-        found += [gpu.uuid, *(one.uuid for one in instances)]
+def _matching(entry: str, known: list[str]) -> str:
+    """The known UUID that an entry abbreviates; empty where there is none."""
+    return next((uuid for uuid in known if uuid.lower().startswith(entry.lower())), "")
+
+
+def _unmasked_devices(machine: MachineView) -> tuple[CudaDevice, ...]:
+    unmasked = machine.observed.libcuda_unmasked
+    return unmasked.devices if isinstance(unmasked, Libcuda) and isinstance(unmasked.devices, tuple) else ()
+
+
+def _uuids(machine: MachineView) -> set[str]:
+    """The UUIDs that CUDA without the variable and NVML report, MIG instances included."""
+    nvml = machine.observed.nvml
+    found: list[str | Missing] = [device.uuid for device in _unmasked_devices(machine)]
+    for gpu in nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ():
+        instances = gpu.mig_instances if isinstance(gpu.mig_instances, tuple) else ()
+        found += [gpu.uuid, *(instance.uuid for instance in instances)]
     return {uuid for uuid in found if isinstance(uuid, str)}

@@ -33,7 +33,7 @@ _SETTINGS = (
     breaks=Rung.TRAINED,
     since="0.1",
     predicts=False,
-    explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "the variable slows every CUDA program down"),),
+    explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )
 def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
     """An environment variable slows training down.

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.advice.system import end_processes
-from gpudoctor.diagnose.gpu_facts import hidden, known, offered
-from gpudoctor.diagnose.rule import Explains, need, not_applicable, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.state.state import _default_mode, _names
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.system import end_processes, names_of
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 _MPS_SERVER = "nvidia-cuda-mps-server"
-
-
 _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
 
 
@@ -26,53 +24,43 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",
-    about=SubjectKind.GPU,
-    explains=(
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
-    ),
+    explains=(Explains(CUDA_FAILS, "The driver refuses a context while another process has the GPU."),),
 )
-def exclusive_compute_mode(gpu: Gpu, site: Site) -> Iterator[Problem]:
-    """The GPU admits one process at a time.
+def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
+    """GPU is in exclusive-process mode.
 
     ## Why it matters
-    In the compute mode exclusive-process the second program gets error 46, "all CUDA-capable devices are busy or unavailable", however
-    much memory is free; so does a training that starts a process of its own for each worker. Clusters set it on purpose, and MPS
-    is mostly run this way: then its server is the one process.
+    In compute mode exclusive-process the second program gets error 46, "all CUDA-capable devices are busy or unavailable", however
+    much memory is free. So does a training run that starts a process for each worker. Clusters set this mode on purpose, and MPS is
+    usually run this way: then its server is the one process.
 
     ## What to do
-    Wait for the process that has the GPU or end it, take another GPU, or set the mode to DEFAULT.
+    Wait for the process that has the GPU or end it, use another GPU, or set the mode to DEFAULT.
 
     ## References
     - https://docs.nvidia.com/deploy/mps/
     - https://docs.nvidia.com/deploy/nvml-api/
     """
-    seen = known(gpu)
-    if offered(seen.compute_mode) not in _EXCLUSIVE:
+    mode = gpu.compute_mode
+    if mode not in _EXCLUSIVE:
         return
-    if hidden(gpu):
+    if gpu.hidden:
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
-    holders = need(seen.compute_processes, Rung.NVML)
-    shared = any(isinstance(one.name, str) and one.name == _MPS_SERVER for one in holders)
-    taken = f"{_names(holders)} has it" if holders else "it is free"
+    processes = gpu.compute_processes
+    shared = any(process.name == _MPS_SERVER for process in processes)
+    holders = names_of(processes)
+    evidence = [Evidence("compute mode", mode, "nvmlDeviceGetComputeMode")]
+    if holders:
+        evidence.append(Evidence("compute processes", holders, "NVML"))
     yield Problem(
-        message=f"{gpu.label} is in the compute mode {seen.compute_mode}: one process at a time, and {taken}.",
+        message=f"{gpu.label} is in compute mode {mode}: one process at a time, and {f'{holders} has it' if holders else 'it is free'}.",
         severity=None if holders and not shared else Severity.NOTE,
-        evidence=(
-            Evidence("compute mode", str(seen.compute_mode), "nvmlDeviceGetComputeMode"),
-            *((Evidence("compute processes", _names(holders), "NVML"),) if holders else ()),
-        ),
-        fixes=_one_at_a_time(gpu, holders if not shared else (), site),
+        evidence=tuple(evidence),
+        fixes=_fixes(gpu, () if shared else processes),
     )
 
 
-def _one_at_a_time(gpu: Gpu, holders: tuple[GpuProcess, ...], site: Site) -> tuple[Fix, ...]:
-    """Any number of programs may use the GPU, or the one that has it ends."""
-    end = end_processes(holders, site)
-    return (_default_mode(gpu, site), *((msgspec.structs.replace(end, kind=FixKind.INSTEAD),) if end else ()))
+def _fixes(gpu: GpuView, processes: tuple[GpuProcess, ...]) -> tuple[Fix, ...]:
+    """Let any number of programs use the GPU, or end the process that has it."""
+    end = end_processes(processes, gpu.machine.site)
+    return (set_default_mode(gpu), *((msgspec.structs.replace(end, kind=FixKind.INSTEAD),) if end else ()))

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.advice.system import end_processes
-from gpudoctor.diagnose.rule import Explains, need, rule
+from gpudoctor.codes import CudaError
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.hardware import GIB
+from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.snapshot import CudaContext, Missing, NvmlGpu
-
-_OUT_OF_MEMORY = 2
-
-
-_GIB = 1 << 30
+from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
+from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
 
 
 @rule(
@@ -24,54 +19,55 @@ _GIB = 1 << 30
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",
-    about=SubjectKind.GPU,
     predicts=False,
     seen_at=Level.TOUCH,
-    explains=(Explains(TRAINING_FAILS, ""),),
+    explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than the empty program that failed."),),
 )
-def gpu_memory_insufficient(gpu: Gpu, context: CudaContext, site: Site) -> Iterator[Problem]:
-    """The GPU has too little free memory even for an empty CUDA program.
+def gpu_memory_insufficient(gpu: GpuView) -> Iterator[Problem]:
+    """Too little free GPU memory even for an empty CUDA program.
 
     ## Why it matters
-    A context takes some hundred MiB of the GPU's memory before a program stores anything. Where that is not left, every framework
-    fails with "out of memory" (error 2), however small the model.
+    A context takes a few hundred MiB of the GPU's memory before a program stores anything. Without that much free memory, every
+    framework fails with "out of memory" (error 2), however small the model.
 
     ## What to do
-    Find who holds the memory and end it, or wait, or take another GPU. Processes in other containers or of other users may not be
-    listed to you; the memory in use is.
+    Find the processes that hold the memory and end them, or wait, or use another GPU. Processes in other containers or of other users
+    may not be listed for you, but the memory they use is.
 
     ## References
     - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
-    call = failed_call(context)
-    if call is None or call.status.code != _OUT_OF_MEMORY:
-        if call is None:
-            need(context.kernel_right, Rung.KERNEL_RAN)
+    call = gpu.failed_call
+    if call is None or call.status.code != CudaError.OUT_OF_MEMORY:
         return
     yield Problem(
-        message=f"{gpu.label}: {call.call} answers 2 ({call.status.name}){_memory(gpu)}.",
+        message=f"{gpu.label}: {call.call} answers 2 ({call.status.name}){_free_memory(gpu)}.",
         evidence=(Evidence(call.call, f"{call.status.code} {call.status.name}", "our own kernel"), *_holders(gpu)),
-        fixes=_free(gpu, site),
+        fixes=_fixes(gpu),
     )
 
 
-def _free(gpu: Gpu, site: Site) -> tuple[Fix, ...]:
-    holders = gpu.nvml.compute_processes if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.compute_processes, tuple) else ()
-    end = end_processes(holders, site)
-    return (
-        Fix("See who has the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK),
-        end or Fix("End the processes that hold the GPU's memory, or use another GPU."),
-    )
-
-
-def _memory(gpu: Gpu) -> str:
-    if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.memory_total, Missing) or isinstance(gpu.nvml.memory_free, Missing):
+def _free_memory(gpu: GpuView) -> str:
+    nvml = gpu.observed.nvml
+    if isinstance(nvml, Missing) or isinstance(nvml.memory_total, Missing) or isinstance(nvml.memory_free, Missing):
         return ""
-    return f"; {gpu.nvml.memory_free / _GIB:.1f} of {gpu.nvml.memory_total / _GIB:.1f} GiB are free"
+    return f"; {nvml.memory_free / GIB:.1f} of {nvml.memory_total / GIB:.1f} GiB are free"
 
 
-def _holders(gpu: Gpu) -> tuple[Evidence, ...]:
-    if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing):
+def _processes(gpu: GpuView) -> tuple[GpuProcess, ...] | None:
+    """The processes that compute on the GPU; None where NVML does not list them."""
+    nvml = gpu.observed.nvml
+    return nvml.compute_processes if isinstance(nvml, NvmlGpu) and isinstance(nvml.compute_processes, tuple) else None
+
+
+def _holders(gpu: GpuView) -> tuple[Evidence, ...]:
+    processes = _processes(gpu)
+    if processes is None:
         return ()
-    pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
-    return (Evidence("processes that compute on it", pids or "none is listed", "NVML"),)
+    pids = ", ".join(str(process.pid) for process in processes)
+    return (Evidence("compute processes", pids or "none listed", "NVML"),)
+
+
+def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
+    end = end_processes(_processes(gpu) or (), gpu.machine.site)
+    return FIND_GPU_USERS, end or Fix("End the processes that hold the GPU's memory, or use another GPU.")

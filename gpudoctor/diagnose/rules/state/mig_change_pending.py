@@ -4,38 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
-from gpudoctor.diagnose.gpu_facts import known, offered, reset
-from gpudoctor.diagnose.rule import not_applicable, rule
-from gpudoctor.diagnose.rules.hardware.pending import _take_back, _word
-from gpudoctor.findings import Evidence, Problem, Rung, Severity, SubjectKind
+from gpudoctor.derive import GpuView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", about=SubjectKind.GPU, predicts=False)
-def mig_change_pending(gpu: Gpu, site: Site) -> Iterator[Problem]:
-    """MIG will be switched on or off at the next reset of the GPU.
+@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
+    """MIG mode changes at the next GPU reset.
 
     ## Why it matters
     Somebody has changed the mode while programs used the GPU, so it still runs in the old one. After the next reset it is whole instead
     of divided, or divided instead of whole, and without instances no program can use it.
 
     ## What to do
-    Reset the GPU now, when nothing runs on it, or take the change back.
+    Reset the GPU now, when nothing runs on it, or undo the change.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
     """
-    seen = known(gpu)
-    now, then = offered(seen.mig_enabled), offered(seen.mig_pending)
-    if seen.virtualization == "vgpu":
-        not_applicable("a virtual GPU's mode is set on its host")
-    if now == then:
+    enabled, pending = gpu.mig_enabled, gpu.mig_pending
+    if gpu.nvml.virtualization == "vgpu":
+        not_applicable("the host sets a virtual GPU's mode")
+    if enabled == pending:
         return
+    now, then = on_or_off(enabled), on_or_off(pending)
     yield Problem(
-        message=f"{gpu.label}: MIG is {_word(now)} and will be {_word(then)} after the next reset.",
-        evidence=(Evidence("MIG mode now, pending", f"{_word(now)}, {_word(then)}", "nvmlDeviceGetMigMode"),),
-        fixes=(
-            reset(gpu, site),
-            *_take_back(site, f"sudo nvidia-smi -i {gpu.key} -mig {int(now)}"),
-        ),
+        message=f"{gpu.label}: MIG is {now} and will be {then} after the next reset.",
+        evidence=(Evidence("MIG mode now, pending", f"{now}, {then}", "nvmlDeviceGetMigMode"),),
+        fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.key} -mig {int(enabled)}")),
     )

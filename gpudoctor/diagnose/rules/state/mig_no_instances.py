@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Gpu, Site
+from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.gpu_facts import known, offered
-from gpudoctor.diagnose.rule import Explains, Join, need, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, SubjectKind
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
 @rule(
@@ -17,24 +16,17 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity, 
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    about=SubjectKind.GPU,
     explains=(
-        Explains(("gpu-missing-from-cuda",), "", Join.GPU),
-        Explains(
-            (
-                "cuda-init-fails",
-                "required-gpus-missing",
-                *TRAINING_FAILS,
-            ),
-            "",
-        ),
+        Explains(("gpu-missing-from-cuda",), "CUDA lists a GPU in MIG mode only by its instances.", Join.GPU),
+        Explains(CUDA_FAILS, "cuInit answers 100 if the only GPU is in MIG mode without an instance."),
     ),
 )
-def mig_no_instances(gpu: Gpu, site: Site) -> Iterator[Problem]:
-    """MIG is on and the GPU was not divided into instances.
+def mig_no_instances(gpu: GpuView) -> Iterator[Problem]:
+    """MIG is on but there is no MIG instance.
 
     ## Why it matters
-    With MIG on, programs run on instances only. Without any the GPU is idle silicon: CUDA does not list it (error 100 where it is the only one).
+    With MIG on, programs run on instances only. Without any, no program can use the GPU: CUDA does not list it (error 100 if it is the
+    only one).
 
     ## What to do
     Create a GPU instance with its compute instance, or turn MIG off. Instances do not survive a reboot.
@@ -42,21 +34,18 @@ def mig_no_instances(gpu: Gpu, site: Site) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
     """
-    seen = known(gpu)
-    if not offered(seen.mig_enabled):
-        return
-    if need(seen.mig_instances, Rung.NVML):
+    if not gpu.mig_enabled or gpu.mig_instances:
         return
     yield Problem(
-        message=f"{gpu.label}: MIG is on and there is no MIG instance.",
+        message=f"{gpu.label}: MIG is on but there is no MIG instance, so no program can use the GPU.",
         evidence=(Evidence("MIG mode", "enabled", "nvmlDeviceGetMigMode"), Evidence("MIG instances", "0", "NVML")),
-        fixes=_divide(gpu, site),
+        fixes=_fixes(gpu),
     )
 
 
-def _divide(gpu: Gpu, site: Site) -> tuple[Fix, ...]:
-    if site.container:
-        return (Fix("Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and see on the host that there is one."),)
+def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
+    if gpu.machine.site.container:
+        return (Fix("Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and check on the host that it exists."),)
     return (
         Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,)),
         Fix(

@@ -4,51 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Visibility
+from gpudoctor.derive import MachineView, Visibility
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable
-from gpudoctor.diagnose.rule import need, not_applicable, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Missing, Nvml
+from gpudoctor.snapshot import MigInstance
 
 
 @rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
-def mig_one_instance_per_process(nvml: Nvml, visibility: Visibility | Missing | None) -> Iterator[Problem]:
-    """CUDA gives a process one MIG instance, however many there are.
+def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
+    """A process can use only one MIG instance.
 
     ## Why it matters
-    A process sees the first MIG instance that is visible to it and no other, nor a whole GPU beside it. A training over several
-    instances needs a process for each, and they cannot talk by peer access.
+    A process sees the first MIG instance that is visible to it and no other, nor a whole GPU beside it. Training on several instances
+    needs a process for each, and they have no peer access to each other.
 
     ## What to do
-    Start a process for each instance, with its UUID alone in CUDA_VISIBLE_DEVICES. For one large training turn MIG off.
+    Start a process for each instance, with only that instance's UUID in CUDA_VISIBLE_DEVICES. For one large training run turn MIG off.
 
     ## References
     - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
     """
-    gpus = [gpu for gpu in need(nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]
+    gpus = [gpu for gpu in known(machine.nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]
     if not gpus:
         not_applicable("MIG is off")
-    total = sum(len(need(gpu.mig_instances, Rung.NVML)) for gpu in gpus)
-    if total < 2:
+    instances = [instance for gpu in gpus for instance in known(gpu.mig_instances, Rung.NVML)]
+    if len(instances) < 2:
         return
-    asked = [entry for entry in visibility.entries if entry.startswith("MIG-")] if isinstance(visibility, Visibility) else []
-    more = len(asked) > 1
+    mask = machine.visibility_or_missing
+    named = [entry for entry in mask.entries if entry.startswith("MIG-")] if isinstance(mask, Visibility) else []
+    evidence = [Evidence("MIG instances", str(len(instances)), "NVML")]
+    message = f"This machine has {len(instances)} MIG instances"
+    if len(named) > 1:
+        evidence.append(Evidence(VARIABLE, ",".join(named), "environment"))
+        message += f" and {VARIABLE} names {len(named)}"
     yield Problem(
-        message=f"There are {total} MIG instances"
-        + (f" and CUDA_VISIBLE_DEVICES names {len(asked)}" if more else "")
-        + ": a process uses only the first that it may see.",
-        severity=None if more else Severity.NOTE,
-        evidence=(
-            Evidence("MIG instances", str(total), "NVML"),
-            *((Evidence("CUDA_VISIBLE_DEVICES", ",".join(asked), "environment"),) if more else ()),
-        ),
-        fixes=(_one_instance([one.uuid for gpu in gpus if isinstance(gpu.mig_instances, tuple) for one in gpu.mig_instances], asked),),
+        message=f"{message}, but a process uses only the first that it may see.",
+        severity=None if len(named) > 1 else Severity.NOTE,
+        evidence=tuple(evidence),
+        fixes=(_use_first(instances, named),),
     )
 
 
-def _one_instance(there: list[str | Missing], asked: list[str]) -> Fix:
-    """One instance to each process, the first of those that were asked for."""
-    first = next(iter((*asked, *(uuid for uuid in there if isinstance(uuid, str)))), "")
-    if not first:
-        return Fix("Give each process the UUID of one instance in CUDA_VISIBLE_DEVICES; nvidia-smi -L lists them.")
-    return set_variable("CUDA_VISIBLE_DEVICES", first, "Give each process one instance; for the first process")
+def _use_first(instances: list[MigInstance], named: list[str]) -> Fix:
+    """Give the process the first instance of those that the variable names, else of all."""
+    uuids = [*named, *(instance.uuid for instance in instances if isinstance(instance.uuid, str))]
+    if not uuids:
+        return Fix(f"Give each process the UUID of one instance in {VARIABLE}; nvidia-smi -L lists them.")
+    return set_variable(VARIABLE, uuids[0], "Give each process one instance; for the first process")

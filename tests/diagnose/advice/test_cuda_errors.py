@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.cuda_errors import CUDA_CANDIDATES, cures
+from gpudoctor.findings import FixKind, Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Variables
+from tests.builders import in_docker, machine
+
+
+@pytest.mark.parametrize("code", CUDA_CANDIDATES)
+def test_each_candidate_says_what_it_is_and_what_cures_it(code: int) -> None:
+    for candidate in CUDA_CANDIDATES[code]:
+        assert candidate.cause
+        assert candidate.cure
+        assert not candidate.cause.endswith(".")
+        assert candidate.command or candidate.check or candidate.cure.startswith(("Take", "Reinstall", "Update", "Install", "Use", "End"))
+
+
+def test_a_candidate_for_a_variable_is_named_only_where_that_is_set(matrix: Matrix) -> None:
+    unset, masked = (MachineView(machine(variables=Variables(values)), matrix, Policy()) for values in ({}, {"CUDA_VISIBLE_DEVICES": "7"}))
+    assert "unset CUDA_VISIBLE_DEVICES" not in [fix.command for fix in cures(100, unset)]
+    set_one = cures(100, masked)
+    assert (set_one[0].command, set_one[0].kind) == ("unset CUDA_VISIBLE_DEVICES", FixKind.FIX)
+    assert [fix.kind for fix in set_one if fix.kind is not FixKind.CHECK][1:] == [FixKind.ELSE] * 2
+
+
+def test_in_a_container_the_driver_is_the_hosts_to_cure(matrix: Matrix) -> None:
+    contained = MachineView(machine(container=in_docker()), matrix, Policy())
+    (fix,) = (fix for fix in cures(803, contained) if fix.kind is FixKind.FIX)
+    assert "on the host, reboot" in fix.title

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import DeviceNodes, Node, Nvml, Status
+from tests.builders import ABSENT, TIMED_OUT, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of
+
+RULE = "device-permission-denied"
+SHUT = Node("/dev/nvidia0", mode="0660", uid=0, gid=44, group="video", accessible=False)
+
+
+def test_the_user_joins_the_group() -> None:
+    (finding,) = findings_of(RULE, machine(1, device_nodes=DeviceNodes((SHUT,))))
+    assert finding.message == "User 1000 has no access to /dev/nvidia0."
+    assert finding.fixes[0].command == 'sudo usermod -aG video "$USER"'
+
+
+def test_nvml_says_so_without_a_file_that_shows_it() -> None:
+    refused = Nvml(init=Status(4, "NVML_ERROR_NO_PERMISSION", "Insufficient Permissions"), gpus=ABSENT)
+    (finding,) = findings_of(RULE, machine(1, nvml=refused))
+    assert finding.message == "User 1000 may not use NVML (no permission)."
+    assert finding.evidence[0].value == "4 no permission"
+
+
+def test_other_outcomes() -> None:
+    open_node = msgspec.structs.replace(SHUT, accessible=True)
+    assert kinds_of(RULE, machine(1, device_nodes=DeviceNodes((open_node,)))) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(1, device_nodes=ABSENT)) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, machine(1, device_nodes=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]

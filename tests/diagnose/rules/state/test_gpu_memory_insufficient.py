@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import CudaCall, Missing, NvmlGpu, Status
+from tests.builders import ABSENT, TIMED_OUT, machine, touched
+from tests.diagnose.rules.asking import findings_of, kinds_of
+
+RULE = "gpu-memory-insufficient"
+
+
+def test_no_memory_for_a_context_says_what_is_free() -> None:
+    calls = (CudaCall("cuDevicePrimaryCtxRetain", Status(2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"), 3),)
+    full = machine(1, contexts=touched(1, kernel_right=ABSENT, calls=calls))
+    assert not isinstance(full.nvml, Missing)
+    gpu = NvmlGpu(0, address="0000:01:00.0", memory_total=80 << 30, memory_free=100 << 20, compute_processes=())
+    full = msgspec.structs.replace(full, nvml=msgspec.structs.replace(full.nvml, gpus=(gpu,)))
+    (finding,) = findings_of(RULE, full)
+    assert finding.message.endswith("answers 2 (CUDA_ERROR_OUT_OF_MEMORY); 0.1 of 80.0 GiB are free.")
+    assert findings_of("cuda-init-fails", full) == []
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, machine(1, contexts=touched(1))) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
+    assert kinds_of(RULE, machine(1, contexts=touched(1, kernel_right=TIMED_OUT))) == [OutcomeKind.COULD_NOT_TELL]

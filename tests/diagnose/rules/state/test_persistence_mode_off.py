@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import Host, Platform
+from tests.builders import TIMED_OUT, machine
+from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
+
+RULE = "persistence-mode-off"
+
+
+def test_persistence_of_which_one_gpu_says_nothing() -> None:
+    half = with_gpus({"persistence": False}, {"persistence": TIMED_OUT})
+    assert [finding.message.partition(":")[0] for finding in findings_of(RULE, half)] == ["Persistence mode is off on GPU 0"]
+    assert kinds_of(RULE, with_gpus({"persistence": TIMED_OUT})) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, with_gpus({"persistence": True})) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, with_gpus({"persistence": False, "name": "NVIDIA GeForce RTX 4090"})) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, machine(1, host=Host(platform=Platform.WSL2))) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
