@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from gpudoctor.findings import Policy
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.findings import Policy, Verdict
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
@@ -15,6 +18,7 @@ from tests.cli.command import LOOK, document, environment, run
 from tests.probe.places import Content, plant
 
 VERSION = "1.2.3"
+POLICY = Policy(level=None)
 every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
 
 
@@ -53,7 +57,7 @@ def test_a_check_finds_each_and_holds_requirements_against_it(site: Path) -> Non
 @every
 def test_a_plan_with_it_is_judged_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -> None:
     name, newest = next((name, rows[-1]) for name in spec.distributions if (rows := shipped.releases(name, "linux_x86_64")))
-    seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), Policy(level=None)).snapshot
+    seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), POLICY).snapshot
     assert isinstance(seen.frameworks, tuple)
     assert [(one.name, one.distribution) for one in seen.frameworks] == [(spec.name, name)]
 
@@ -64,3 +68,13 @@ def test_the_tables_show_its_releases(spec: FrameworkSpec, shipped: Matrix) -> N
     shown = run("matrix", "framework", name)
     assert shown.returncode == 0
     assert str(shipped.releases(name)[-1].release) in shown.stdout.decode()
+
+
+@every
+def test_the_release_that_a_fix_installs_is_ready_by_the_plan(spec: FrameworkSpec, shipped: Matrix) -> None:
+    combination = Combination(requirements=(spec.distributions[0],), gpus=("H100",), driver="580.65.06", python="3.12")
+    found = pick(MachineView(examine(combination, POLICY).snapshot, shipped, POLICY), spec.name)
+    assert (found is not None) == spec.trains
+    if found is not None:
+        diagnosis = examine(msgspec.structs.replace(combination, requirements=found.requirements), POLICY).diagnosis
+        assert (diagnosis.verdict, diagnosis.findings) == (Verdict.READY, ())
