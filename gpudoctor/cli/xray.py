@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import msgspec
-
 from gpudoctor.cli import options, output, system
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
@@ -22,15 +20,6 @@ UNKNOWN, CRASHED = 3, 4
 """Exit codes: the libraries could not be looked at; a probe of ours has a defect."""
 
 
-class XrayOptions(msgspec.Struct, frozen=True):
-    """What is examined: the part of a check's options that the inventory needs."""
-
-    python: str | None
-    root: str = "/"
-    identify: bool = False
-    cwd: str | None = None
-
-
 @app.command(short_help="Show which libraries would be loaded, why, and for which GPUs they hold code.")
 def xray(
     files: options.Files = None,
@@ -44,23 +33,19 @@ def xray(
     For FILE, a shared library or program: what it needs, what it would get, and its GPU code.
     """
     system.require_linux("xray")
-    return _carry_out(tuple(files or ()), XrayOptions(python, root or "/", cwd=cwd), as_json=format is TextOrJson.JSON)
+    from gpudoctor.probe.xray_run import XrayOptions, xray_of  # noqa: PLC0415 -- on Linux alone
+
+    place = XrayOptions(python, root or "/", cwd)
+    seen = xray_of(place, tuple(map(_file, files or ())), PATIENCE)
+    seen = redactor(place.root, stays=format is TextOrJson.TEXT and on_terminal()).struct(seen)
+    output.write(document.xray(seen) if format is TextOrJson.JSON else _drawn(seen))
+    return _exit_code(seen)
 
 
-def _carry_out(files: tuple[str, ...], place: XrayOptions, *, as_json: bool) -> int:
-    """Show the X-ray. Raises UsageError where an interpreter or a file cannot be read; what is missing on the machine is an answer."""
-    from gpudoctor.probe.xray_run import xray_of  # noqa: PLC0415 -- on Linux alone
-
-    paths = tuple(_file(path) for path in files)
-    seen = xray_of(place, paths, PATIENCE)
-    seen = redactor(place.root, stays=not as_json and on_terminal()).struct(seen)
-    if as_json:
-        output.write(document.xray(seen))
-        return _exit_code(seen)
+def _drawn(seen: Environment | Files) -> bytes:
     shown = look(no_color=False)
     text = libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
-    output.write(text.encode("ascii" if shown.plain else "utf-8", "backslashreplace"))
-    return _exit_code(seen)
+    return text.encode("ascii" if shown.plain else "utf-8", "backslashreplace")
 
 
 def _exit_code(seen: Environment | Files) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Protocol
+
+import msgspec
 
 from gpudoctor.children.channel import Heard, own, run, script
 from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
@@ -22,29 +23,24 @@ from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
 
-class Options(Protocol):
+class XrayOptions(msgspec.Struct, frozen=True):
     """Whose X-ray."""
 
-    @property
-    def python(self) -> str | None:
-        """The interpreter or environment that the user names."""
-
-    @property
-    def root(self) -> str:
-        """The root of the tree to look at."""
-
-    @property
-    def cwd(self) -> str | None:
-        """The folder of the user's script."""
+    python: str | None = None
+    """The interpreter or environment that the user names."""
+    root: str = "/"
+    """The root of the tree to look at."""
+    cwd: str | None = None
+    """The folder of the user's script."""
 
 
-def xray_of(options: Options, files: tuple[str, ...], patience: float) -> Environment | Files:
+def xray_of(options: XrayOptions, files: tuple[str, ...], patience: float) -> Environment | Files:
     """Return the X-ray of the files, or of the environment where none are named, within `patience` seconds."""
     with Supervisor(time.monotonic() + patience) as supervisor:
         return of_files(supervisor, options, files) if files else of_environment(supervisor, options)
 
 
-def of_environment(supervisor: Supervisor, options: Options) -> Environment:
+def of_environment(supervisor: Supervisor, options: XrayOptions) -> Environment:
     """Raises UsageError where the user named something that is no Python; one that does not start costs what depends on it."""
     python, path, chosen, own = _interpreter(supervisor, options)
     if isinstance(python, Missing):
@@ -57,7 +53,7 @@ def of_environment(supervisor: Supervisor, options: Options) -> Environment:
     return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(options.cwd))
 
 
-def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -> Files:
+def of_files(supervisor: Supervisor, options: XrayOptions, paths: tuple[str, ...]) -> Files:
     """Likewise."""
     python, path, chosen, own = _interpreter(supervisor, options)
     if isinstance(python, Missing):
@@ -70,7 +66,7 @@ def of_files(supervisor: Supervisor, options: Options, paths: tuple[str, ...]) -
     return Files(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 
-def _interpreter(supervisor: Supervisor, options: Options) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
+def _interpreter(supervisor: Supervisor, options: XrayOptions) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
     chosen = target(options.python, os.environ, sys.executable, own_path())
     outcome = run(supervisor, asking(chosen.executable, os.environ))
     return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)

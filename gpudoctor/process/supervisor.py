@@ -90,10 +90,14 @@ class Supervisor:
                 poll.register(descriptor, select.POLLIN)
         for descriptor in self._pidfds:
             poll.register(descriptor, select.POLLIN)
-        for descriptor, _ in poll.poll(max(0, self._pause(until) * 1000)):
+        ready = [descriptor for descriptor, _ in poll.poll(max(0, self._pause(until) * 1000))]
+        for descriptor in ready:
             if descriptor in readers:
                 readers[descriptor].read(descriptor)
-        for child in list(self._running.values()):
+        watched = self._pidfds.values()
+        perhaps_ended = [self._pidfds[descriptor] for descriptor in ready if descriptor in self._pidfds]
+        perhaps_ended += [child for child in self._running.values() if child not in watched]
+        for child in perhaps_ended:
             if child.process.poll() is not None:
                 self._end(child, None)
 

@@ -21,7 +21,8 @@ LONGEST = 1 << 16
 
 _PLAIN = frozenset((type(None), int, float, bool))
 
-_BY_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hints)
+_BY_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hints if not shape.folded)
+_BY_FOLDED_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hints if shape.folded)
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -82,6 +83,10 @@ class Redactor:
             text = text[:LONGEST].rpartition(" ")[0]
         for hint, shape in _BY_HINT:
             if hint in text and len(text) >= shape.shortest:
+                text = re.sub(shape.pattern, shape.kept, text)
+        lower = text.lower()
+        for hint, shape in _BY_FOLDED_HINT:
+            if hint in lower:
                 text = re.sub(shape.pattern, shape.kept, text)
         if self.owner is not None:
             text = self._anonymous(text)

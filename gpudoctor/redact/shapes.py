@@ -18,6 +18,8 @@ class Shape(NamedTuple):
     source: str
     kept: str = REMOVED
     shortest: int = 0
+    folded: bool = False
+    """The hints are in the text's lower case."""
 
 
 def _token(prefix: str, rest: str, source: str, *hints: str) -> Shape:
@@ -44,7 +46,13 @@ SHAPES = (
         "https://www.rfc-editor.org/rfc/rfc7468",
     ),
     Shape(("://",), r"(?<=://)[^/\s]+@", "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1", "***@"),
-    Shape(("=", ":"), "(?i)" + _NAMED + _VALUE, "https://github.com/Yelp/detect-secrets, plugin keyword", r"\1***"),
+    Shape(
+        ("pass", "secret", "token", "credential", "key", "authorization"),
+        "(?i)" + _NAMED + _VALUE,
+        "https://github.com/Yelp/detect-secrets, plugin keyword",
+        r"\1***",
+        folded=True,
+    ),
     Shape(
         ("--",),
         r"(?i)(--(?:password|passwd|secret|token|api-?key|auth-token)[ \t]{1,8})[^\s-]\S*",
@@ -52,10 +60,11 @@ SHAPES = (
         r"\1***",
     ),
     Shape(
-        ("earer ", "EARER "),
+        ("bearer ",),
         r"(?i)\b(bearer )[\w.~+/=-]{12,}",
         "https://www.rfc-editor.org/rfc/rfc6750#section-2.1",
         r"\1***",
+        folded=True,
     ),
     Shape(("eyJ",), r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?", "https://www.rfc-editor.org/rfc/rfc7519#section-3"),
     Shape(
