@@ -40,7 +40,7 @@ _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
     ),
 )
 def mixed_conda_pip(environment: EnvironmentView) -> Iterator[Problem]:
-    """Conda and pip both installed parts of one framework.
+    """conda and pip both installed parts of one framework.
 
     ## Why it matters
     conda and pip do not know of each other's packages. Where both installed the same package, the files of one overwrite those of the

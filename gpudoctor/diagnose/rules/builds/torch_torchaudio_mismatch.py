@@ -23,7 +23,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """Torchaudio was built for another torch.
+    """torchaudio was built for another torch.
 
     ## Why it matters
     torchaudio's extension links one release of torch. With another it does not load ("undefined symbol"), and a build for another CUDA
@@ -35,4 +35,4 @@ def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     ## References
     - https://docs.pytorch.org/audio/stable/installation.html
     """
-    yield from beside_framework(framework, "torchaudio", "its extension does not load.")
+    yield from beside_framework(framework, "torchaudio", "torchaudio's extension does not load.")

@@ -23,7 +23,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def torch_torchvision_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """Torchvision was built for another torch.
+    """torchvision was built for another torch.
 
     ## Why it matters
     torchvision's compiled operators link one release of torch. With another its import fails, or says that the operator torchvision::nms
@@ -36,4 +36,4 @@ def torch_torchvision_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     - https://github.com/pytorch/vision#installation
     - https://github.com/pytorch/vision/blob/main/torchvision/extension.py
     """
-    yield from beside_framework(framework, "torchvision", "its operators do not load.")
+    yield from beside_framework(framework, "torchvision", "torchvision's operators do not load.")

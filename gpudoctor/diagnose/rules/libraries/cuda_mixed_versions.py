@@ -99,7 +99,7 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
                 machine,
                 framework.name,
                 picked,
-                title=f"Remove {' and '.join(owners)}, and install {picked.name} with its own libraries",
+                title=f"Remove {' and '.join(owners)}, and reinstall {picked.name}",
                 replace=owners,
                 options=("--force-reinstall",),
             )

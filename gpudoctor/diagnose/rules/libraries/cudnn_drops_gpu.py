@@ -31,7 +31,7 @@ from gpudoctor.versions import Version
     explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
 )
 def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """CuDNN has no kernels for this GPU.
+    """cuDNN has no kernels for this GPU.
 
     ## Why it matters
     cuDNN is a package of its own with its own list of GPUs: newer versions drop architectures that the framework still supports, and

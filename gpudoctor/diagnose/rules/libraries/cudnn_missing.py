@@ -20,7 +20,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK),),
 )
 def cudnn_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """CuDNN is not installed.
+    """cuDNN is not installed.
 
     ## Why it matters
     cuDNN is not part of a CUDA toolkit: it is a separate download. Without it TensorFlow registers no GPU, and PyTorch and JAX do not

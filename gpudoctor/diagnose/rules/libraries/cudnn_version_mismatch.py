@@ -22,7 +22,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
 )
 def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """CuDNN is older than the framework needs.
+    """cuDNN is older than the framework needs.
 
     ## Why it matters
     A newer minor version of cuDNN supports programs that were built with an older one, but not the other way round. TensorFlow compares

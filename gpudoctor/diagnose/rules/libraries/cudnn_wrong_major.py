@@ -25,7 +25,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
-    """CuDNN has the wrong major version.
+    """cuDNN has the wrong major version.
 
     ## Why it matters
     A build asks for one major version of cuDNN by file name, libcudnn.so.8 or libcudnn.so.9. Another major version, newer or older, is

@@ -73,5 +73,5 @@ def _names_one(uses: Iterable[LibraryUse]) -> bool:
 def _file_names(uses: Iterable[LibraryUse]) -> str:
     """The first few files by name, and how many more there are."""
     names = list(dict.fromkeys(use.wanted for use in uses))
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"{', '.join(names[:_MOST])}{more}"
+    *first, last = names if len(names) <= _MOST else (*names[:_MOST], f"{len(names) - _MOST} more")
+    return f"{', '.join(first)} and {last}" if first else last

@@ -15,7 +15,7 @@ from gpudoctor.snapshot import Toolkit
 
 @rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """Nvcc and PyTorch have different CUDA major versions.
+    """nvcc and PyTorch have different CUDA major versions.
 
     ## Why it matters
     A PyTorch extension is compiled with the toolkit that CUDA_HOME or PATH names, and runs with PyTorch's own CUDA. PyTorch's build tool

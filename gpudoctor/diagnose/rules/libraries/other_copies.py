@@ -9,6 +9,8 @@ from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.findings import Evidence, Severity
 from gpudoctor.versions import Version
 
+_TITLES = {"cudnn": "cuDNN", "nccl": "NCCL", "cublas": "cuBLAS", "cublaslt": "cuBLASLt"}
+
 
 def severity_of(copy: OtherCopy) -> Severity | None:
     """The rule's own severity for a copy that does not work, a note for the same version, else a warning."""
@@ -31,7 +33,7 @@ def difference_text(copy: OtherCopy) -> str:
 
 def copy_evidence(copy: OtherCopy) -> Iterator[Evidence]:
     """Both copies, and the version that the build needs."""
-    name, component = copy.use.wanted, copy.use.component
+    name, component = copy.use.wanted, _TITLES.get(copy.use.component, copy.use.component)
     path = f"{copy.path} ({copy.version})" if isinstance(copy.version, Version) else copy.path
     yield Evidence(f"{name} that would be loaded", path, copy.use.why)
     yield Evidence(f"{name} that would be loaded without it", f"{folder(copy.instead)}/{name}", "on disk")

@@ -1,5 +1,3 @@
-"""Two wheels that put their files into one folder: a rule speaks of the one that is there, and not of what cannot be told."""
-
 from __future__ import annotations
 
 import pytest
@@ -11,6 +9,8 @@ from tests.machines.store import recorded
 from tests.machines.xrayed import file, opened, with_libraries
 
 WHEELS = "/recorded/environment/lib/python3.11/site-packages/nvidia"
+
+
 PATH = f"{WHEELS}/cudnn/lib/libcudnn.so.9"
 
 

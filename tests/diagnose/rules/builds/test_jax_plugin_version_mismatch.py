@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy, Severity
+from gpudoctor.snapshot import Distribution
+from tests.diagnose.rules.packaged import TABLES, found, stated, supposed
+
+JAX = (stated("jax", "0.8.0"), stated("jaxlib", "0.8.0"))
+
+
+@pytest.mark.parametrize(
+    ("packages", "words"),
+    [
+        ((stated("jax", "0.4.38"), stated("jaxlib", "0.5.0")), "jaxlib 0.5.0 is newer than jax 0.4.38"),
+        ((*JAX, stated("jax-cuda12-plugin", "0.7.2")), "jax-cuda12-plugin 0.7.2 does not match jaxlib 0.8.0"),
+        ((stated("jax", "0.8.0", "jaxlib<=0.8.0,>=0.8.0"), stated("jaxlib", "0.7.0")), "jax 0.8.0 requires jaxlib<=0.8.0,>=0.8.0"),
+    ],
+)
+def test_what_jax_refuses_at_import_is_said(packages: tuple[Distribution, ...], words: str) -> None:
+    (finding,) = (one for one in found(supposed(*packages)) if one.name == "jax-plugin-version-mismatch")
+    assert words in finding.message
+    assert finding.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("jaxlib", "refused"), [("0.5.1", False), ("0.5.3", True)])
+def test_a_jaxlib_before_0_5_3_does_not_compare_its_plugins_release(jaxlib: str, refused: bool) -> None:
+    packages = (stated("jax", jaxlib), stated("jaxlib", jaxlib), stated("jax-cuda12-plugin", "0.5.0"))
+    diagnosis = diagnose(supposed(*packages), TABLES, Policy(level=None))
+    assert [one.name for one in diagnosis.findings if one.name == "jax-plugin-version-mismatch"] == [
+        "jax-plugin-version-mismatch"
+    ] * refused
+    assert any("takes it without comparing" in one.reason for one in diagnosis.not_judged) is not refused
+
+
+@pytest.mark.parametrize("packages", [JAX, (*JAX, stated("jax-cuda12-plugin", "0.8.0")), (stated("jax", "0.8.0"),)])
+def test_parts_of_one_release_of_jax_fit(packages: tuple[Distribution, ...]) -> None:
+    assert not [one for one in found(supposed(*packages)) if one.name == "jax-plugin-version-mismatch"]

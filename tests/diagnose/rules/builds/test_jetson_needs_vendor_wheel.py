@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import Any
+
+from gpudoctor.findings import Confidence, OutcomeKind
+from gpudoctor.snapshot import (
+    CudaDevice,
+    Distribution,
+    Fact,
+    FrameworkLibraries,
+    GpuCode,
+    Host,
+    Libcuda,
+    Libraries,
+    Packages,
+    Platform,
+    Snapshot,
+)
+from tests.builders import SUCCESS, TIMED_OUT, address, machine, torch
+from tests.diagnose.rules.asking import findings_of, kinds_of
+
+RULE = "jetson-needs-vendor-wheel"
+ORIN = Libcuda(init=SUCCESS, cuda_served="12.6", devices=(CudaDevice(0, address=address(0), compute_capability="8.7"),))
+
+
+def jetson(tegra: Any = "36.4.3", **changes: Any) -> Snapshot:
+    host = Host(platform=Platform.JETSON, architecture="aarch64", tegra=tegra)
+    return machine(1, host=host, **({"libcuda": ORIN, "frameworks": (torch(),)} | changes))
+
+
+def code(*sass: str) -> Libraries:
+    return Libraries(frameworks=(FrameworkLibraries("torch", uses=(), code=GpuCode(sass, ())),))
+
+
+def test_a_build_for_the_cpu() -> None:
+    (found,) = findings_of(RULE, jetson(frameworks=(torch(cuda_build=False),)))
+    assert "is a generic wheel for ARM (for the CPU alone)" in found.message
+
+
+def test_a_build_for_servers_is_told_by_its_code() -> None:
+    (found,) = findings_of(RULE, jetson(libraries=code("sm_80", "sm_90")))
+    assert "with code for sm_80 sm_90" in found.message
+    assert found.confidence is Confidence.CERTAIN
+
+
+def test_a_build_for_servers_is_told_by_its_packages() -> None:
+    packages = Packages((Distribution("nvidia-cublas-cu12", "12.4.5.8", "/site"),))
+    (found,) = findings_of(RULE, jetson(packages=packages))
+    assert found.confidence is Confidence.LIKELY
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, jetson(libraries=code("sm_87"))) == [OutcomeKind.PASSED]
+    assert kinds_of(RULE, jetson("38.2")) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, jetson(frameworks=(torch(version=Fact("2.5.0a0+872d972e41.nv24.8", "x")),))) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, jetson(TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+    assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]

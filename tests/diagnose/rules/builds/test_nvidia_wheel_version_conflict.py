@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import Distribution
+from tests.builders import tensorflow
+from tests.diagnose.rules.packaged import found, live, outcome, roots, stated, supposed
+
+
+def test_the_version_of_cudnn_is_another_rules_business() -> None:
+    snapshot = supposed(stated("torch", "2.8.0", "nvidia-cudnn-cu12==9.10.2.21"), stated("nvidia-cudnn-cu12", "9.1.0.70"))
+    assert not {name for name, _ in roots(snapshot)} & {"nvidia-wheel-version-conflict", "package-requirement-conflict"}
+
+
+def test_pins_of_two_frameworks_that_cannot_hold_together_are_one_conflict() -> None:
+    pins = ("nvidia-cublas-cu12==12.5.3.2", "nvidia-nccl-cu12==2.21.5", "protobuf<5")
+    snapshot = supposed(
+        stated("torch", "2.2.2", "nvidia-cublas-cu12==12.1.3.1", "nvidia-nccl-cu12==2.19.3"),
+        stated("tensorflow", "2.17.0", *pins),
+        stated("jax", "0.8.0", "protobuf>=5", extras=("cuda12",)),
+    )
+    assert roots(snapshot)[:2] == [("nvidia-wheel-version-conflict", "error"), ("package-requirement-conflict", "error")]
+    (nvidia,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    assert "torch 2.2.2 requires nvidia-cublas-cu12==12.1.3.1" in nvidia.message
+    assert nvidia.message.endswith("The same holds for nvidia-nccl-cu12.")
+
+
+def test_a_build_without_cuda_has_no_use_for_nvidias_packages() -> None:
+    wants = Distribution("tensorflow-cpu", "2.18.0", "/site", requires=("nvidia-cublas-cu12==12.5.3.2;extra=='and-cuda'",))
+    snapshot = live(
+        wants,
+        Distribution("nvidia-cublas-cu12", "12.4.5.8", "/site"),
+        frameworks=(tensorflow(distribution="tensorflow-cpu", cuda_build=False),),
+    )
+    assert outcome(snapshot, "nvidia-wheel-version-conflict") is OutcomeKind.PASSED

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import OutcomeKind, Policy, Severity
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Distribution, Packages, Python
+from tests.builders import machine
+from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
+
+
+@pytest.mark.parametrize(
+    ("package", "python", "words"),
+    [
+        (stated("tensorflow", "2.21.0"), "3.9", "wheels for Python 3.10 to 3.13 on Linux (x86_64), but none for 3.9"),
+        (stated("tensorflow", "2.21.0"), "3.14", "none for 3.14"),
+        (stated("torch", "2.8.0"), "3.8", "wheels for Python 3.11 on"),
+    ],
+)
+def test_a_python_without_a_wheel_is_named_with_one_that_has(package: Distribution, python: str, words: str) -> None:
+    (finding,) = found(supposed(package, python=python))
+    assert (finding.name, finding.severity) == ("python-version-unsupported", Severity.ERROR)
+    assert words in finding.message
+    assert re.match(r'python3\.\d+ -m venv "\$HOME"/training && "\$HOME"/training/bin/python -m pip install ', finding.fixes[0].command)
+
+
+def test_the_newest_release_for_this_python_is_offered() -> None:
+    findings = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), open_matrix(), Policy(level=None)).findings
+    assert [one.name for one in findings] == ["python-version-unsupported", "cuda-library-missing"]
+    finding = findings[0]
+    assert finding.fixes[1].command == "python3.9 -m pip install 'tensorflow[and-cuda]==2.20.0'"
+    assert finding.fixes[0].command.startswith('python3.10 -m venv "$HOME"/training && ')
+
+
+@pytest.mark.parametrize("version", ["2.10.1", "2.17.0"])
+def test_pythons_at_the_bounds_have_a_wheel(version: str) -> None:
+    assert roots(supposed(stated("tensorflow", version), python="3.9")) == []
+    assert roots(supposed(stated("tensorflow", version), python="3.10")) == []
+
+
+def test_an_installed_release_was_installable() -> None:
+    live = machine(
+        1, packages=Packages((Distribution("tensorflow", "2.21.0", "/site"),)), python=Python("python", "named", version="3.9.1")
+    )
+    assert outcome(live, "python-version-unsupported") is OutcomeKind.NOT_APPLICABLE
+    assert outcome(live, "package-not-installable") is OutcomeKind.NOT_APPLICABLE

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import OutcomeKind, Severity
+from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, Libraries, Missing, Place
+from tests.builders import smoke, tensorflow, torch
+from tests.diagnose.rules.examined import JAX, SITE, environment, findings, only, outcome, use
+
+
+def test_a_framework_whose_files_are_not_there_is_no_pass() -> None:
+    gone = FrameworkLibraries(framework="tensorflow", code=Missing(Cause.ABSENT, "none of its files is there"), uses=())
+    assert outcome(environment(libraries=Libraries(frameworks=(gone,))), "cuda-library-missing") is OutcomeKind.COULD_NOT_TELL
+
+
+def test_another_release_on_disk_is_said() -> None:
+    elsewhere = (Place(f"{SITE}/nvidia/cu13/lib/libcudart.so.13", "wheel", FoundBy.WHEEL),)
+    found = only(environment(use("cudart", "libcudart.so.12", elsewhere=elsewhere)), "cuda-library-missing")
+    assert "libcudart.so.13 is a different version" in found.message
+
+
+@pytest.mark.parametrize(
+    ("framework", "command"),
+    [
+        (tensorflow(), "'tensorflow[and-cuda]==2.18.0'"),
+        (torch(), "--force-reinstall torch==2.6.0"),
+        (JAX, "'jax[cuda12]==0.4.38'"),
+    ],
+)
+def test_the_fix_is_the_frameworks_own(framework: Framework, command: str) -> None:
+    found = only(environment(use("cudart", "libcudart.so.12"), framework=framework), "cuda-library-missing")
+    assert found.fixes[0].command == f"/env/bin/python -m pip install {command}"
+
+
+def test_an_old_tensorflow_has_no_package_for_them() -> None:
+    old = tensorflow(version=Fact("2.10.1", "dist-info"), built_with_cuda=Fact("11.2", "build_info.py"))
+    found = only(environment(use("cudart", "libcudart.so.11.0"), framework=old), "cuda-library-missing")
+    assert not found.fixes[0].command
+    assert "libcudart.so.11.0" in found.fixes[0].title
+
+
+def test_what_is_not_vital_is_not_missed() -> None:
+    assert outcome(environment(use("cupti", "libcupti.so.12", vital=False)), "cuda-library-missing") is OutcomeKind.PASSED
+
+
+def test_a_library_that_could_not_be_read_is_not_said_to_be_nowhere() -> None:
+    failed = use("cudart", "libcudart.so.12", file=Missing(Cause.FAILED, "the search was given up"))
+    assert findings(environment(failed), "cuda-library-missing") == []
+
+
+def test_where_it_was_seen_to_train_it_is_a_note() -> None:
+    snapshot = environment(use("cudart", "libcudart.so.12"), smoke=(smoke(1),))
+    assert only(snapshot, "cuda-library-missing").severity is Severity.NOTE

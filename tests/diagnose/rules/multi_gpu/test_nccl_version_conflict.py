@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.findings import OutcomeKind, Severity
+from gpudoctor.snapshot import Framework, LibraryUse
+from tests.builders import ABSENT, tensorflow, torch
+from tests.diagnose.rules.examined import OPT, environment, only, outcome, own, use
+
+
+def nccl(version: str, owner: Any = ABSENT, owners: tuple[str, ...] = ()) -> LibraryUse:
+    other = () if owner is not ABSENT else (own("nccl", "libnccl.so.2"),)
+    return use("nccl", "libnccl.so.2", f"{OPT}/libnccl.so.2", version=version, shadows=other, owner=owner, owners=owners)
+
+
+@pytest.mark.parametrize(
+    ("framework", "gpus", "version", "severity"),
+    [
+        (torch(), 1, "2.21.4", Severity.ERROR),
+        (torch(), 1, "2.22.3", Severity.NOTE),
+        (tensorflow(), 1, "2.18.3", Severity.NOTE),
+        (tensorflow(), 2, "2.18.3", Severity.WARNING),
+    ],
+)
+def test_how_bad_it_is(framework: Framework, gpus: int, version: str, severity: Severity) -> None:
+    snapshot = environment(nccl(version), framework=framework, gpus=gpus, wheels="nvidia-nccl-cu12 2.21.5")
+    assert only(snapshot, "nccl-version-conflict").severity is severity
+
+
+def test_two_packages_in_one_folder() -> None:
+    shared = nccl("2.20.5", "nvidia-nccl-cu12 or nvidia-nccl-cu13", owners=("nvidia-nccl-cu12", "nvidia-nccl-cu13"))
+    found = only(environment(shared, framework=torch(), wheels="nvidia-nccl-cu12 2.21.5"), "nccl-version-conflict")
+    assert "share a folder" in found.fixes[0].title
+
+
+def test_one_copy_is_no_conflict() -> None:
+    alone = nccl("2.20.5", "nvidia-nccl-cu12")
+    assert outcome(environment(alone, framework=torch()), "nccl-version-conflict") is OutcomeKind.PASSED
+    assert outcome(environment(framework=torch()), "nccl-version-conflict") is OutcomeKind.NOT_APPLICABLE
