@@ -1,4 +1,4 @@
-"""Fixes that install a release of a framework which works here, by whatever installed it before: pip, uv or conda."""
+"""Fixes that install a framework's release that works here, with the tool that installed it before: pip, uv or conda."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ def installed_by_conda(machine: MachineView, framework: str) -> bool:
     packages, python = machine.observed.packages, machine.observed.python
     if not isinstance(packages, Packages) or not isinstance(python, Python) or python.kind != "conda":
         return False
+    own = [distribution.installer for distribution in packages.distributions if distribution.name == framework]
+    by_others = any(isinstance(installer, str) and installer not in {"conda", ""} for installer in own)
     stems = packages.conda if isinstance(packages.conda, tuple) else ()
-    by_pip = any(
-        one.name == framework and one.installer not in {"conda", ""} for one in packages.distributions if isinstance(one.installer, str)
-    )
-    return not by_pip and any(stem.rsplit("-", 2)[0] in spec_of(framework).conda_names for stem in stems)
+    return not by_others and any(stem.rsplit("-", 2)[0] in spec_of(framework).conda_names for stem in stems)
 
 
 def install(
@@ -38,7 +37,7 @@ def install(
     kind: FixKind = FixKind.FIX,
     options: tuple[str, ...] = (),
 ) -> Fix:
-    """How to install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
+    """Install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
     python = machine.observed.python
     if installed_by_conda(machine, framework) and isinstance(python, Python):
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge, which installed it"
@@ -48,7 +47,7 @@ def install(
 
 
 def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
-    """Conda chooses the release; it is told the newest CUDA that driver and GPUs go with."""
+    """The command by which conda chooses the release; it is told the newest CUDA that driver and GPUs support."""
     served = machine.driver_or_missing.cuda_served if isinstance(machine.driver_or_missing, Driver) else None
     newest_cuda = found.cuda if found.cuda is not None and found.cuda.minor else served
     cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
@@ -67,7 +66,7 @@ def install_framework(
     replace: str = "",
     kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
-    """How to get a release of a framework that works here; what to change first, in order, where none does as things are."""
+    """Install a framework's release that works here; where none does, with what must be changed first, in order."""
     found = pick(machine, framework, accepts=accepts, prefer=prefer)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
@@ -85,22 +84,22 @@ def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> 
     floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
     least = (floor.minor_version_floor or floor.exact) if floor is not None else None
     fix = update_driver(machine, least or versions.Version(1))
-    return Fix(f"{fix.title} (no {name} with CUDA works with the driver that is here)", fix.command, fix.needs, kind=kind)
+    return Fix(f"{fix.title} (no {name} with CUDA works with the installed driver)", fix.command, fix.needs, kind=kind)
 
 
 def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """An environment with a Python that a release has a wheel for, and that release in it."""
+    """Create an environment with a Python that a release has a wheel for, and install it there."""
     plain = [python for python in found.pythons if not python.endswith("t")]
     here = versions.parse(machine.stack_or_missing.python) if not isinstance(machine.stack_or_missing, Missing) else None
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
     python = (below or order)[-1]
     command = in_new_environment(machine, python, *found.requirements, index=found.index)
-    return Fix(f"Make an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+    return Fix(f"Create an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
 
 
 def install_newest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
-    """How to install the newest release of a distribution for this platform and Python; of a framework, one that works here."""
+    """Install the newest release of a distribution for this platform and Python; of a framework, one that works here."""
     if framework_of(distribution) == distribution and pick(machine, distribution, accepts=accepts) is not None:
         return install_framework(machine, distribution, accepts=accepts)
     release = newest(machine, distribution, accepts=accepts)
@@ -111,7 +110,7 @@ def install_newest(machine: MachineView, distribution: str, *, accepts: str = ""
 
 
 def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:
-    """The command that makes an environment with a Python ("3.11") and installs requirements there; on Windows for PowerShell."""
+    """The command that creates an environment with a Python ("3.11") and installs requirements there; for PowerShell on Windows."""
     words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
     if machine.site.platform == Platform.WINDOWS:
         return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
@@ -119,9 +118,9 @@ def in_new_environment(machine: MachineView, python: str, *requirements: str, in
 
 
 def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Another release of an installed framework than the one that was seen to fail."""
-    own = next((one for one in machine.observed_frameworks if one.name == framework), None)
-    name = spec_of(framework).title
+    """Install another release of a framework than the one that was seen to fail."""
+    installed, name = machine.framework(framework), spec_of(framework).title
+    own = None if installed is None else installed.observed
     accepts = f"!={own.release}" if own is not None and own.release else ""
     found = pick(machine, framework, accepts=accepts) if machine.hardware else None
     if found is not None:

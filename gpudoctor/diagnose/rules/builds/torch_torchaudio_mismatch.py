@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.builds.torch_companions import beside_framework
+from gpudoctor.diagnose.rules.builds.companions import beside_framework
 from gpudoctor.findings import Problem, Rung, Severity
 
 

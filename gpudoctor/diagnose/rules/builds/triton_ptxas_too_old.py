@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, Gpu, MachineView
+from gpudoctor.derive import FrameworkView, GpuView, MachineView
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.derive.unknown import known
@@ -49,10 +49,10 @@ def triton_ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
     assemblers = [use for use in framework.all_libraries_used if use.component == _COMPONENT]
     if not assemblers:
         not_applicable("Triton's own assembler was not found")
-    found: dict[str, tuple[LibraryUse, CudaRelease, Gpu]] = {}
-    for gpu in (view.observed for view in machine.gpus if not (view.observed.set_aside or view.hidden)):
+    found: dict[str, tuple[LibraryUse, CudaRelease, GpuView]] = {}
+    for gpu in (gpu for gpu in machine.gpus if gpu.usable):
         missing = Missing(Cause.NOT_STATED, f"the compute capability of {gpu.label} is not known")
-        place = known(capability(gpu, machine.matrix) or missing)
+        place = known(capability(gpu.observed, machine.matrix) or missing)
         use = _assembler_for(place, assemblers, machine)
         row, target = _cuda_of(use, machine), f"sm_{place.major}{place.minor}"
         if row.sass is not None and target not in row.sass:

@@ -1,0 +1,92 @@
+"""What a published release must fit on this machine: its Python, its driver and its GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive import Driver, EffectiveCode, MachineView
+from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.wheel_platform import LINUX
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.snapshot import Missing
+from gpudoctor.versions import Version, parse
+
+
+class Constraints(msgspec.Struct, frozen=True):
+    """What a release must fit."""
+
+    machine: MachineView
+    platform: str
+    python: str
+    """Empty where any will do."""
+    capabilities: tuple[Version, ...]
+    accepts: str
+    """The accepted versions, as PEP 440 specifies them."""
+    driver: Driver | None = None
+    """None where there is none, or where any will do."""
+
+    def installable(self, row: FrameworkRelease) -> bool:
+        """Whether a release is accepted and has a wheel for this Python."""
+        wheel = not self.python or not row.pythons or self.python in row.pythons
+        return wheel and satisfies(str(row.release), self.accepts) is not False
+
+    def releases(self, distribution: str) -> Iterator[FrameworkRelease]:
+        """The releases of a distribution that can be installed, newest first."""
+        rows = self.machine.matrix.releases(distribution, self.platform)
+        return (row for row in reversed(rows) if self.installable(row))
+
+    def driver_runs(self, cuda: Version | None) -> bool:
+        """Whether the driver, where there is one, runs what was built with this CUDA."""
+        driver = self.driver
+        if cuda is None or driver is None:
+            return True
+        if self.machine.site.on_wsl:
+            return isinstance(driver.cuda_served, Missing) or driver.cuda_served.major >= cuda.major
+        floor = self.machine.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
+        least = (floor.minor_version_floor or floor.exact) if floor is not None else None
+        return least is None or driver.version >= least
+
+    @property
+    def driver_supports_gpus(self) -> bool:
+        """Whether the driver, where there is one, supports every GPU."""
+        if self.driver is None or self.machine.site.on_wsl:
+            return True
+        row = self.machine.matrix.driver(self.driver.version)
+        branch = row.branch if row is not None else self.driver.version.major
+        bounds = [self.machine.matrix.branches_for(gpu) for gpu in self.capabilities]
+        return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
+
+    def runs_on_gpus(self, row: FrameworkRelease) -> bool:
+        """Whether a release has machine code for every GPU, and the cuDNN that it pins has code, as far as that is known."""
+        cudnn = self._pinned_cudnn(row)
+        if cudnn is not None and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
+            return False
+        return all(runs(row, gpu) is Fit.NATIVE for gpu in self.capabilities)
+
+    def _pinned_cudnn(self, row: FrameworkRelease) -> EffectiveCode | None:
+        """The GPU code of the cuDNN that a release pins or was built with; None where it is not known."""
+        pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
+        version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
+        if version is None or version.text.count(".") < 2:
+            return None
+        major = row.built_with_cuda.major if row.built_with_cuda else 0
+        cudnn = self.machine.matrix.cudnn(version, major, row.platform)
+        return EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
+
+
+def constraints(machine: MachineView, accepts: str = "") -> Constraints:
+    """What a release must fit here."""
+    stack, driver = machine.stack_or_missing, machine.driver_or_missing
+    platform, python = ("", "") if isinstance(stack, Missing) else (stack.platform, stack.python)
+    capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)
+    return Constraints(
+        machine=machine,
+        platform=platform or LINUX,
+        python=python,
+        capabilities=tuple(dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))),
+        accepts=accepts,
+        driver=driver if isinstance(driver, Driver) else None,
+    )
