@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from gpudoctor.frameworks import TRAINED
 from tests.scripts.programs import ROOT, SCRIPTS
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -61,6 +62,14 @@ def test_it_lists_every_program() -> None:
         f"{path.relative_to(ROOT)}" for folder in folders for path in folder.iterdir() if path.is_file() and os.access(path, os.X_OK)
     }
     assert listed == programs | {"scripts/refresh/"}
+
+
+@pytest.mark.parametrize("framework", TRAINED)
+def test_a_framework_is_in_the_files_that_it_lists(framework: str) -> None:
+    files = re.findall(r"^\| \d+ \| `([^`]+)`", PAGE, re.MULTILINE)
+    assert 8 <= len(files) <= 10
+    for file in files:
+        assert (ROOT / file.replace("NAME", framework)).exists()
 
 
 def with_options() -> list[str]:

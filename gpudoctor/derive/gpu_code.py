@@ -121,7 +121,7 @@ def architecture(word: str) -> Architecture | None:
     return Architecture(int(number[:-1]), int(number[-1]), suffix)
 
 
-def _known(words: Iterable[str]) -> list[Architecture]:
+def _architectures_in(words: Iterable[str]) -> list[Architecture]:
     return [found for word in words if (found := architecture(word)) is not None]
 
 
@@ -148,15 +148,15 @@ def runs(code: Code, capability: Version) -> Fit:
         return Fit.TOO_OLD
     if code.sass is None or not (code.sass or code.ptx):
         return Fit.UNKNOWN
-    natively = [_runs_natively(one, place) for one in _known(code.sass)]
+    natively = [_runs_natively(one, place) for one in _architectures_in(code.sass)]
     if True in natively:
         return Fit.NATIVE
-    portable = _known(code.ptx or ())
+    portable = _architectures_in(code.ptx or ())
     if any(_compiles(one, place) for one in portable):
         return Fit.PTX
     if code.ptx is None or None in natively:
         return Fit.UNKNOWN
-    older = any((one.major, one.minor) <= place for one in (*_known(code.sass), *portable))
+    older = any((one.major, one.minor) <= place for one in (*_architectures_in(code.sass), *portable))
     return Fit.TOO_NEW if older else Fit.TOO_OLD
 
 
@@ -242,7 +242,7 @@ def _by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
 
 def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> EffectiveCode | None:
     """What the compilers of these CUDA releases can have made: all of it for what is compiled where it runs, else at most that."""
-    told = [(row, _known(row.sass)) for row in releases if row.sass]
+    told = [(row, _architectures_in(row.sass)) for row in releases if row.sass]
     if not told:
         return None
     newest, made = told[-1]

@@ -91,15 +91,15 @@ class HidingVariable(NamedTuple):
     def hides(self, value: str) -> bool:
         """Whether this value keeps the framework from using the GPU unless a program asks for it."""
         if self.devices:
-            listed = self.listed(value)
-            return bool(listed) and listed[0] not in self.devices
+            devices = self.devices_in(value)
+            return bool(devices) and devices[0] not in self.devices
         return value.lower() in self.values
 
     def wholly(self, value: str) -> bool:
         """Whether this value keeps it off the GPU even where a program asks for it."""
-        return bool(self.devices) and not set(self.devices).intersection(self.listed(value))
+        return bool(self.devices) and not set(self.devices).intersection(self.devices_in(value))
 
-    def listed(self, value: str) -> list[str]:
+    def devices_in(self, value: str) -> list[str]:
         """The devices in the variable's list."""
         return [word.strip().lower() for word in value.split(",") if word.strip()]
 
