@@ -31,6 +31,7 @@ _UNSEEN = {
     Cause.ABSENT: RungState.FAILED,
     Cause.LOST: RungState.FAILED,
     Cause.FAILED: RungState.FAILED,
+    Cause.UNLOADABLE: RungState.FAILED,
     Cause.NOT_ASKED: RungState.NOT_ASKED,
     Cause.NOT_STATED: RungState.NOT_ASKED,
 }

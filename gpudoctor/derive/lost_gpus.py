@@ -18,7 +18,7 @@ _NVML = "libnvidia-ml.so.1"
 
 def off_the_bus(gpu: Gpu) -> tuple[Evidence, ...]:
     """What shows that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
-    return (*_lost_by_nvml(gpu), *_ones(gpu))
+    return (*_lost_by_nvml(gpu), *registers_of_ones(gpu))
 
 
 def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
@@ -88,7 +88,8 @@ def _lost_within(value: object) -> str:
 _PLAIN = frozenset((int, str, float, bool))
 
 
-def _ones(gpu: Gpu) -> Iterator[Evidence]:
+def registers_of_ones(gpu: Gpu) -> Iterator[Evidence]:
+    """What shows that reads from this GPU return nothing but ones."""
     place = f"/sys/bus/pci/devices/{gpu.key}"
     if isinstance(gpu.pci, PciDevice):
         if gpu.pci.answers is False:

@@ -11,10 +11,14 @@ from typing import Any
 Plain = dict[str, Any]
 _CONVOLUTIONAL = "convolutional "
 _STATED = "stated: "
+_LOADED = ("nvml", "libcuda", "libcuda_unmasked")
+_UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
 
 
 def upgraded(snapshot: Plain) -> Plain:
     """The same snapshot, changed in place, in today's form."""
+    for name in _LOADED:
+        _unloadable(snapshot.get(name))
     for thing in _structs(snapshot):
         for change in _CHANGES.get(str(thing.get("type")), ()):
             change(thing)
@@ -28,6 +32,12 @@ def _structs(value: object) -> Iterator[Plain]:
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for part in parts:
         yield from _structs(part)
+
+
+def _unloadable(section: object) -> None:
+    """1.3: a library that is none for this process has a cause of its own."""
+    if isinstance(section, dict) and section.get("cause") == "failed" and any(words in str(section.get("reason")) for words in _UNLOADABLE):
+        section["cause"] = "unloadable"
 
 
 def _stage(stage: Plain) -> None:

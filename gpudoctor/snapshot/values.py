@@ -33,6 +33,7 @@ class Cause(OpenEnum):
     DENIED = "denied"  # we were not allowed to look
     TIMED_OUT = "timed-out"
     FAILED = "failed"
+    UNLOADABLE = "unloadable"  # a library is there, and is none for this process: of another architecture, or damaged
     UNSUPPORTED = "unsupported"  # the source says it does not offer this
     LOST = "lost"  # it vanished while we looked
     NOT_STATED = "not-stated"  # text and compat: nobody said

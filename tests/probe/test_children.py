@@ -117,7 +117,7 @@ THIRTY_TWO_BITS = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x03\0\x03\0\x01\0\0\0" 
 )
 def test_a_file_that_is_no_library_is_a_failure_and_not_an_absence(tmp_path: Path, script: str, content: bytes, words: str) -> None:
     said = answer(ISOLATED, script, libraries(tmp_path, content), "--path")
-    assert (said[0]["type"], said[0]["cause"]) == ("missing", "failed")
+    assert (said[0]["type"], said[0]["cause"]) == ("missing", "unloadable")
     assert words in said[0]["reason"]
 
 

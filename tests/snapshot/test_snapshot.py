@@ -137,6 +137,7 @@ def test_what_version_1_2_wrote_as_sentences_is_read_into_fields() -> None:
     assert use.file.owners == ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
     (shadowed,), (beside,) = use.shadows, use.elsewhere
     assert [one.found_by for one in (use, shadowed, beside)] == [FoundBy.LIBRARY_PATH, FoundBy.RUNPATH, FoundBy.WHEEL]
+    assert [one.cause for one in (read.nvml, read.libcuda) if isinstance(one, Missing)] == [Cause.UNLOADABLE, Cause.FAILED]
     assert decode(encode(read)) == read
 
 

@@ -104,9 +104,15 @@ def loaded_file(beginning):
     return missing("absent", "no such file in /proc/self/maps")
 
 
+UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
+"""How glibc's loader refuses a file that is no library for this process."""
+
+
 def not_loaded(name, words):
-    """The loader's own words as a missing value: a library that it did not find at all is absent, anything else is a failure."""
+    """The loader's own words as a missing value: a library that it did not find at all is absent, one that fits no process of this kind unloadable."""
     words = readable(words)
     if (words.startswith(name) and "No such file" in words) or "Error loading shared library " + name + ": No such" in words:
         return missing("absent", words)
+    if any(refusal in words for refusal in UNLOADABLE):
+        return missing("unloadable", words)
     return missing("denied" if "ermission denied" in words else "failed", words)

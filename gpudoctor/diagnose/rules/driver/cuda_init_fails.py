@@ -78,7 +78,7 @@ def _error(context: CudaContext) -> tuple[str, int] | None:
     if call is not None:
         status = call.status
         return None if status.code in _OF_OTHER_RULES else (f"{call.call} answers {status.code} ({status.name})", status.code)
-    if isinstance(right, Missing) and right.cause is Cause.FAILED:
+    if isinstance(right, Missing) and right.cause in {Cause.FAILED, Cause.UNLOADABLE}:
         return right.reason.removesuffix(f" {context.ordinal}"), 0
     return None
 

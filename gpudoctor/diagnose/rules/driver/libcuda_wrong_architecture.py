@@ -15,8 +15,6 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Python
 
-_UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
-"""How glibc's loader refuses a file that is no library for this process."""
 _USE_64_BIT = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", needs=(DOWNLOAD,))
 
 
@@ -44,7 +42,7 @@ def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):
         return
-    refused = any(words in libcuda.reason for words in _UNLOADABLE)
+    refused = libcuda.cause is Cause.UNLOADABLE
     if not refused and libcuda.cause is not Cause.ABSENT:
         known(libcuda, Rung.LIBCUDA)
     files = machine.observed.cuda_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.lost_gpus import lost_under_load
+from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import bring_back, last_xid
 from gpudoctor.diagnose.rule import Explains, Join, rule
@@ -51,7 +51,7 @@ def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
     signs, vanished = gpu.off_the_bus, gpu.vanished
     if not signs and not vanished:
         return
-    several = len(signs) + len(gpu.xids(OFF_THE_BUS)) > 1 or any(sign.what.startswith("PCI") for sign in signs)
+    several = len(signs) + len(gpu.xids(OFF_THE_BUS)) > 1 or any(registers_of_ones(gpu.observed))
     why = "; ".join(f"{sign.what}: {sign.value}" for sign in signs) or "NVML no longer lists it, and the kernel logged Xid 79"
     yield Problem(
         message=f"{gpu.label} was lost while the driver had it ({why}).",

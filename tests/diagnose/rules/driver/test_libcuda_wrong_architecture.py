@@ -15,8 +15,8 @@ RULE = "libcuda-wrong-architecture"
 @pytest.mark.parametrize(
     ("reason", "cause", "files", "kind"),
     [
-        ("libcuda.so.1: wrong ELF class: ELFCLASS32", Cause.FAILED, on_disk(), OutcomeKind.FOUND),
-        ("/opt/libcuda.so.1: invalid ELF header", Cause.FAILED, ABSENT, OutcomeKind.FOUND),
+        ("libcuda.so.1: wrong ELF class: ELFCLASS32", Cause.UNLOADABLE, on_disk(), OutcomeKind.FOUND),
+        ("/opt/libcuda.so.1: invalid ELF header", Cause.UNLOADABLE, ABSENT, OutcomeKind.FOUND),
         ("libcuda.so.1: undefined symbol: x", Cause.FAILED, on_disk(), OutcomeKind.COULD_NOT_TELL),
         (NOT_FOUND.reason, Cause.ABSENT, on_disk(own(bits=32, architecture="i386")), OutcomeKind.FOUND),
         (NOT_FOUND.reason, Cause.ABSENT, on_disk(own(), own(bits=32, architecture="i386")), OutcomeKind.NOT_APPLICABLE),
