@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import CouldNotTell, not_applicable
 from gpudoctor.derive.xids import GSP_FAILURES
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.kernel_log import logged
@@ -14,7 +14,7 @@ from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import PciDevice
+from gpudoctor.snapshot import Missing, PciDevice
 
 _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
 
@@ -53,9 +53,10 @@ def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
         not_applicable("not a GPU that a kernel driver of this machine should drive")
     events, lines = gpu.xids(*GSP_FAILURES), logged(gpu.machine, _LINES, gpu.key)
+    log = gpu.machine.observed.kernel_log
     if not events and not lines:
-        if not gpu.opened:  # firmware of a GPU that NVML opened responds
-            known(gpu.machine.observed.kernel_log)
+        if isinstance(log, Missing) and not gpu.opened:  # the firmware of a GPU that NVML opened responds
+            raise CouldNotTell(log, Rung.KERNEL_DRIVER)
         return
     reason = events[-1].text if events else lines[-1].value
     yield Problem(
