@@ -27,6 +27,10 @@ def test_no_rule_explains_itself_by_way_of_others() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
+def test_every_consequence_has_a_reason_that_is_a_sentence() -> None:
+    assert [(rule.name, row.because) for rule, row, _ in EXPLAINED if not (row.because[:1].isalpha() and row.because.endswith("."))] == []
+
+
 def test_rules_explain_only_rules_that_exist_and_each_once() -> None:
     assert {effect for _, _, effect in EXPLAINED} <= {rule.name for rule in RULES}
     assert len({(rule.name, effect) for rule, _, effect in EXPLAINED}) == len(EXPLAINED)

@@ -144,11 +144,6 @@ class GpuView(NvmlGpuView):
         return self.opened or isinstance(self.observed.proc, ProcGpu)
 
     @property
-    def is_server_card(self) -> bool:
-        """Whether this is a server product, by its name."""
-        return is_server_product(self.observed.name)
-
-    @property
     def is_in_laptop(self) -> bool:
         """Whether this is a laptop's GPU, by its name."""
         name = self.observed.name
