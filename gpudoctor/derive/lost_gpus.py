@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -16,6 +17,7 @@ LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
 _NVML = "libnvidia-ml.so.1"
 
 
+@lru_cache(maxsize=128)  # the ladder and several rules ask, and it takes a walk through all that NVML said
 def off_the_bus(gpu: Gpu) -> tuple[Evidence, ...]:
     """What shows that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
     return (*_lost_by_nvml(gpu), *registers_of_ones(gpu))
