@@ -1,4 +1,4 @@
-"""The driver's version and the CUDA it serves, settled from the places that state them."""
+"""The driver's version and the CUDA it supports, from the places that state them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpudoctor.versions import Version
 
 
 class Driver(msgspec.Struct, frozen=True):
-    """The NVIDIA driver as programs meet it. Under WSL the version is that of the Windows driver."""
+    """The NVIDIA driver as programs see it. Under WSL the version is that of the Windows driver."""
 
     version: Version
     where: str
     cuda_served: Version | Missing
-    """The newest CUDA it serves: what nvidia-smi prints as "CUDA Version"."""
+    """The newest CUDA it supports: what nvidia-smi prints as "CUDA Version"."""
     cuda_where: str = ""
 
 
 def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """Every place that states the driver's version, the one that serves programs first."""
+    """Every place that states the driver's version, the one that programs use first."""
     found = []
     if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.driver_version, str):
         found.append((snapshot.nvml.driver_version, "NVML"))
@@ -31,7 +31,7 @@ def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[Version | Missing, str]:
-    """Libcuda is the authority, as it is what a program calls; then NVML; then what the matrix knows of the branch."""
+    """The newest CUDA it supports, and who says so: libcuda, which programs call, else NVML, else the matrix for the branch."""
     places = ((snapshot.libcuda, "cuDriverGetVersion"), (snapshot.libcuda_unmasked, "cuDriverGetVersion"), (snapshot.nvml, "NVML"))
     for section, where in places:
         if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):
@@ -41,7 +41,7 @@ def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[
     branch = matrix.driver(version)
     if branch is not None and branch.cuda_served is not None:
         return branch.cuda_served, f"matrix: branch {branch.branch}"
-    return Missing(Cause.NOT_STATED, f"neither libcuda nor NVML said which CUDA the driver {version} serves"), ""
+    return Missing(Cause.NOT_STATED, f"neither libcuda nor NVML reported which CUDA driver {version} supports"), ""
 
 
 def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:

@@ -1,4 +1,4 @@
-"""Which libcuda it is, by its file: the driver's own, a toolkit's stub, a compatibility package's; and what our kernel met on a GPU."""
+"""Which libcuda a file is: the driver's own, a toolkit's stub or a cuda-compat package's; and which call of our kernel failed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _COMPAT = re.compile(r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*
 
 
 def is_stub(path: str) -> bool:
-    """Whether a file is one that toolkits carry to link against."""
+    """Whether a file is a toolkit's stub, to link against only."""
     return "/stubs/" in path
 
 
 def is_compat(path: str) -> bool:
-    """Whether a file is of a cuda-compat package, which serves a newer CUDA over an older kernel driver."""
+    """Whether a file is from a cuda-compat package, which runs a newer CUDA on an older kernel driver."""
     return bool(_COMPAT.search(path))
 
 

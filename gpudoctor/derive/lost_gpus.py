@@ -47,7 +47,7 @@ def _mostly(gpu: Gpu) -> Refusals | None:
 
 
 def alarms(gpu: Gpu) -> tuple[Status, ...]:
-    """NVML's answers that tell of the GPU itself, when it was looked at and while it was trained on."""
+    """NVML's answers that are about the GPU itself, when it was examined and while it trained."""
     seen = gpu.nvml.alarms if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.alarms, tuple) else ()
     return (*seen, *gpu.alarms_under_load)
 
@@ -66,10 +66,10 @@ def library_alarm(nvml: Nvml | Missing) -> str:
 def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
     if not isinstance(gpu.nvml, NvmlGpu):
         return
-    said = next((f"{one.code} {one.text}" for one in alarms(gpu) if one.code == NvmlError.GPU_IS_LOST), "")
-    said = said or _lost_within(gpu.nvml)
-    if said:
-        yield Evidence("NVML", said, _NVML)
+    answer = next((f"{alarm.code} {alarm.text}" for alarm in alarms(gpu) if alarm.code == NvmlError.GPU_IS_LOST), "")
+    answer = answer or _lost_within(gpu.nvml)
+    if answer:
+        yield Evidence("NVML", answer, _NVML)
 
 
 def _lost_within(value: object) -> str:

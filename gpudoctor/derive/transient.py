@@ -16,9 +16,9 @@ _NVML_LATER: dict[int, str] = {
 
 
 def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
-    """What waiting may mend, in a few words; empty where nothing is wrong, or nothing that mends itself.
+    """What waiting may fix, in a few words; empty where nothing is wrong, or nothing that recovers by itself.
 
-    A driver that is not installed does not come by itself, nor does one whose GPU another driver has taken, nor a container's device files.
+    An uninstalled driver, a GPU bound to another driver and a container's missing device files do not recover.
     """
     if not gpus or not _installed(snapshot):
         return ""

@@ -1,4 +1,4 @@
-"""What CUDA_VISIBLE_DEVICES leaves of the machine's GPUs, by comparing CUDA's answers with and without it."""
+"""Which GPUs CUDA_VISIBLE_DEVICES leaves visible, from CUDA's answers with and without it."""
 
 from __future__ import annotations
 

@@ -112,7 +112,9 @@ def test_killed_by_the_kernel_for_want_of_memory(start: Start) -> None:
         seen = start(at_import("tensorflow", "held = [bytearray(b'x' * 10**7) for _ in range(100)]"), gpudoctor=(*enter, *GPUDOCTOR))
     assert (seen.code, seen.ended) == (1, [("import", "crashed")])
     assert seen.findings == [("GD713", "host-memory-insufficient"), *CRASHED]
-    assert "the stage “import” crashed while the kernel killed 1 process in this program's control group for want of memory" in seen.message
+    assert (
+        "out of host memory. The stage “import” crashed while the kernel killed 1 process in this program's control group." in seen.message
+    )
     assert seen.report["findings"][0]["confidence"] == "certain"
     assert seen.smoke["memory_kills"]["count"] == 1
 

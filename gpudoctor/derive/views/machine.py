@@ -90,7 +90,7 @@ class MachineView(DriverCallsView):
     pci = Section[Pci](Rung.SLOT)
     kernel_driver = Section[KernelDriver](Rung.KERNEL_DRIVER)
     kernel_modules = Section[KernelModules]()
-    kernel_log = Section[KernelLog]()
+    kernel_log = Section[KernelLog](Rung.KERNEL_DRIVER)
     device_nodes = Section[DeviceNodes](Rung.DEVICE_NODE)
     fabric_manager = Section[FabricManager]()
     fabric_parts = Section[FabricParts]()
@@ -256,7 +256,7 @@ class MachineView(DriverCallsView):
 
     @cached_property
     def driver_or_missing(self) -> Driver | Missing:
-        """The driver at work; absent where none is."""
+        """The loaded driver; absent where none is."""
         return driver(self.observed, self.matrix)
 
     @cached_property

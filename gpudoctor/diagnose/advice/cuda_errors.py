@@ -138,7 +138,8 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
 def cures(code: int, machine: MachineView) -> tuple[Fix, ...]:
     """Return what to try for a code, the likeliest cause first."""
     candidates = CUDA_CANDIDATES.get(code, ())
-    likely = [one for one in candidates if not one.variable or one.variable in machine.environment.set_variables]
+    variables = machine.environment.set_variables
+    likely = [candidate for candidate in candidates if not candidate.variable or candidate.variable in variables]
     if not likely:
         return read_log(), _restart(machine.site)
     first, *others = likely

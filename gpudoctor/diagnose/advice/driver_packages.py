@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import Gpu, MachineView, Site
-from gpudoctor.derive.gpu_code import capability
+from gpudoctor.derive import Gpu, MachineView, Site, gpu_code
 from gpudoctor.matrix import DriverPackage, Matrix
 from gpudoctor.matrix.tables import DRIVERS
 from gpudoctor.snapshot import PciDevice
@@ -43,8 +42,8 @@ class DriverBounds(msgspec.Struct, frozen=True):
 def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverBounds:
     """The drivers, `floor` or newer, that support the GPUs of this machine."""
     found = [_capability(gpu, machine.matrix) for gpu in machine.hardware if not gpu.set_aside]
-    capabilities = [one for one in found if one is not None]
-    branches = [machine.matrix.branches_for(one) for one in capabilities]
+    capabilities = [capability for capability in found if capability is not None]
+    branches = [machine.matrix.branches_for(capability) for capability in capabilities]
     first = max((branch for branch, _ in branches if branch is not None), default=0)
     last = min((branch for _, branch in branches if branch is not None), default=None)
     newest = max((row.branch for row in machine.matrix.rows(DRIVERS)), default=0)
@@ -68,7 +67,7 @@ def _flavour(capabilities: list[Version]) -> str:
 def _capability(gpu: Gpu, matrix: Matrix) -> Version | None:
     """A GPU's compute capability; that of its chip where no driver has bound it."""
     chip = matrix.chip(gpu.pci.device) if isinstance(gpu.pci, PciDevice) else None
-    return capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
+    return gpu_code.capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
 
 
 def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:

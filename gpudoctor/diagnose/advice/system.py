@@ -30,7 +30,8 @@ def set_variable(name: str, value: str, title: str) -> Fix:
 
 def names_of(processes: Iterable[GpuProcess]) -> str:
     """Return processes with their numbers, separated by commas; empty where there are none."""
-    return ", ".join(f"{one.name} (pid {one.pid})" if isinstance(one.name, str) else f"pid {one.pid}" for one in processes)
+    named = (f"{process.name} (pid {process.pid})" if isinstance(process.name, str) else f"pid {process.pid}" for process in processes)
+    return ", ".join(named)
 
 
 def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:

@@ -123,7 +123,7 @@ def _is_opened(gpu: GpuView) -> bool:
 
 
 def _is_left_alone(gpu: GpuView) -> bool:
-    """Whether the GPU is kept for a virtual machine, or the driver was told to exclude it."""
+    """Whether the GPU is kept for a virtual machine, or the driver is configured to exclude it."""
     proc = gpu.observed.proc
     return gpu.observed.set_aside or (isinstance(proc, ProcGpu) and proc.excluded is True)
 

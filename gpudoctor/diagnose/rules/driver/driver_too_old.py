@@ -89,7 +89,7 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
 
 
 def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:
-    """The driver supports the CUDA, but not a supposed GPU; a real one would not be bound."""
+    """The driver supports the CUDA, but not a described GPU; it would not bind a real one."""
     machine, driver = framework.machine, framework.machine.driver
     first_branches = {gpu.label: gpu.needed_branch for gpu in machine.gpus}
     behind = {label: branch for label, branch in first_branches.items() if branch is not None}

@@ -86,7 +86,7 @@ def _evidence(mps: Mps | Missing, folder: str) -> Iterator[Evidence]:
 
 
 def _without_mps(mps: Mps | Missing, folder: str) -> Fix:
-    """Programs look for a daemon where the variable says, else in the default folder, whose leftovers they take for one."""
+    """Unset the variable; without one, remove the default folder, whose leftovers programs take for a daemon."""
     if isinstance(mps, Mps) and mps.where != "default":
         return Fix("Run without MPS", "unset CUDA_MPS_PIPE_DIRECTORY", kind=FixKind.INSTEAD)
     return Fix("Run without MPS: remove the leftovers of a daemon", f"sudo rm -r {shell_path(folder)}", (ROOT,), kind=FixKind.INSTEAD)
