@@ -97,8 +97,7 @@ def run(
         *arguments,
     ]
     (folder / "temporary").mkdir(exist_ok=True)
-    calm = {"OMP_WAIT_POLICY": "PASSIVE"}  # or PyTorch's threads spin while others want the core: three times the CPU seconds
-    environment = {**calm, **os.environ, "PYTHONPATH": str(folder), "TMPDIR": str(folder / "temporary"), **(settings or {})}
+    environment = {**os.environ, "PYTHONPATH": str(folder), "TMPDIR": str(folder / "temporary"), **(settings or {})}
     answers: list[bytes] = []
     listener = threading.Thread(target=read_to_end, args=(reader, answers))
     listener.start()

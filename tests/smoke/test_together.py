@@ -32,9 +32,7 @@ if "--all-reduce" in arguments:
 os.write(int(arguments[arguments.index("--answer-fd") + 1]), {answer!r})
 """
 """An interpreter whose training is recorded, on GPUs or the CPU, and which really sums over the CPUs of this machine."""
-CALM = {"OMP_WAIT_POLICY": "PASSIVE"}
-"""PyTorch's threads that wait leave the cores to others."""
-QUICK = {**CALM, "TORCHDYNAMO_DISABLE": "1"}
+QUICK = {"TORCHDYNAMO_DISABLE": "1"}
 """Where it does not matter how PyTorch gets to its sums: nothing is compiled."""
 
 
@@ -156,7 +154,7 @@ def test_what_was_compiled_goes_though_the_child_is_killed(framework_python: Any
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
     (tmp_path / "sitecustomize.py").write_text(KILLED_WHEN_COMPILED.format(log=str(tmp_path / "log")))
     plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
-    smoke = carried_out(plan, {**os.environ, **CALM, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
+    smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
     assert [(stage.kind, stage.device, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [
         ("compiled step", "CPU:0", "crashed")
     ]

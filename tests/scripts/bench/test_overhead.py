@@ -85,10 +85,7 @@ def test_an_unknown_framework() -> None:
 @pytest.mark.index
 @pytest.mark.parametrize("framework", ["torch", "jax"])
 @pytest.mark.timeout(900)
-def test_the_others_do_the_same(
-    framework: str, framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+def test_the_others_do_the_same(framework: str, framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> None:
     python = framework_python(framework)
     said = "\n".join(json.dumps(event) for event in healthy_run(tmp_path_factory, framework, python)[0].events)
     assert overhead.same(said, overhead.run_plain(framework, python)[1])
