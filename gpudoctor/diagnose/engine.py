@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from gpudoctor.derive import Gpu, MachineView
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import CouldNotTell, NotApplicable
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.advice.packages import VENV
-from gpudoctor.diagnose.provide import About, argument
-from gpudoctor.diagnose.rule import CouldNotTell, NotApplicable, Rule, View, parameters
+from gpudoctor.diagnose.rule import AnyView, Rule
 from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
-from gpudoctor.snapshot import Cause, Framework, Pci
+from gpudoctor.snapshot import Cause, Pci
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -36,7 +36,7 @@ class Run(msgspec.Struct, frozen=True):
 
 def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
     """Every rule for every subject of its kind."""
-    runs = [_run(rule, about, machine) for rule in rules for about in _subjects(rule, machine)]
+    runs = [_run(rule, view, machine) for rule in rules for view in _views(rule, machine)]
     failing = frozenset(name for run in runs for name in run.failing)
     return [_spared(run, failing, machine) for run in runs]
 
@@ -50,27 +50,20 @@ def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
     return msgspec.structs.replace(run, findings=tuple(findings))
 
 
-def _subjects(rule: Rule, machine: MachineView) -> Iterator[About]:
+def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
+    """A view of each subject of a rule's kind."""
     if rule.about is SubjectKind.GPU:
-        yield from machine.hardware
-    elif rule.about is SubjectKind.FRAMEWORK:
-        yield from machine.observed_frameworks
-    else:
-        yield None
+        return machine.gpus
+    if rule.about is SubjectKind.FRAMEWORK:
+        return machine.frameworks
+    return (machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine,)
 
 
-def _subject(rule: Rule, about: About) -> Subject:
-    if rule.about is SubjectKind.GPU:
-        return Subject(rule.about, getattr(about, "key", ""))
-    return Subject(rule.about, getattr(about, "name", ""))
-
-
-def _run(rule: Rule, about: About, machine: MachineView) -> Run:
-    subject = _subject(rule, about)
+def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
     problems: list[Problem] = []
     kind, reason, lacking = OutcomeKind.PASSED, "", None
     try:
-        for problem in _problems(rule, about, machine):
+        for problem in rule.body(view):
             problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
         kind = _ignorance(ignorance, machine)
@@ -79,26 +72,11 @@ def _run(rule: Rule, about: About, machine: MachineView) -> Run:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
     except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
         kind, reason = OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"
-    findings = tuple(_stamp(rule, subject, problem, number, machine) for number, problem in enumerate(problems))
+    findings = tuple(_stamp(rule, view.subject, problem, number, machine) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
-    outcome = Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason)
+    outcome = Outcome(code=rule.code, name=rule.name, subject=view.subject, kind=kind, reason=reason)
     return Run(rule, outcome, findings, lacking, tuple(problem.only_for for problem in problems))
-
-
-def _problems(rule: Rule, about: About, machine: MachineView) -> Iterator[Problem]:
-    if not rule.by_view:
-        arguments = {parameter.name: argument(parameter, machine, about) for parameter in parameters(rule.body)}
-        return rule.body(**arguments)
-    return rule.body(_view(rule, about, machine))
-
-
-def _view(rule: Rule, about: About, machine: MachineView) -> View:
-    if isinstance(about, Gpu):
-        return next(gpu for gpu in machine.gpus if gpu.observed is about)
-    if isinstance(about, Framework):
-        return next(framework for framework in machine.frameworks if framework.observed is about)
-    return machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine
 
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from gpudoctor.derive import Gpu, MachineView
+from gpudoctor.derive import FrameworkView, GpuView, MachineView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_all
-from gpudoctor.diagnose.rule import Rule, need, not_applicable, rule
+from gpudoctor.diagnose.rule import Rule, rule
 from gpudoctor.findings import (
     Confidence,
     Diagnosis,
@@ -17,58 +18,56 @@ from gpudoctor.findings import (
     Problem,
     Rung,
     Severity,
-    SubjectKind,
 )
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Framework, Libcuda, Missing, Nvml, NvmlGpu, Smoke, Snapshot
+from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Snapshot
 from tests.builders import ABSENT, TIMED_OUT, bare, machine, smoke, tensorflow, torch
 
 
 @rule("GD001", severity=Severity.ERROR, breaks=Rung.NVML, since="0")
-def says_what_it_saw(nvml: Nvml) -> Iterator[Problem]:
+def says_what_it_saw(machine: MachineView) -> Iterator[Problem]:
     """Finds something."""
-    yield Problem(message=f"saw {nvml.driver_version}")
+    yield Problem(message=f"saw {machine.nvml.driver_version}")
 
 
 @rule("GD002", severity=Severity.WARNING, breaks=Rung.LIBCUDA, since="0")
-def finds_then_fails(snapshot: Snapshot) -> Iterator[Problem]:
+def finds_then_fails(machine: MachineView) -> Iterator[Problem]:
     """Finds something, then meets what it does not know."""
     yield Problem(message="first")
-    need(snapshot.pci, Rung.SLOT)
-    yield Problem(message="second")
+    yield Problem(message=f"second, beside {len(machine.pci.devices)} devices")
 
 
 @rule("GD003", severity=Severity.ERROR, breaks=Rung.SLOT, since="0")
-def crashes(snapshot: Snapshot) -> Iterator[Problem]:
+def crashes(machine: MachineView) -> Iterator[Problem]:
     """Finds something, then has a defect."""
-    yield Problem(message=snapshot.created)
+    yield Problem(message=machine.observed.created)
     raise ZeroDivisionError("one by none")
 
 
-@rule("GD004", severity=Severity.ERROR, breaks=Rung.NVML, since="0", about=SubjectKind.GPU)
-def about_each_gpu(gpu: Gpu) -> Iterator[Problem]:
+@rule("GD004", severity=Severity.ERROR, breaks=Rung.NVML, since="0")
+def about_each_gpu(gpu: GpuView) -> Iterator[Problem]:
     """Says something of each GPU whose memory is known."""
-    if not isinstance(gpu.nvml, NvmlGpu):
+    if not isinstance(gpu.observed.nvml, NvmlGpu):
         not_applicable("NVML does not list it")
-    yield Problem(message=f"{need(gpu.nvml.memory_total, Rung.NVML)} bytes")
+    yield Problem(message=f"{gpu.memory_total} bytes")
 
 
-@rule("GD005", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0", about=SubjectKind.FRAMEWORK)
-def about_each_framework(framework: Framework) -> Iterator[Problem]:
+@rule("GD005", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0")
+def about_each_framework(framework: FrameworkView) -> Iterator[Problem]:
     """Predicts that a framework cannot use the GPU."""
     yield Problem(message=framework.name, confidence=Confidence.LIKELY)
 
 
 @rule("GD006", severity=Severity.ERROR, breaks=Rung.LIBCUDA, since="0")
-def predicts(libcuda: Libcuda | Missing) -> Iterator[Problem]:
+def predicts(machine: MachineView) -> Iterator[Problem]:
     """Predicts that CUDA does not start."""
-    yield Problem(message=f"it will not start, whatever {type(libcuda).__name__} says")
+    yield Problem(message=f"it will not start, whatever {type(machine.observed.libcuda).__name__} says")
 
 
-@rule("GD007", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0", about=SubjectKind.FRAMEWORK, predicts=False)
-def looks_at_training(smoke: Smoke) -> Iterator[Problem]:
+@rule("GD007", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0", predicts=False)
+def looks_at_training(framework: FrameworkView) -> Iterator[Problem]:
     """Says what a training showed."""
-    yield Problem(message=smoke.framework)
+    yield Problem(message=framework.smoke.framework)
 
 
 def outcome_of(one: Rule, snapshot: Snapshot, matrix: Matrix) -> tuple[list[OutcomeKind], list[str]]:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import re
+from typing import get_type_hints
 
+import msgspec
 import pytest
 
 from gpudoctor.diagnose import RULES
-from gpudoctor.diagnose.provide import PROVIDERS
-from gpudoctor.diagnose.rule import Rule, parameters
+from gpudoctor.diagnose.rule import Rule
 
 PARTS = ("## Why it matters", "## What to do", "## References")
 
@@ -31,5 +32,19 @@ class TestEachRule:
         assert len(rule.title) <= 90
         assert re.search(r"^- https://\S+$", rule.doc[places[-1] :], re.MULTILINE)
 
-    def test_it_asks_only_for_what_can_be_provided(self, rule: Rule) -> None:
-        assert rule.by_view or {parameter.type for parameter in parameters(rule.body)} <= set(PROVIDERS)
+    def test_its_traits_have_their_types(self, rule: Rule) -> None:
+        traits = {name: getattr(rule, name) for name in rule.__struct_fields__ if name != "body"}
+        hints = {name: hint for name, hint in get_type_hints(Rule).items() if name in traits}
+        for name, hint in hints.items():
+            assert msgspec.convert(traits[name], hint, strict=True) == traits[name], name
+
+    def test_it_takes_one_view(self, rule: Rule) -> None:
+        (view,) = (hint for name, hint in rule.body.__annotations__.items() if name != "return")
+        assert view in {"MachineView", "GpuView", "EnvironmentView", "FrameworkView"}
+
+    def test_it_is_the_function_of_its_file(self, rule: Rule) -> None:
+        assert rule.body.__module__.rpartition(".")[2] == rule.body.__name__
+
+    def test_it_says_why_each_consequence_follows(self, rule: Rule) -> None:
+        for row in rule.explains:
+            assert re.fullmatch(r"[A-Z\w].*\.", row.because), (row.effects, row.because)

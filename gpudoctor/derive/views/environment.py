@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.unknown import known
 from gpudoctor.derive.views.view import Field, Section, View
+from gpudoctor.findings import ENVIRONMENT
 from gpudoctor.snapshot import Missing, Packages, Python, ScriptFolder, Snapshot, Variables
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class EnvironmentView(View):
 
     observed: Snapshot
     machine: MachineView
+    subject = ENVIRONMENT
 
     python = Section[Python]()
     packages = Section[Packages]()

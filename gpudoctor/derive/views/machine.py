@@ -23,7 +23,7 @@ from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.derive.views.kernel import KernelView
 from gpudoctor.derive.views.view import Section
 from gpudoctor.derive.visibility import Visibility, visibility
-from gpudoctor.findings import Policy, Rung
+from gpudoctor.findings import MACHINE, Policy, Rung
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
     Allocation,
@@ -74,6 +74,7 @@ class MachineView(DriverCallsView):
     observed: Snapshot
     matrix: Matrix
     policy: Policy
+    subject = MACHINE
 
     host = Section[Host]()
     details = Section[Details]()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
-from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
 from gpudoctor.findings import Fix, Problem, Severity
 from gpudoctor.snapshot import Distribution

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import NO_GPU, absence
+from gpudoctor.derive.unknown import NO_GPU, absence, not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Fact

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, EnvironmentView
 from gpudoctor.derive.toolkits import toolkit_version
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
-from gpudoctor.diagnose.rule import not_applicable, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.derive.unknown import NO_GPU, known
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, GpuCode, Missing, Platform

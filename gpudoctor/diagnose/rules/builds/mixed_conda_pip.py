@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.packages import stack_of
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing

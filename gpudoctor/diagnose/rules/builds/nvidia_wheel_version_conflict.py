@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView, Stack
 from gpudoctor.derive.packages import Violation, major, stack_of
 from gpudoctor.derive.specifiers import clauses
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.requirements import (
@@ -18,7 +19,7 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 

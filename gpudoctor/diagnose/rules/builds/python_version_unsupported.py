@@ -10,11 +10,11 @@ from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.installing import in_new_environment, install, install_newest
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import not_applicable, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease

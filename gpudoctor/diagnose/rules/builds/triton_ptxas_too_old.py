@@ -8,11 +8,11 @@ from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, GpuView, MachineView
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import set_variable, unset
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.unknown import NO_GPU, known
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform

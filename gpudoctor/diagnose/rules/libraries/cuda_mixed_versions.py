@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from gpudoctor.derive import EffectiveCuda, EnvironmentView, FrameworkView
 from gpudoctor.derive.libraries import PATH
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.derive.unknown import NO_GPU
+from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing

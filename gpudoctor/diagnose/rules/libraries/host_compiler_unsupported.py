@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.rule import not_applicable, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import NO_GPU, known
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import not_applicable, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Toolkit
 

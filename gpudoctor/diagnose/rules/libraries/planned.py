@@ -6,8 +6,8 @@ import msgspec
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.cuda_libraries import takes_system_cuda
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import not_applicable
 from gpudoctor.findings import Fix
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution, Missing

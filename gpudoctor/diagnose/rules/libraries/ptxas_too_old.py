@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.gpu_code import capability
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
-from gpudoctor.diagnose.rule import Explains, Join, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.xla import name_folder
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity

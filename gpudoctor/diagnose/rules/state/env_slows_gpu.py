@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import Explains, not_applicable, rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
