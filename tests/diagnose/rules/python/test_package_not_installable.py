@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.snapshot import Distribution
+from tests.diagnose.rules.packaged import found, roots, stated, supposed
+
+
+@pytest.mark.parametrize(
+    ("package", "words"),
+    [
+        (stated("tensorflow-gpu", "2.12.0"), "tensorflow-gpu 2.12.0 is a stub"),
+        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; releases of 2.17: 2.17.0 2.17.1"),
+    ],
+)
+def test_what_is_not_there_cannot_be_installed(package: Distribution, words: str) -> None:
+    (finding,) = found(supposed(package))
+    assert finding.name == "package-not-installable"
+    assert words in finding.message
+
+
+@pytest.mark.parametrize("version", ["2.22.0", "2.10.0", "2.15.0", "2.17.0rc1", "3.0.0.dev20260101", "2.17.0+mine"])
+def test_what_the_tables_cannot_know_is_no_fault(version: str) -> None:
+    assert roots(supposed(stated("tensorflow", version))) == []
+
+
+@pytest.mark.parametrize("version", ["2.8.0+cu126", "2.8.0+cpu", "2.8.0+mine", "2.2.2+cu118", "2.9.0+cu129", "1.8.0+cu101", "2.8.0+cu118"])
+def test_builds_that_are_official_or_not_known_are_no_fault(version: str) -> None:
+    assert "package-not-installable" not in dict(roots(supposed(stated("torch", version))))

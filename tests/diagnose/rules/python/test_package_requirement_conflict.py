@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import Level, Severity
+from gpudoctor.snapshot import Distribution
+from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
+
+NUMPY_2 = stated("numpy", "2.0.2")
+
+
+@pytest.mark.parametrize(
+    ("packages", "expected"),
+    [
+        ((stated("torch", "2.2.2"), NUMPY_2), [("numpy2-abi-mismatch", "error")]),
+        ((stated("torch", "2.2.2"), stated("numpy", "1.26.4")), []),
+        ((stated("torch", "2.8.0"), NUMPY_2), []),
+        ((stated("tensorflow", "2.17.0", "numpy<2.0.0,>=1.26.0"), NUMPY_2), [("numpy2-abi-mismatch", "error")]),
+        ((stated("tensorflow", "2.21.0", "numpy<2.1.0,>=1.26"), stated("numpy", "2.1.0")), [("package-requirement-conflict", "error")]),
+        ((stated("tensorflow", "2.21.0", "protobuf<8,>=6.31.1"), stated("protobuf", "5.29.5")), [("protobuf-mismatch", "error")]),
+        ((stated("tensorflow", "2.21.0", "protobuf<8,>=6.31.1"), stated("protobuf", "8.0")), [("protobuf-mismatch", "error")]),
+        ((stated("tensorflow", "2.17.0", "keras<2.16,>=2.15"), stated("keras", "3.0.0")), [("keras3-mismatch", "error")]),
+        ((stated("tensorflow", "2.17.0", "keras>=3.2"), stated("keras", "2.15.0")), [("keras3-mismatch", "error")]),
+        ((stated("tensorflow", "2.17.0", "keras>=3.2"), stated("keras", "3.0.0")), [("package-requirement-conflict", "error")]),
+        ((stated("torch", "2.8.0"), stated("torchvision", "0.22.0", "torch==2.7.0")), [("torch-torchvision-mismatch", "error")]),
+        ((stated("torch", "2.8.0"), stated("torchaudio", "2.7.0", "torch==2.7.0")), [("torch-torchaudio-mismatch", "error")]),
+        ((stated("torch", "2.8.0"), stated("vllm", "0.9.0", "torch==2.7.0")), [("package-requirement-conflict", "error")]),
+        (
+            (stated("torch", "2.8.0", "nvidia-nccl-cu12==2.27.3"), stated("nvidia-nccl-cu12", "2.21")),
+            [("nvidia-wheel-version-conflict", "error")],
+        ),
+    ],
+)
+def test_an_unmet_requirement_is_reported_by_the_most_specific_rule(
+    packages: tuple[Distribution, ...], expected: list[tuple[str, str]]
+) -> None:
+    assert roots(supposed(*packages)) == expected
+
+
+@pytest.mark.parametrize(
+    ("package", "requires", "version", "severity"),
+    [
+        ("protobuf", "protobuf<4,>=3.9.2", "4.25.0", Severity.ERROR),
+        ("protobuf", "protobuf<5,>=3.20.3", "5.28.0", Severity.WARNING),
+        ("protobuf", "protobuf>=6.31.1", "5.28.0", Severity.ERROR),
+        ("keras", "keras<2.16,>=2.15", "3.1", Severity.ERROR),
+        ("keras", "keras<2.16,>=2.15", "2.16", Severity.WARNING),
+        ("numpy", "numpy<2", "2.0.1", Severity.ERROR),
+        ("numpy", "numpy<2", "1.26.4", None),
+        ("ml-dtypes", "ml-dtypes<0.5", "0.5.1", Severity.WARNING),
+        ("nvidia-cublas-cu12", "nvidia-cublas-cu12==12.5.3.2;extra=='and-cuda'", "12.4.5.8", Severity.WARNING),
+    ],
+)
+def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
+    package: str, requires: str, version: str, severity: Severity | None
+) -> None:
+    installed = live(Distribution("tensorflow", "2.18.0", "/site", requires=(requires,)), Distribution(package, version, "/site"))
+    assert [one.severity for one in found(installed, level=Level.LOOK)] == ([severity] if severity else [])
