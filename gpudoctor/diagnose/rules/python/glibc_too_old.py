@@ -28,7 +28,7 @@ _OLD_TAGS = {"manylinux1": Version(2, 5), "manylinux2010": Version(2, 12), "many
     explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
 )
 def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """Glibc is too old for the framework's wheel.
+    """glibc is too old for the framework's wheel.
 
     ## Why it matters
     A wheel's tag names the glibc its compiled code needs: manylinux_2_28 needs glibc 2.28. pip does not install it on an older system, but

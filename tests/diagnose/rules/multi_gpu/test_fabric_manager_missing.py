@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.findings import Confidence, OutcomeKind
 from gpudoctor.snapshot import Cause, FabricManager, Missing
-from tests.builders import ABSENT, TIMED_OUT, in_docker, machine
+from tests.builders import ABSENT, TIMED_OUT, in_docker, libcuda, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.multi_gpu.fabrics import REGISTERED, RUNNING, STOPPED, server
 
@@ -41,3 +41,29 @@ def test_it_passes_once_the_fabric_is_set_up_or_the_service_runs() -> None:
 
 def test_it_does_not_apply_without_a_fabric() -> None:
     assert kinds_of(RULE, machine(2)) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_nvmls_states_are_enough_without_cuda_or_a_switch() -> None:
+    (without_cuda,) = findings_of(RULE, server(fabric_manager=STOPPED, libcuda=ABSENT))
+    assert without_cuda.evidence[0].value == "in-progress on 8 of 8 GPUs"
+    (without_switch,) = findings_of(RULE, server(switched=False, fabric_manager=ABSENT))
+    assert "NVML: 8 of 8 GPUs attached" in without_switch.message
+    assert [row.value for row in without_switch.evidence][:2] == ["802 CUDA_ERROR_SYSTEM_NOT_READY", "in-progress on 8 of 8 GPUs"]
+
+
+def test_802_of_registered_gpus_is_not_put_down_to_the_fabric() -> None:
+    waits = libcuda(0, 802, "CUDA_ERROR_SYSTEM_NOT_READY")
+    registered = server(REGISTERED, fabric_manager=STOPPED, libcuda=waits)
+    assert kinds_of(RULE, registered) == [OutcomeKind.PASSED]
+    (finding,) = findings_of("cuda-init-fails", registered)
+    assert not finding.because_of
+
+
+def test_it_is_installed_by_the_distributions_name() -> None:
+    (finding,) = findings_of(RULE, server(fabric_manager=ABSENT))
+    assert "nvidia-fabricmanager-550" in finding.fixes[0].command
+
+
+def test_a_service_that_runs_is_waited_for() -> None:
+    assert findings_of(RULE, server(fabric_manager=RUNNING)) == []
+    assert findings_of("fabric-not-ready", server(fabric_manager=RUNNING))

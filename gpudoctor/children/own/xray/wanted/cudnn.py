@@ -1,4 +1,4 @@
-"""CuDNN, which opens its parts itself."""
+"""cuDNN, which opens its parts itself."""
 
 from __future__ import annotations
 
