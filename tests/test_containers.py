@@ -74,7 +74,7 @@ def test_with_files_that_are_only_named_like_devices(examine: Examine) -> None:
 def test_with_true_devices_and_no_library(examine: Examine) -> None:
     report = examine(nodes=NODES)
     assert diagnosed(report)["roots"] == ["container-no-gpu-access"]
-    assert "the driver's libraries" in findings(report)["container-no-gpu-access"]["message"]
+    assert "the driver libraries" in findings(report)["container-no-gpu-access"]["message"]
 
 
 def test_with_libraries_that_ldconfig_did_not_see(examine: Examine, tmp_path: Path) -> None:

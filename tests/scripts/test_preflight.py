@@ -135,7 +135,7 @@ class TestSlurm:
         config = tmp_path / "gpudoctor.toml"
         config.write_text('require = ["gpus==8"]\n')
         _, state, _ = node(machine(READY), GPUDOCTOR_CONFIG=str(config))
-        assert state == "IDLE+DRAIN gpudoctor: BROKEN GD602 requirement-not-met: gpus==8 is required; 1 of 1 GPU is usable..."
+        assert state == "IDLE+DRAIN gpudoctor: BROKEN GD602 requirement-not-met: gpus==8 is required, but 1 of 1 GPU is..."
 
     def test_a_node_needs_no_framework_and_no_environment(self, node: Any, machine: Machine) -> None:
         assert node(machine(READY) | {"GPUDOCTOR_PYTHON": "/no/such/environment"}) == (0, "IDLE", [])
@@ -229,7 +229,7 @@ class TestAnsible:
     def test_a_requirement_that_is_not_met_fails(self, play: Any) -> None:
         code, said = play(READY, gpudoctor_require=["gpus==8"])
         assert code == 2, said
-        assert "gpus==8 is required; 1 of 1 GPU is usable" in said
+        assert "gpus==8 is required, but 1 of 1 GPU is usable" in said
 
     def test_a_wrong_call_is_not_taken_for_an_answer(self, play: Any) -> None:
         code, said = play(READY, gpudoctor_require=["gpus"])
