@@ -16,10 +16,7 @@ import msgspec
 import gpudoctor.probe.identity
 import gpudoctor.redact.shell
 import gpudoctor.report.build
-import gpudoctor.report.document
-import gpudoctor.report.junit
-import gpudoctor.report.oneline
-import gpudoctor.report.terminal  # noqa: F401 -- as above
+import gpudoctor.report.document  # noqa: F401 -- as above
 from gpudoctor.check.interrupts import Interrupted, Interrupts
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.wait import look_again
