@@ -117,7 +117,7 @@ def test_with_everything_and_little_or_enough_shared_memory(examine: Examine, tm
     shared = report["snapshot"]["limits"]["shared_memory"]
     assert (shared["size"], shared["kind"]) == (mebibytes << 20, "tmpfs")
     assert report["snapshot"]["container"]["control"] == "ENXIO"  # true numbers, and no driver behind them here
-    assert report["proved_to"]["text"] == "proved to libcuda on 2 of 2 GPUs"
+    assert report["proved_to"]["text"] == "CUDA initialised on 2 of 2 GPUs"
 
 
 def test_a_job_whose_control_group_refuses_the_gpus_that_it_did_not_ask_for(examine: Examine, tmp_path: Path) -> None:

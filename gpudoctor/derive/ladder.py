@@ -271,7 +271,7 @@ def proved_to(rows: tuple[LadderRow, ...], cpu_framework: str) -> ProvedTo:
         return ProvedTo(None, 0, len(rows), f"nothing was proven on {len(rows)} {_gpus(len(rows))}")
     top = max(highest)
     count = sum(rung == top for rung in highest)
-    return ProvedTo(top, count, len(rows), f"proved to {top} on {count} of {len(rows)} {_gpus(len(rows))}")
+    return ProvedTo(top, count, len(rows), f"{top.proof} {count} of {len(rows)} {_gpus(len(rows))}")
 
 
 def _gpus(count: int) -> str:

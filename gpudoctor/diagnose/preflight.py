@@ -103,7 +103,7 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
     seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable, by the rung {str(rung)!r}"
     if len(answers) > 1:
-        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} could not be told ({undecided[0]})"), rung)
+        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:
         return Judged(requirement=requirement, answer=Answer.MET, seen=seen, where="the ladder")
     more_would_do = any(fits(requirement, str(number)) for number in range(usable + 1, len(wanted) + 1))

@@ -37,7 +37,7 @@ def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
 def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...]) -> str:
     """Which required rung or thing was not shown, and why; empty where all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
-    requirements = (f"{one.requirement.text} could not be told: {one.seen}" for one in unseen)
+    requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
     return "; ".join(filter(None, (*unjudged, _no_framework(machine), _unproven_rung(machine), *requirements)))
 

@@ -58,6 +58,23 @@ class Rung(_Ordered):
     FRAMEWORK = "framework sees it"
     TRAINED = "trained"
 
+    @property
+    def proof(self) -> str:
+        """What reaching it shows, as the words before a number of GPUs."""
+        return _PROOFS[self]
+
+
+_PROOFS = {
+    Rung.SLOT: "seen on the PCI bus:",
+    Rung.KERNEL_DRIVER: "driver loaded for",
+    Rung.DEVICE_NODE: "device file present for",
+    Rung.NVML: "NVML works on",
+    Rung.LIBCUDA: "CUDA initialised on",
+    Rung.KERNEL_RAN: "kernel ran on",
+    Rung.FRAMEWORK: "framework sees",
+    Rung.TRAINED: "trained on",
+}
+
 
 class Level(_Ordered):
     """How far a check goes, and so which rung it must prove."""
@@ -182,7 +199,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     kind: OutcomeKind
     reason: str = ""
     because_of: tuple[str, ...] = ()
-    """Ids of findings that explain why this could not be told."""
+    """Ids of findings that explain why this was not checked."""
 
 
 class NotJudged(msgspec.Struct, frozen=True):

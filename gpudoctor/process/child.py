@@ -81,7 +81,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     pid: int = 0
     """Of the process that was started; 0 where none was."""
     memory_kills: MemoryKills | None = None
-    """What the kernel killed for want of memory while it ran, where it ended badly by itself; None where that is not known."""
+    """The kernel's out-of-memory kills while it ran, where it ended badly by itself; None where that is not known."""
 
     @property
     def trouble(self) -> str:
@@ -106,10 +106,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         if self.code != signal.SIGKILL:
             return ""
         if self.memory_kills is None:
-            return "; not known by whom, mostly it is the kernel for want of memory"
+            return "; sender unknown, usually the kernel when out of memory"
         if self.memory_kills.count:
-            return f"{', probably' if self.memory_kills.of_machine else ''} by the kernel for want of memory"
-        return "; not by the kernel for want of memory, which counted none, so by another program"
+            return f"{', probably' if self.memory_kills.of_machine else ''} by the kernel, out of memory"
+        return "; by another program: the kernel counted no out-of-memory kill"
 
 
 def _signal_name(number: int) -> str:

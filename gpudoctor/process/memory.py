@@ -1,4 +1,4 @@
-"""How often the kernel has ended a process for want of memory, by its own counters.
+"""How often the kernel killed a process when out of memory, by its own counters.
 
 They are raised before the victim gets its SIGKILL (mm/oom_kill.c), so whoever sees its end sees them raised.
 """

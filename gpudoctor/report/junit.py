@@ -86,7 +86,7 @@ def _add_not_checked(suite: Element, untold: CouldNotTell) -> None:
         _say(case, "error", untold.reason, kind="crashed")
     else:
         why = f" (because of {', '.join(untold.because_of)})" if untold.because_of else ""
-        _say(case, "skipped", f"could not be told: {untold.reason}{why}")
+        _say(case, "skipped", f"not checked: {untold.reason}{why}")
 
 
 def _case(suite: Element, code: str, name: str, subject: Subject) -> Element:

@@ -1,4 +1,4 @@
-"""The report for a person: the verdict and its cause, the ladder, what to paste, what could not be told, what was proven."""
+"""The report for a person: the verdict and its cause, the ladder, what to paste, what was not checked, what was proven."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _untold(page: Page, report: Report) -> None:
     for item in open_ones:
         groups.setdefault((item.code, item.kind, item.reason), []).append(item)
     if groups:
-        page.heading("What could not be told")
+        page.heading("Not checked")
     for items in groups.values():
         first = items[0]
         about = gpus.subjects(report, (item.subject for item in items))
@@ -153,14 +153,14 @@ def _untold(page: Page, report: Report) -> None:
 
 
 def _asides(page: Page, report: Report) -> None:
-    """What a green report still has to say: one line for each note, one for what could not be told."""
+    """What a green report still has to say: one line for each note, one for what was not checked."""
     for finding in report.findings:
         page.paragraph(f"{finding.code} {finding.name}: {finding.title}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
     for lead, text in _remarks(report):
         page.paragraph(text, f"note: {lead.lower()}", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
     names = dict.fromkeys(f"{item.code} {item.name}" for item in report.could_not_tell)
     if names:
-        page.paragraph(f"could not be told: {', '.join(names)}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
+        page.paragraph(f"not checked: {', '.join(names)}", "note: ", lead_style=SEVERITIES[Severity.NOTE.value], hang=2)
 
 
 def _remarks(report: Report) -> list[tuple[str, str]]:

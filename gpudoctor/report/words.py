@@ -53,11 +53,6 @@ RUNGS = {
 }
 """Short names that head the ladder's columns."""
 
-_SCOPES = {
-    Rung.TRAINED.value: "trained on",
-    Rung.FRAMEWORK.value: "the framework sees",
-    Rung.KERNEL_RAN.value: "a kernel ran on",
-}
 _ASCII = str.maketrans(
     {"–": "-", "—": "-", "…": "...", "×": "x", "✓": "ok", "✗": "NO", "·": "-", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->"}
     | {"≥": ">=", "≤": "<=", "°": " deg ", "µ": "u", "│": "|", "└": "`"}
@@ -68,7 +63,7 @@ def scope(rung: str | None, gpus: int, of: int) -> str:
     """What was proven, for the report; empty where no GPU is concerned."""
     if rung is None or not gpus:
         return ""
-    return f"{_SCOPES.get(rung, f'proved to {rung} on')} {gpus} of {counted(of, 'GPU')}"
+    return f"{Rung(rung).proof} {gpus} of {counted(of, 'GPU')}"
 
 
 def counted(number: int, what: str) -> str:

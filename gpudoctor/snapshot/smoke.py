@@ -207,7 +207,7 @@ class AllReduce(Observed, frozen=True):
 
 
 class MemoryKills(Observed, frozen=True):
-    """How many processes the kernel ended for want of memory while something ran."""
+    """How many processes the kernel killed, out of memory, while something ran."""
 
     count: int
     where: str

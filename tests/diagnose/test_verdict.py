@@ -83,7 +83,7 @@ def test_fail_on_warning(matrix: Matrix) -> None:
 
 
 def test_a_green_states_its_scope(matrix: Matrix) -> None:
-    assert diagnose(TRAINED, matrix, Policy()).proved_to.text == "proved to trained on 2 of 2 GPUs"
+    assert diagnose(TRAINED, matrix, Policy()).proved_to.text == "trained on 2 of 2 GPUs"
     looked = diagnose(machine(8), matrix, Policy(level=Level.LOOK)).proved_to
     assert (looked.rung, looked.gpus, looked.of) == (Rung.LIBCUDA, 8, 8)
     assert "CPU" in diagnose(ON_CPU, matrix, Policy(allow_cpu=True)).proved_to.text

@@ -1,4 +1,4 @@
-"""The kernel's counters of what it killed for want of memory, and the words for a SIGKILL."""
+"""The kernel's counters of what it killed when out of memory, and the words for a SIGKILL."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def test_a_rise_needs_one_counter() -> None:
 @pytest.mark.parametrize(
     ("kills", "words"),
     [
-        (None, "not known by whom, mostly it is the kernel for want of memory"),
-        (MemoryKills(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel for want of memory"),
-        (MemoryKills(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel for want of memory"),
-        (MemoryKills(0, "/proc/vmstat"), "not by the kernel for want of memory, which counted none, so by another program"),
+        (None, "sender unknown, usually the kernel when out of memory"),
+        (MemoryKills(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel, out of memory"),
+        (MemoryKills(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel, out of memory"),
+        (MemoryKills(0, "/proc/vmstat"), "by another program: the kernel counted no out-of-memory kill"),
     ],
 )
 def test_who_killed_it_is_said_as_far_as_it_is_known(kills: MemoryKills | None, words: str) -> None:

@@ -149,7 +149,7 @@ broken_no_gpu = examined(
 mismatch = examined(
     Verdict.BROKEN,
     1,
-    ProvedTo(Rung.DEVICE_NODE, 2, 2, "proved to device node on 2 of 2 GPUs"),
+    ProvedTo(Rung.DEVICE_NODE, 2, 2, "device file present for 2 of 2 GPUs"),
     findings=(
         MISMATCH,
         finding(
@@ -185,7 +185,7 @@ mismatch = examined(
 one_lost = examined(
     Verdict.BROKEN,
     1,
-    ProvedTo(Rung.TRAINED, 7, 8, "proved to trained on 7 of 8 GPUs"),
+    ProvedTo(Rung.TRAINED, 7, 8, "trained on 7 of 8 GPUs"),
     findings=(
         finding(
             "GD102",
@@ -204,7 +204,7 @@ one_lost = examined(
 degraded = examined(
     Verdict.DEGRADED,
     0,
-    ProvedTo(Rung.TRAINED, 1, 1, "proved to trained on 1 of 1 GPU"),
+    ProvedTo(Rung.TRAINED, 1, 1, "trained on 1 of 1 GPU"),
     findings=(
         finding(
             "GD501",
@@ -229,7 +229,7 @@ degraded = examined(
 ready = examined(
     Verdict.READY,
     0,
-    ProvedTo(Rung.TRAINED, 8, 8, "proved to trained on 8 of 8 GPUs"),
+    ProvedTo(Rung.TRAINED, 8, 8, "trained on 8 of 8 GPUs"),
     outcomes=(outcome("GD101", "no-gpu", OutcomeKind.PASSED),),
     ladder=tuple(row(number, *[P] * 8) for number in range(8)),
     snapshot=Snapshot(
@@ -258,7 +258,7 @@ ready = examined(
 looked = examined(
     Verdict.READY,
     0,
-    ProvedTo(Rung.LIBCUDA, 1, 1, "proved to libcuda on 1 of 1 GPU"),
+    ProvedTo(Rung.LIBCUDA, 1, 1, "CUDA initialised on 1 of 1 GPU"),
     findings=(finding("GD704", "persistence-mode-off", "Persistence mode is off", "It is off on GPU 0.", severity=Severity.NOTE),),
     outcomes=(outcome("GD203", "driver-too-old", OutcomeKind.COULD_NOT_TELL, "the tables do not know torch 9.9", subject=TENSORFLOW),),
     ladder=(row(0, P, P, P, P, P),),
@@ -267,7 +267,7 @@ looked = examined(
 unknown = examined(
     Verdict.UNKNOWN,
     3,
-    ProvedTo(Rung.LIBCUDA, 2, 2, "proved to libcuda on 2 of 2 GPUs"),
+    ProvedTo(Rung.LIBCUDA, 2, 2, "CUDA initialised on 2 of 2 GPUs"),
     because=f"GPU 0 NVIDIA A100 at {address(0)}: trained was not shown (used by others: 2 processes); GPU 1 NVIDIA L4 at {address(1)}: the same",
     outcomes=(
         outcome("GD204", "device-permission-denied", OutcomeKind.COULD_NOT_TELL, "/dev could not be listed: Permission denied"),

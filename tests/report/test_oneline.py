@@ -20,7 +20,7 @@ LINES = {
     "one_lost": "BROKEN GD102 gpu-count-mismatch: a GPU of this machine cannot be opened...",
     "degraded": "DEGRADED GD501 cpu-only-build: the framework's build has no CUDA (GD205 crashed)",
     "ready": "READY trained on 8 of 8 GPUs",
-    "looked": "READY proved to libcuda on 1 of 1 GPU",
+    "looked": "READY CUDA initialised on 1 of 1 GPU",
     "unknown": "UNKNOWN GPU 0 NVIDIA A100 at 0000:10:00.0: trained was not shown (used by...",
     "on_cpu": "READY trained on the CPU (tensorflow), no GPU",
     "interrupted": "UNKNOWN the check was ended by SIGINT",

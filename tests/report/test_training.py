@@ -51,7 +51,7 @@ TRAINED = Smoke(
 
 def page(smoke: tuple[Smoke, ...] | Missing, **look: object) -> str:
     snapshot = msgspec.structs.replace(SNAPSHOT, smoke=smoke)
-    seen = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 1, 2, "proved to trained on 1 of 2 GPUs"), snapshot=snapshot)
+    seen = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 1, 2, "trained on 1 of 2 GPUs"), snapshot=snapshot)
     return terminal.render(build(seen, "smoke"), Look(**look))  # type: ignore[arg-type]
 
 

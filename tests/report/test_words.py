@@ -30,9 +30,9 @@ def test_ranges(numbers: list[int], text: str) -> None:
     ("rung", "gpus", "of", "text"),
     [
         ("trained", 8, 8, "trained on 8 of 8 GPUs"),
-        ("kernel ran", 1, 1, "a kernel ran on 1 of 1 GPU"),
-        ("framework sees it", 1, 2, "the framework sees 1 of 2 GPUs"),
-        ("NVML", 7, 8, "proved to NVML on 7 of 8 GPUs"),
+        ("kernel ran", 1, 1, "kernel ran on 1 of 1 GPU"),
+        ("framework sees it", 1, 2, "framework sees 1 of 2 GPUs"),
+        ("NVML", 7, 8, "NVML works on 7 of 8 GPUs"),
         ("trained", 0, 0, ""),
         (None, 0, 8, ""),
     ],

@@ -129,7 +129,7 @@ class TestSlurm:
         assert node(unknown) == (0, "IDLE", [])
         code, state, _ = node(unknown, GPUDOCTOR_DRAIN_UNKNOWN="1")
         assert code == 1
-        assert "UNKNOWN memory>=40GB could not be told" in state
+        assert "UNKNOWN memory>=40GB was not checked" in state
 
     def test_the_sites_configuration_counts(self, node: Any, machine: Machine, tmp_path: Path) -> None:
         config = tmp_path / "gpudoctor.toml"
@@ -148,7 +148,7 @@ class TestSlurm:
 class TestNodeProblemDetector:
     @pytest.mark.parametrize(
         ("recipe", "code", "begins"),
-        [(READY, 0, "READY proved to libcuda on 1 of 1 GPU"), (BROKEN, 1, "BROKEN GD2"), (UNKNOWN, 2, "UNKNOWN ")],
+        [(READY, 0, "READY CUDA initialised on 1 of 1 GPU"), (BROKEN, 1, "BROKEN GD2"), (UNKNOWN, 2, "UNKNOWN ")],
     )
     def test_exit_code_and_message(self, recipe: Any, code: int, begins: str, machine: Machine) -> None:
         done = run(RECIPES / "npd_gpudoctor", env=machine(recipe, ("memory>=40GB",)))
@@ -212,7 +212,7 @@ class TestAnsible:
     def test_a_machine_in_order_passes(self, play: Any) -> None:
         code, said = play(READY, gpudoctor_require=["driver>=550", "memory>=80GB"])
         assert code == 0, said
-        assert "ready: proved to libcuda on 1 of 1 GPU" in said
+        assert "ready: CUDA initialised on 1 of 1 GPU" in said
         assert "changed=0" in said
 
     def test_a_broken_one_fails_with_what_must_change(self, play: Any) -> None:

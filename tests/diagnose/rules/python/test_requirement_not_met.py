@@ -61,7 +61,7 @@ def test_what_cannot_be_observed_is_unknown_and_never_met(snapshot: Snapshot, wa
     diagnosis = about(snapshot, matrix, wanted, level=None)
     assert diagnosis.verdict is Verdict.UNKNOWN
     assert diagnosis.exit_code == 3
-    assert f"{wanted} could not be told: " in diagnosis.because
+    assert f"{wanted} was not checked: " in diagnosis.because
     assert why in diagnosis.because
     untold = {outcome.name: outcome.kind.value for outcome in diagnosis.outcomes}
     assert untold["requirement-not-met"] == "could-not-tell"
