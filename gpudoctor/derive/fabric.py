@@ -14,7 +14,8 @@ _FLAWS = (
     (6, 0x3, "access timeout recovery in progress"),
 )
 """Shift and width of the yes-or-no parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*); 1 is yes, 2 no, 0 not supported."""
-_RECOVERIES = {words for _, _, words in _FLAWS if words.endswith("in progress")}
+_RECOVERY_SHIFTS = {2, 6}
+_RECOVERIES = {words for shift, _, words in _FLAWS if shift in _RECOVERY_SHIFTS}
 _CONFIGURATION = 8, 0xF
 INCOMPATIBLE_FIRMWARE = 6
 CONFIGURATIONS = {

@@ -47,6 +47,19 @@ def known(value: T | Missing, rung: Rung | None = None) -> T:
     return value
 
 
+def why_absent(value: object, rung: Rung | None = None) -> str:
+    """Return why `value` is known not to exist; empty where it is there. Ends the rule where neither is known."""
+    if isinstance(value, Missing) and value.cause is Cause.ABSENT:
+        return value.reason or "it is not there"
+    known(value, rung)
+    return ""
+
+
+def or_none(value: T | Missing, rung: Rung | None = None) -> T | None:
+    """Return `value`, or None where it is known not to exist. Ends the rule where neither is known."""
+    return None if isinstance(value, Missing) and value.cause is Cause.ABSENT else known(value, rung)
+
+
 def applicable(value: T | Missing, rung: Rung | None = None) -> T:
     """Return `value`, or end the rule with "not applicable" where it is known not to exist."""
     if isinstance(value, Missing) and value.cause is Cause.ABSENT:

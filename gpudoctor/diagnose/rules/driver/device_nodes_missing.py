@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from gpudoctor.codes import DRIVER_UNUSABLE, NvmlError
 from gpudoctor.derive import GpuView, MachineView
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import not_applicable, or_none
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaDevice, DeviceNodes, KernelDriver, Missing, Node, ProcGpu
+from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
 _CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
 _CREATE_AT_BOOT = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
@@ -52,12 +52,11 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/deploy/driver-persistence/
     """
-    driver, nodes = machine.kernel_driver, machine.observed.device_nodes
+    driver = machine.kernel_driver
     if isinstance(driver.version, Missing):
         not_applicable("no NVIDIA kernel driver is loaded")
-    if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
-        known(nodes, Rung.DEVICE_NODE)
-    present = {node.path: node for node in nodes.nodes} if isinstance(nodes, DeviceNodes) else {}
+    nodes = or_none(machine.observed.device_nodes, Rung.DEVICE_NODE)
+    present = {node.path: node for node in nodes.nodes} if nodes else {}
     if machine.site.container and not any(map(is_gpu_node, present)):
         not_applicable("a container without GPUs has no device files either")
     cuda_failed = machine.cuda_init_code in DRIVER_UNUSABLE

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import known, not_applicable, why_absent
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.system import command_for
@@ -14,7 +14,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_module
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Missing, Nvml
+from gpudoctor.snapshot import Nvml
 
 _INSTALL = {
     "ubuntu": "sudo apt install libnvidia-compute-{branch}",
@@ -47,13 +47,12 @@ def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
     ## References
     - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
     """
-    libcuda, release = machine.observed.libcuda, known(machine.kernel.driver.version).value
+    release = known(machine.kernel.driver.version).value
     if machine.site.container:
         not_applicable("a container gets libcuda from its host")
-    if not isinstance(libcuda, Missing):
+    unfound = why_absent(machine.observed.libcuda, Rung.LIBCUDA)
+    if not unfound:
         return
-    if libcuda.cause is not Cause.ABSENT:
-        known(libcuda, Rung.LIBCUDA)
     files = library.drivers_own(machine.cuda_files)
     if files:
         not_applicable(f"{files[0].path} is on the disk")
@@ -61,7 +60,7 @@ def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"libcuda.so.1 is not on this machine, although {works} (driver {release}).",
         evidence=(
-            Evidence("the loader", libcuda.reason, "dlopen"),
+            Evidence("the loader", unfound, "dlopen"),
             Evidence("libcuda on disk", "none", "the driver's usual folders"),
             kernel_module(machine),
         ),

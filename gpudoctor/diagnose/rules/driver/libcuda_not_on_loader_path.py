@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import not_applicable, why_absent
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Missing
 
 _SONAME = "libcuda.so.1"
 
@@ -40,11 +39,9 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
     """
     if machine.site.on_wsl:
         not_applicable("under WSL libcuda belongs to the Windows driver")
-    libcuda = machine.libcuda_for_gpus
-    if not isinstance(libcuda, Missing):
+    unfound = why_absent(machine.libcuda_for_gpus, Rung.LIBCUDA)
+    if not unfound:
         return
-    if libcuda.cause is not Cause.ABSENT:
-        known(libcuda, Rung.LIBCUDA)
     found = [file for file in library.drivers_own(machine.cuda_files) if library.fits(file, machine.observed.python)]
     if not found:
         not_applicable("no libcuda for this interpreter is in the driver's usual folders")
@@ -53,7 +50,7 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
     reason = f"{folder} is not on its path" if name == _SONAME else f"there is no link named {_SONAME}"
     yield Problem(
         message=f"The loader finds no {_SONAME}: {path} exists, but {reason}.",
-        evidence=(Evidence("the loader", libcuda.reason, "dlopen"), *files_on_disk(found)),
+        evidence=(Evidence("the loader", unfound, "dlopen"), *files_on_disk(found)),
         fixes=_add_folder(folder) if name == _SONAME else (_make_link(folder),),
     )
 

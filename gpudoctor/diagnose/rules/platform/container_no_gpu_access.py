@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import not_applicable, or_none
 from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
@@ -53,11 +53,9 @@ def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
     - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/
     """
     container = machine.inside_container
-    nodes = machine.observed.device_nodes
-    if isinstance(nodes, Missing) and nodes.cause is not Cause.ABSENT:
-        known(nodes, Rung.DEVICE_NODE)
     works = machine.nvml_works
-    has_nodes = container.has_devices(proven=works or bool(container.driver_libraries))
+    nodes = or_none(machine.observed.device_nodes, Rung.DEVICE_NODE)
+    has_nodes = nodes is not None and container.has_devices(proven=works or bool(container.driver_libraries))
     missing = _missing_library(container, works=works) if has_nodes else "the GPU's device files"
     if not missing:
         return

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive.unknown import not_applicable, why_absent
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Libcuda, Missing
+from gpudoctor.snapshot import Missing
 
 _FIXES = (
     Fix("Add the folder to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
@@ -44,18 +44,16 @@ def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
     - https://docs.nvidia.com/cuda/wsl-user-guide/
     - https://learn.microsoft.com/windows/wsl/wsl-config
     """
-    wsl, libcuda = machine.wsl2, machine.observed.libcuda
-    if isinstance(libcuda, Libcuda):
+    wsl, unfound = machine.wsl2, why_absent(machine.observed.libcuda, Rung.LIBCUDA)
+    if not unfound:
         return
-    if libcuda.cause is not Cause.ABSENT:
-        known(libcuda, Rung.LIBCUDA)
     if isinstance(wsl.libraries, Missing) or NEEDED[0] not in wsl.libraries:
         not_applicable(f"{LIBRARIES} holds no libcuda.so.1")
     configuration = wsl.loader_conf if isinstance(wsl.loader_conf, str) else wsl.loader_conf.reason
     yield Problem(
         message=f"{LIBRARIES}/libcuda.so.1 is there, but the loader does not find it.",
         evidence=(
-            Evidence("libcuda.so.1", libcuda.reason, "the loader"),
+            Evidence("libcuda.so.1", unfound, "the loader"),
             Evidence("the loader's configuration", configuration, "/etc/ld.so.conf.d"),
         ),
         fixes=_FIXES,

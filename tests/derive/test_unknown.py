@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive.unknown import CouldNotTell, NotApplicable, applicable, known, offered, or_none, why_absent
+from gpudoctor.snapshot import Cause, Missing
+
+ABSENT, DENIED, UNSUPPORTED = (Missing(cause, "why") for cause in (Cause.ABSENT, Cause.DENIED, Cause.UNSUPPORTED))
+
+
+def test_a_value_passes_through() -> None:
+    assert known(0) == applicable(0) == offered(0) == or_none(0) == 0
+    assert why_absent(0) == ""
+
+
+def test_what_is_known_not_to_exist_is_knowledge_for_some() -> None:
+    assert or_none(ABSENT) is None
+    assert why_absent(ABSENT) == "why"
+    with pytest.raises(NotApplicable):
+        applicable(ABSENT)
+    with pytest.raises(NotApplicable):
+        offered(UNSUPPORTED)
+
+
+@pytest.mark.parametrize("end", [known, applicable, offered, or_none, why_absent])
+def test_what_is_not_known_ends_the_rule(end: object) -> None:
+    assert callable(end)
+    with pytest.raises(CouldNotTell) as caught:
+        end(DENIED)
+    assert caught.value.missing is DENIED
