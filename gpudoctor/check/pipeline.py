@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -25,10 +24,6 @@ from gpudoctor.derive.transient import healing
 from gpudoctor.diagnose import RULES, choose, diagnose
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
-from gpudoctor.frameworks import TRAINED
-from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.table import Table
-from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, TORCH_BUILDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.inventory import Inventory
 from gpudoctor.process import Supervisor
@@ -40,16 +35,6 @@ def refuse(options: CheckOptions) -> None:
     """Raise UsageError, before anything is looked at, where rules or tables were chosen that cannot be had."""
     choose(RULES, options.policy)
     open_matrix(options.compat)
-
-
-def read_tables(matrix: Matrix) -> None:
-    """Read the tables that most diagnoses ask."""
-    platform = f"linux_{os.uname().machine}"
-    tables: tuple[tuple[Table[Any], str], ...] = ((CUDA, ""), (DRIVERS, ""), (CUDNN, platform), (TORCH_BUILDS, platform))
-    for table, only_for in tables:
-        matrix.rows(table, platform=only_for)
-    for framework in TRAINED:
-        matrix.releases(framework, platform)
 
 
 class Pipeline:
@@ -85,7 +70,7 @@ class Pipeline:
         try:
             try:
                 interrupts.allow()
-                snapshot = inventory.finish(lambda: read_tables(self._matrix))
+                snapshot = inventory.finish()
             finally:
                 self._end("inventory", self._began)
             if self._options.wait:

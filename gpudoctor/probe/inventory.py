@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
@@ -106,14 +106,14 @@ class Inventory:
         spec = script(name, path, interpreter, environ, *arguments, stall=stall, deadline=deadline)
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
 
-    def finish(self, meanwhile: Callable[[], None] = lambda: None) -> Snapshot:
+    def finish(self) -> Snapshot:
         """Read what this process can read itself, wait for the children, and put it all together.
 
-        `meanwhile` is other work, done once the last child has started. Raises UsageError where --python names something that is no Python.
+        Raises UsageError where --python names something that is no Python.
         """
         from gpudoctor.probe.observation import observe  # noqa: PLC0415 -- 20 ms, while the children look
 
-        return observe(self, meanwhile)
+        return observe(self)
 
     def start_xray(self, arguments: tuple[str, ...]) -> None:
         """Start the child that looks for libraries, without loading any."""

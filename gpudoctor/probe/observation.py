@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -30,8 +30,8 @@ from gpudoctor.process import End, Outcome
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Python, Snapshot, readable
 
 
-def observe(inventory: Inventory, meanwhile: Callable[[], None]) -> Snapshot:
-    """Return what was seen; `meanwhile` is other work, done once the last child has started."""
+def observe(inventory: Inventory) -> Snapshot:
+    """Return what was seen."""
     options, environ = inventory.options, inventory.environ
     answered = Outcome(name="python", end=End.STOPPED) if options.node else inventory.wait("python")
     python, path = (NODE, ()) if options.node else heard(answered, inventory.target, inventory.supervisor, environ)
@@ -51,7 +51,6 @@ def observe(inventory: Inventory, meanwhile: Callable[[], None]) -> Snapshot:
             python = msgspec.structs.replace(python, elsewhere=elsewhere(environ, path, options.root))
         sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
     seen = _machine(options.root, environ, inventory.nodes, identify=options.identify)
-    meanwhile()
     masked, unmasked = _libcuda(inventory, python)
     if xrayed:
         sections["libraries"] = libraries(inventory.wait("libraries"), xrayed)
