@@ -70,7 +70,7 @@ _STATUSES = (
         "INVALID_PTX",
         "a PTX JIT compilation failed",
         ("libcuda-not-on-loader-path", "driver-library-mismatch"),
-        "the driver's compiler refused the code, mostly since it is of another release than libcuda",
+        "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
     ),
     _status(
         209,

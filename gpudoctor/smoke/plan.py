@@ -129,4 +129,4 @@ def in_use(gpu: Gpu) -> str:
         return ""
     pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
     count = len(gpu.nvml.compute_processes)
-    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force uses it all the same"
+    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force uses it anyway"

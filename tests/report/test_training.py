@@ -45,7 +45,7 @@ TRAINED = Smoke(
     devices=(SmokeDevice("CPU:0", "cpu"), SmokeDevice("GPU:0", "gpu", model="NVIDIA H200")),
     trainings=(DENSE, training(network="convolutional", losses=(2.0, "nan"), steps=60, agreement=Missing(Cause.FAILED, "not finished"))),
     speeds=(Speed("GPU:0", "convolutional", 1024, 900000.0, 4500.0),),
-    left_alone=(LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7) and left alone; --force uses it all the same"),),
+    left_alone=(LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7) and left alone; --force uses it anyway"),),
 )
 
 
@@ -82,7 +82,7 @@ torch 2.13.0+cu126 on GPU:0, NVIDIA H200
 torch 2.13.0+cu126 on GPU:1
   seconds            training crashed
   left alone: 0000:03:00.0: in use by 1 other process (pid 7) and left alone;
-    --force uses it all the same
+    --force uses it anyway
 
 Proven: trained on 1 of 2 GPUs
 Examined: ~/train/bin/python (the active virtual environment), as uid 1000;

@@ -189,7 +189,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def error_unless_kernel_ran(self) -> Severity | None:
-        """A warning where a kernel ran on this GPU all the same; None, the rule's own severity, elsewhere."""
+        """A warning if a kernel ran on this GPU; otherwise None, the rule's own severity."""
         return Severity.WARNING if self.ran_kernel else None
 
     @property

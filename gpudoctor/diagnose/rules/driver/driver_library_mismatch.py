@@ -19,7 +19,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
-_RESTART_CONTAINER = Fix("Restart the container so that it gets the host's current libraries; if that does not help, reboot the host.")
+_RESTART_CONTAINER = Fix("Restart the container to get the host's current libraries. If that does not help, reboot the host.")
 _RELOAD_MODULES = Fix(
     "Without a reboot: end every process that uses the GPU, then reload the modules",
     "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
@@ -37,7 +37,7 @@ _UNINSTALL = Fix(
     breaks=Rung.NVML,
     since="0.1",
     explains=(
-        Explains(CUDA_FAILS, "CUDA refuses to start on a kernel module of another release."),
+        Explains(CUDA_FAILS, "CUDA refuses to start if the kernel module has a different version."),
         Explains(("gpu-count-mismatch",), "NVML refuses to start, so it lists no GPU."),
         Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit answer 803, whatever library was loaded."),
     ),

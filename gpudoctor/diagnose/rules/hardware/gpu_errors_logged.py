@@ -48,7 +48,7 @@ def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
 
     ## What to do
     Where the catalogue asks for a reset or a repair, do that before the next long training run. Where a program is at fault, look for the
-    bug with `compute-sanitizer`. If many programs cause the same Xid on this GPU and on no other, suspect the GPU all the same.
+    bug with `compute-sanitizer`. If many programs cause the same Xid on this GPU and on no other, suspect the GPU.
 
     ## References
     - https://docs.nvidia.com/deploy/xid-errors/

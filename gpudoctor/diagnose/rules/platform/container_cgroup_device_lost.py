@@ -18,7 +18,7 @@ _OPEN = Fix("Open the device file: the control group answers EPERM", "cat /dev/n
 _RESTART = (
     Fix("Restart the container."),
     Fix(
-        "On the host, create the links that systemd looks for, so that it keeps the devices; start containers with CDI or --device",
+        "On the host, create the links by which systemd keeps the devices; start containers with CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
         (ROOT,),
     ),

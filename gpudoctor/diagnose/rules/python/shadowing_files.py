@@ -7,6 +7,6 @@ from gpudoctor.findings import Fix
 
 
 def rename(path: str) -> Fix:
-    """Rename a file so that it keeps its content and no longer shadows a package."""
+    """How to rename a file that shadows a package; its content stays."""
     folder, _, name = path.rpartition("/")
     return Fix(f"Rename {path}", f"mv {shell_path(path)} {shell_path(f'{folder}/my_{name}')}")

@@ -32,7 +32,7 @@ def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
 
     ## What to do
     Check who else uses the GPU, its clocks and what lowers them under load, and its PCIe link. A small GPU beside a CPU with many cores
-    may be healthy all the same: then train on the CPU.
+    may still be healthy: then train on the CPU.
 
     ## References
     - https://docs.nvidia.com/deploy/nvml-api/
