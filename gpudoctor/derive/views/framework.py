@@ -292,11 +292,6 @@ class FrameworkView(View):
         return runs and serves(driver, cuda, self.machine.site) is True
 
     @property
-    def others_can_train(self) -> bool:
-        """Whether another framework here fits driver and GPU."""
-        return self.machine.another_can_train(self.name)
-
-    @property
     def distribution(self) -> Distribution | None:
         """Its own distribution; None where the packages are not known or do not list it."""
         stack = self.environment.stack_or_missing

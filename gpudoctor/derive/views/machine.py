@@ -36,7 +36,6 @@ from gpudoctor.snapshot import (
     CudaFiles,
     Details,
     DeviceNodes,
-    FabricManager,
     FabricParts,
     Framework,
     Host,
@@ -46,9 +45,7 @@ from gpudoctor.snapshot import (
     Libcuda,
     Libraries,
     Limits,
-    LoaderCache,
     Missing,
-    Mps,
     Pci,
     PciDevice,
     Platform,
@@ -82,10 +79,8 @@ class MachineView(DriverCallsView):
     preloads = Section[tuple[Preload, ...]]()
     container = Section[Container]()
     container_tools = Section[ContainerTools]()
-    loader_cache = Section[LoaderCache]()
     limits = Section[Limits]()
     allocation = Section[Allocation]()
-    mps = Section[Mps]()
     wsl = Section[Wsl]()
     variables = Section[Variables]()
     pci = Section[Pci](Rung.SLOT)
@@ -93,7 +88,6 @@ class MachineView(DriverCallsView):
     kernel_modules = Section[KernelModules]()
     kernel_log = Section[KernelLog](Rung.KERNEL_DRIVER)
     device_nodes = Section[DeviceNodes](Rung.DEVICE_NODE)
-    fabric_manager = Section[FabricManager]()
     fabric_parts = Section[FabricParts]()
     cuda_files = Section[CudaFiles]()
     toolkits = Section[tuple[Toolkit, ...]]()
