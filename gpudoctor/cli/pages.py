@@ -23,6 +23,7 @@ from gpudoctor.report.build import url
 from gpudoctor.report.document import RulePage
 from gpudoctor.report.page import Page
 from gpudoctor.report.words import SEVERITIES
+from gpudoctor.rule_pages import read
 
 
 @app.command(short_help="Explain a rule: GD203, or driver-too-old.")
@@ -31,12 +32,12 @@ def explain(
     format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
 ) -> int:
     """Explain a rule: what it means, why it matters, what to do, where it is documented."""
-    page = _page(_find(rule))
+    found = _find(rule)
     if format is TextOrJson.JSON:
-        output.write(documents.rules((page,)))
+        output.write(documents.rules((_page(found),)))
         return 0
     seen = look(no_color=False)
-    text = _markdown(page)
+    text = read(found)
     if seen.colour:
         from gpudoctor.report.drawing import markdown  # noqa: PLC0415 -- 20 ms for rich, only for colour
 
@@ -82,14 +83,9 @@ def _page(rule: Rule) -> RulePage:
         breaks=rule.breaks.value,
         since=rule.since,
         title=rule.title,
-        doc=rule.doc,
-        url=url(rule.code),
+        doc=read(rule).partition("\n\n")[2],
+        url=url(rule),
     )
-
-
-def _markdown(page: RulePage) -> str:
-    about = f'{page.severity}; while it is true, no GPU gets past the rung before "{page.breaks}"; since gpudoctor {page.since}'
-    return f"# {page.code} {page.name}\n\n{page.doc}\n\n*{about}*\n"
 
 
 def _table(pages: Iterable[RulePage]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -40,7 +39,7 @@ class Explains(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule and its documentation."""
+    """A rule; its page is the Markdown file beside its module."""
 
     code: str
     body: Callable[[Any], Iterator[Problem]]
@@ -74,18 +73,18 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
         return _SUBJECTS[next(iter(self.body.__annotations__.values()))]
 
     @property
-    def doc(self) -> str:
-        """The rule's page, in Markdown."""
-        return inspect.cleandoc(self.body.__doc__ or "")
+    def title(self) -> str:
+        """What is wrong, as a phrase: the docstring without its full stop."""
+        return (self.body.__doc__ or "").rstrip(".")
 
     @property
-    def title(self) -> str:
-        """The page's first line, without the full stop."""
-        return self.doc.partition("\n")[0].rstrip(".")
+    def family(self) -> str:
+        """The folder that it is in."""
+        return self.body.__module__.split(".")[-2]
 
 
 def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Iterator[Problem]]], Rule]:
-    """Make a rule of a generator function whose docstring is the rule's page; `traits` are the fields of Rule."""
+    """Make a rule of a generator function whose docstring is the rule's title; `traits` are the fields of Rule."""
 
     def made(body: Callable[[View], Iterator[Problem]]) -> Rule:
         return Rule(code=code, body=body, **traits)

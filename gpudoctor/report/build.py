@@ -7,6 +7,8 @@ import zlib
 import msgspec
 
 from gpudoctor import __version__, findings
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES_BY_CODE
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Python, Snapshot
@@ -14,12 +16,12 @@ from gpudoctor.snapshot import Host, Python, Snapshot
 TOOL = model.Tool("gpudoctor", __version__)
 SUPPOSED = "supposed"
 """The origin of a snapshot of which nothing was observed, so that nothing can be proven and there is no ladder."""
-_DOCUMENTATION = "https://github.com/gpudoctor/gpudoctor#"
+_PAGES = "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules"
 
 
-def url(code: str) -> str:
-    """Where a rule's page is."""
-    return _DOCUMENTATION + code.lower()
+def url(rule: Rule) -> str:
+    """Return where the page of `rule` is."""
+    return f"{_PAGES}/{rule.family}/{rule.body.__name__}.md"
 
 
 def build(examination: Examination, command: str = "check") -> model.Report:
@@ -123,7 +125,7 @@ def _finding(finding: findings.Finding) -> model.Finding:
         evidence=tuple(model.Evidence(seen.what, seen.value, seen.where) for seen in finding.evidence),
         fixes=tuple(model.Fix(fix.kind.value, fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes),
         because_of=finding.because_of,
-        url=url(finding.code),
+        url=url(RULES_BY_CODE[finding.code]),
     )
 
 

@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.rule_pages import read
 from tests.cli.command import document, in_terminal, run, sentence
 
 
@@ -16,20 +17,20 @@ def test_explain_by_code_or_name(name: str) -> None:
     ended = run("explain", name)
     assert ended.returncode == 0
     assert ended.stdout.startswith(b"# GD101 no-gpu\n")
-    assert b"## Why it matters" in ended.stdout
-    assert "since gpudoctor 0.1" in ended.stdout.decode()
+    assert b"## Why" in ended.stdout
+    assert "since 0.1" in ended.stdout.decode()
 
 
 def test_explain_in_a_terminal_draws_the_markdown() -> None:
     _, shown = in_terminal("explain", "GD101", stream="stdout")
     assert "\x1b[1m" in shown
-    assert "Why it matters" in shown
-    assert "#" not in shown.replace("gpudoctor#", "")
+    assert "Why" in shown
+    assert "#" not in shown
 
 
 def test_explain_json() -> None:
     (page,) = document("rules", run("explain", "GD101", "--format", "json").stdout)["rules"]
-    assert (page["code"], page["name"], page["severity"], page["url"][-6:]) == ("GD101", "no-gpu", "error", "#gd101")
+    assert (page["code"], page["name"], page["severity"], page["url"].rpartition("/")[2]) == ("GD101", "no-gpu", "error", "no_gpu.md")
 
 
 def test_explain_something_unknown_suggests_the_nearest() -> None:
@@ -44,7 +45,7 @@ def test_rules_lists_every_rule() -> None:
     lines = run("rules").stdout.decode().splitlines()
     assert [line.split()[:3] for line in lines] == [[rule.code, rule.severity.value, rule.name] for rule in RULES]
     pages = document("rules", run("rules", "--format", "json").stdout)["rules"]
-    assert [page["doc"] for page in pages] == [rule.doc for rule in RULES]
+    assert [f"# {page['code']} {page['name']}\n\n{page['doc']}" for page in pages] == [read(rule) for rule in RULES]
 
 
 def test_rules_fits_a_terminal() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.rule import Rule
+from gpudoctor.rule_pages import read
 
-PARTS = ("## Why it matters", "## What to do", "## References")
+PARTS = ("## Why", "## Fix", "## References")
 
 
 def test_codes_and_names_are_unique_and_in_order() -> None:
@@ -25,12 +26,16 @@ class TestEachRule:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+|wsl1", rule.name)
 
     def test_its_page_is_whole(self, rule: Rule) -> None:
-        places = [rule.doc.index(part) for part in PARTS]
-        assert places == sorted(places)
-        assert rule.title
-        assert "FILL IN" not in rule.doc
-        assert len(rule.title) <= 90
-        assert re.search(r"^- https://\S+$", rule.doc[places[-1] :], re.MULTILINE)
+        page = read(rule)
+        sections = re.findall(r"^## .*", page, re.MULTILINE)
+        assert [section for section in sections if section in PARTS] == list(PARTS)
+        assert "FILL IN" not in page
+        assert "<!--" not in page
+        assert re.search(r"^- https://\S+$", page.partition(PARTS[-1])[2], re.MULTILINE)
+
+    def test_its_title_is_short(self, rule: Rule) -> None:
+        assert 0 < len(rule.title) <= 90
+        assert "\n" not in rule.title
 
     def test_its_traits_have_their_types(self, rule: Rule) -> None:
         traits = {name: getattr(rule, name) for name in rule.__struct_fields__ if name != "body"}

@@ -43,7 +43,10 @@ def test_a_fix_keeps_its_kind() -> None:
 
 
 def test_every_finding_says_where_its_page_is() -> None:
-    assert build(samples.broken_no_gpu).findings[0].url == "https://github.com/gpudoctor/gpudoctor#gd101"
+    assert (
+        build(samples.broken_no_gpu).findings[0].url
+        == "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules/hardware/no_gpu.md"
+    )
 
 
 def test_outcomes_are_sorted_into_told_and_untold() -> None:

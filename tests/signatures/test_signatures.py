@@ -14,6 +14,13 @@ import pytest
 from gpudoctor.diagnose import RULES
 from gpudoctor.signatures import SIGNATURES, recognise
 
+
+def test_what_a_page_lists_as_a_symptom_is_recognised() -> None:
+    for signature in SIGNATURES:
+        for line in signature.lines:
+            assert re.search(signature.pattern, line), line
+
+
 PROVOKED = [line.split("\t") for line in Path(__file__).with_name("provoked.tsv").read_text(encoding="utf-8").splitlines()[1:]]
 CAUSES = {
     -1: "libcuda-not-on-loader-path",

@@ -192,3 +192,5 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 RULES: tuple[Rule, ...] = tuple(
     getattr(import_module(f"{__name__}.{family}.{name}"), name) for family, names in FAMILIES.items() for name in names
 )
+
+RULES_BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}

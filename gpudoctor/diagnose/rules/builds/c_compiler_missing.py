@@ -31,18 +31,7 @@ _INSTALL_GCC = {
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
 )
 def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """No C compiler is installed, so torch.compile fails.
-
-    ## Why it matters
-    Triton compiles a small launcher in C for each kernel, at run time. It uses the compiler that CC names, else gcc or clang on PATH, and
-    without one ends with "Failed to find C compiler". Slim container images have none. The rest of PyTorch works.
-
-    ## What to do
-    Install gcc, or use the "devel" variant of the image.
-
-    ## References
-    - https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py
-    """
+    """No C compiler is installed, so torch.compile fails."""
     triton, found = framework.triton, framework.machine.compilers
     if any(compiler.name in _COMPILERS for compiler in found):
         return

@@ -21,22 +21,7 @@ from gpudoctor.snapshot import Fact
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
 def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework is built without CUDA.
-
-    ## Why it matters
-    Frameworks are published with and without CUDA, under the same or nearly the same name. A build without it never uses a GPU,
-    whatever driver and libraries are installed, and most say nothing. JAX's CUDA support is a separate plugin.
-
-    It is an error if no other framework of the environment could use the GPU, else a warning.
-
-    ## What to do
-    Replace it with a CUDA build. The driver can stay.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    - https://pytorch.org/get-started/locally/
-    - https://docs.jax.dev/en/latest/installation.html
-    """
+    """The framework is built without CUDA."""
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
     if framework.uses_directml:

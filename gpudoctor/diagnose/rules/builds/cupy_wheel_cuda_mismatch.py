@@ -19,18 +19,7 @@ from gpudoctor.versions import Version
 
 @rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
-    """CuPy's wheel does not match the installed CUDA.
-
-    ## Why it matters
-    CuPy is published once for each major version of CUDA (cupy-cuda11x, cupy-cuda12x) and loads that version's libraries when a program
-    first computes. All wheels install the package cupy: two of them overwrite each other's files.
-
-    ## What to do
-    Keep one CuPy wheel, the one for the installed CUDA.
-
-    ## References
-    - https://docs.cupy.dev/en/stable/install.html
-    """
+    """CuPy's wheel does not match the installed CUDA."""
     stack = environment.stack
     wheels = [distribution for distribution in stack.distributions.values() if distribution.name.startswith("cupy")]
     if not wheels:

@@ -16,18 +16,7 @@ _MOST = 3
 
 @rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on needs symbols that the framework does not define.
-
-    ## Why it matters
-    A framework's C++ interface changes from release to release. An add-on that was compiled for another release cannot be imported:
-    "undefined symbol: _ZN3c10...". The framework itself works.
-
-    ## What to do
-    Install the add-on's release for this framework, or recompile it.
-
-    ## References
-    - https://docs.pytorch.org/docs/stable/cpp_extension.html
-    """
+    """A compiled add-on needs symbols that the framework does not define."""
     for add_on in framework.add_ons:
         broken = [(file, file.undefined) for file in add_on.files if isinstance(file.undefined, tuple) and file.undefined]
         if broken:

@@ -24,19 +24,7 @@ _MOST = 3
     ),
 )
 def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on is built for another CUDA version.
-
-    ## Why it matters
-    An add-on such as torchvision or flash-attn asks for CUDA's libraries by the names of the version that it was compiled with. With a
-    framework for another CUDA they are missing ("libcudart.so.11.0: cannot open shared object file"), or a second CUDA runtime is loaded
-    into the process. The framework itself works.
-
-    ## What to do
-    Install the add-on's build for the framework's CUDA, or compile it against the installed framework.
-
-    ## References
-    - https://pytorch.org/get-started/previous-versions/
-    """
+    """A compiled add-on is built for another CUDA version."""
     add_ons, cuda = framework.add_ons, framework.cuda
     for add_on in add_ons:
         linked = ((file.path, file.wanted) for file in add_on.files if isinstance(file.wanted, tuple))

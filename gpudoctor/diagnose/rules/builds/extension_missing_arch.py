@@ -16,18 +16,7 @@ from gpudoctor.snapshot import Extension, GpuCode
 
 @rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on has no kernels for this GPU.
-
-    ## Why it matters
-    Each compiled add-on has its own list of GPUs. Its functions on the GPU then end with "no kernel image is available for execution on
-    the device", though the framework works.
-
-    ## What to do
-    Install a build of the add-on for the GPU, or compile it with TORCH_CUDA_ARCH_LIST set to the GPU's compute capability.
-
-    ## References
-    - https://docs.pytorch.org/docs/stable/cpp_extension.html
-    """
+    """A compiled add-on has no kernels for this GPU."""
     machine = framework.machine
     for add_on in framework.add_ons:
         for file, code in _with_code(add_on):

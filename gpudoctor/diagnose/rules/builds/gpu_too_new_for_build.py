@@ -23,26 +23,5 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def gpu_too_new_for_build(framework: FrameworkView) -> Iterator[Problem]:
-    """GPU is too new for the framework's build.
-
-    ## Why it matters
-    A build contains machine code for certain architectures. Such code runs on GPUs of the same major compute capability with the same or
-    a higher minor one, and on no others. For newer GPUs a build needs PTX, which the driver compiles. Without it the first operation ends
-    with "no kernel image is available for execution on the device" (PyTorch), or the GPU is ignored (TensorFlow). PTX that the driver
-    refuses does not count: TensorFlow 2.16 to 2.21 end with CUDA_ERROR_INVALID_PTX on compute capability 10.0 and newer.
-
-    It is an error if the build runs on no other GPU and no other framework could train, else a warning.
-
-    ## What to do
-    Install a newer release, or a build of the same release for a newer CUDA. Driver and toolkit can stay, unless the new build needs a
-    newer driver.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
-    - https://github.com/tensorflow/tensorflow/issues/89272
-    - https://github.com/tensorflow/tensorflow/issues/90291
-    - https://github.com/tensorflow/tensorflow/issues/97387
-    - https://github.com/tensorflow/tensorflow/issues/99592
-    - https://github.com/tensorflow/tensorflow/issues/101746
-    """
+    """GPU is too new for the framework's build."""
     yield from no_kernels(framework, Fit.TOO_NEW)

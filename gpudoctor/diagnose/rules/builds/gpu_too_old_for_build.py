@@ -23,20 +23,5 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def gpu_too_old_for_build(framework: FrameworkView) -> Iterator[Problem]:
-    """GPU is too old for the framework's build.
-
-    ## Why it matters
-    Newer releases leave out old architectures, and CUDA toolkits drop them for good: CUDA 12 has no Kepler; CUDA 13 has no Maxwell,
-    Pascal or Volta. Neither machine code nor PTX for a newer GPU runs on an older one. TensorFlow ignores such a GPU. PyTorch warns and
-    fails at the first operation with "no kernel image is available for execution on the device".
-
-    It is an error if the build runs on no other GPU and no other framework could train, else a warning.
-
-    ## What to do
-    Install the last release with kernels for the GPU, or a build of this release for an older CUDA, where one is published.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#binary-compatibility
-    - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
-    """
+    """GPU is too old for the framework's build."""
     yield from no_kernels(framework, Fit.TOO_OLD)

@@ -31,20 +31,7 @@ from gpudoctor.snapshot import Missing, StageState
     ),
 )
 def gpu_too_old_for_triton(framework: FrameworkView) -> Iterator[Problem]:
-    """torch.compile does not support this GPU.
-
-    ## Why it matters
-    torch.compile writes GPU kernels for Triton, and requires compute capability 7.0 (Volta) for them. On an older GPU it ends with "too
-    old to be supported by the triton GPU compiler", whatever the model. Everything else in PyTorch works there. It is a warning where a
-    compiled step was seen to fail in this way.
-
-    ## What to do
-    Leave torch.compile out, or switch it off from outside: with TORCHDYNAMO_DISABLE=1 the same program runs uncompiled.
-
-    ## References
-    - https://github.com/triton-lang/triton/issues/161
-    - https://github.com/karpathy/nanoGPT/issues/157
-    """
+    """torch.compile does not support this GPU."""
     oldest = framework.machine.matrix.bound("triton", "oldest-capability")
     if not framework.spec.triton or oldest is None or not framework.reaches("compiles-kernels"):
         not_applicable("it has no torch.compile")

@@ -27,19 +27,7 @@ from gpudoctor.frameworks import CudaPlugin, stack_of
     explains=(Explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK),),
 )
 def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """jax, jaxlib and the CUDA plugin have incompatible versions.
-
-    ## Why it matters
-    JAX comes in parts: jax, jaxlib and, for CUDA, a plugin and its PJRT client. At import jax refuses a jaxlib that is newer than itself or
-    older than it needs. Since 0.5.3 jaxlib ignores a plugin whose version differs: JAX then runs on the CPU, after one warning.
-
-    ## What to do
-    Install all of them in one command with the extra for your CUDA, so the installer chooses matching versions.
-
-    ## References
-    - https://docs.jax.dev/en/latest/installation.html
-    - https://github.com/jax-ml/jax/blob/main/jaxlib/plugin_support.py
-    """
+    """jax, jaxlib and the CUDA plugin have incompatible versions."""
     plugin, stack = framework.spec.plugin, framework.environment.stack
     if plugin is None:
         not_applicable("its CUDA support is not a plugin")

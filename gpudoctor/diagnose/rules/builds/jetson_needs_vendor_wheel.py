@@ -48,20 +48,7 @@ _SERVER_BUILDS_SINCE = Version(38)
     ),
 )
 def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
-    """The Jetson needs NVIDIA's build of the framework, not the generic ARM wheel.
-
-    ## Why it matters
-    Up to JetPack 6 a Jetson has its own driver, CUDA and kernels. The package index's wheels for ARM are for the CPU or for servers: they
-    have no kernels for Jetson's GPU (8.7 of Orin, 7.2 of Xavier) and install libraries that its driver does not run. From JetPack 7 on the
-    server builds work.
-
-    ## What to do
-    Install the wheel that is built for this JetPack, with the system's own CUDA.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html
-    - https://developer.nvidia.com/embedded/jetpack
-    """
+    """The Jetson needs NVIDIA's build of the framework, not the generic ARM wheel."""
     machine = framework.machine
     host = machine.host
     if machine.site.platform != Platform.JETSON:

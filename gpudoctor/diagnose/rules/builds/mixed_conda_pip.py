@@ -40,20 +40,7 @@ _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
     ),
 )
 def mixed_conda_pip(environment: EnvironmentView) -> Iterator[Problem]:
-    """conda and pip both installed parts of one framework.
-
-    ## Why it matters
-    conda and pip do not know of each other's packages. Where both installed the same package, the files of one overwrite those of the
-    other, and conda still lists its own. Where one installed torch and the other torchvision, the two were built with different compilers
-    and CUDA libraries. Either fails at import, or later in unexpected places.
-
-    ## What to do
-    Create a new environment and install the framework and all of its parts with one of them. conda for the interpreter, then pip for
-    everything else, works.
-
-    ## References
-    - https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-environments.html#using-pip-in-an-environment
-    """
+    """conda and pip both installed parts of one framework."""
     packages, python = environment.packages, environment.python
     if python.kind != "conda":
         not_applicable("not a conda environment")

@@ -29,20 +29,7 @@ _CONTAINERS = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-releas
     ),
 )
 def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
-    """The package index has no CUDA build for this platform.
-
-    ## Why it matters
-    The same command installs a CUDA build on one platform and a CPU build on another: the index has one file for each platform, and for
-    this one it is the CPU build.
-
-    ## What to do
-    PyTorch publishes CUDA builds for Windows and for Linux on ARM on its own index; its page names it. TensorFlow for Linux on ARM comes
-    with CUDA in NVIDIA's containers. For macOS no framework has CUDA.
-
-    ## References
-    - https://pytorch.org/get-started/locally/
-    - https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/
-    """
+    """The package index has no CUDA build for this platform."""
     stack, own = framework.environment.stack, framework.distribution
     if not framework.machine.gpus:
         not_applicable(NO_GPU)

@@ -36,19 +36,7 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
     explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
 )
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:
-    """NVIDIA's library packages do not match what the frameworks require.
-
-    ## Why it matters
-    Frameworks install CUDA as packages (nvidia-cublas-cu12, ...) and state which versions they were built and tested with. Two frameworks
-    in one environment share these packages, so one may run with what the other pinned. That mostly works, and fails in unexpected places
-    where it does not. The packages of cuDNN, NCCL and NVSHMEM for different CUDA versions even contain the same files.
-
-    ## What to do
-    Give each framework its own environment, or choose releases that agree. cuDNN's version has rules of its own.
-
-    ## References
-    - https://pip.pypa.io/en/stable/cli/pip_check/
-    """
+    """NVIDIA's library packages do not match what the frameworks require."""
     stack = environment.stack
     if not any(name.startswith(NVIDIA_PACKAGES) for name in stack.distributions) and not stack.contradictions:
         not_applicable("no NVIDIA package is listed")

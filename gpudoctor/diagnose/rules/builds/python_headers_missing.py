@@ -27,19 +27,7 @@ _INSTALL_HEADERS = {
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK),),
 )
 def python_headers_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """Python.h is not installed, so torch.compile fails.
-
-    ## Why it matters
-    The launchers that Triton compiles for torch.compile are extension modules of Python, and include Python.h. Distributions package it
-    separately from the interpreter. Without it the compiler ends with "fatal error: Python.h: No such file or directory". The rest of
-    PyTorch works.
-
-    ## What to do
-    Install the headers of this Python, or use an interpreter that includes them, such as those of conda and uv.
-
-    ## References
-    - https://github.com/triton-lang/triton/blob/main/python/triton/runtime/build.py
-    """
+    """Python.h is not installed, so torch.compile fails."""
     triton, python = framework.triton, framework.environment.python
     missing = absence(python.headers)
     if missing is None:

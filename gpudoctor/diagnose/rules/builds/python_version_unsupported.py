@@ -23,18 +23,7 @@ from gpudoctor.snapshot import Distribution
 
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
 def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
-    """No wheel of this release is published for this Python.
-
-    ## Why it matters
-    Compiled packages are published for each minor version of Python separately. Without a wheel for this one the installer says that no
-    version satisfies the requirement, or silently installs an older release.
-
-    ## What to do
-    Create an environment with a Python that has a wheel, or choose a release that has one for this Python.
-
-    ## References
-    - https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/
-    """
+    """No wheel of this release is published for this Python."""
     stack, python = environment.stack, environment.python
     if not stack.supposed:
         not_applicable("it is installed")

@@ -26,19 +26,7 @@ _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv
     explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than a training stage may.", Join.FRAMEWORK),),
 )
 def slow_ptx_jit(framework: FrameworkView) -> Iterator[Problem]:
-    """First start is slow: the build has only PTX for this GPU.
-
-    ## Why it matters
-    Without machine code for the GPU, the driver compiles every kernel when it is first called. TensorFlow itself warns of half an hour;
-    until then a program seems to hang. The driver keeps what it compiled in ~/.nv/ComputeCache, which is limited in size and lost with a
-    container.
-
-    ## What to do
-    Install a release with machine code for the GPU. Where there is none, enlarge the cache and keep it in a persistent folder.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#just-in-time-compilation
-    """
+    """First start is slow: the build has only PTX for this GPU."""
     portable = framework.gpus_with(Fit.PTX)
     if not portable:
         return

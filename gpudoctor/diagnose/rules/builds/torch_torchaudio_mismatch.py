@@ -23,16 +23,5 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """torchaudio was built for another torch.
-
-    ## Why it matters
-    torchaudio's extension links one release of torch. With another it does not load ("undefined symbol"), and a build for another CUDA
-    fails to import. Programs that only use torch are not affected.
-
-    ## What to do
-    Install the torchaudio that was published with this torch, from the same index.
-
-    ## References
-    - https://docs.pytorch.org/audio/stable/installation.html
-    """
+    """torchaudio was built for another torch."""
     yield from beside_framework(framework, "torchaudio", "torchaudio's extension does not load.")

@@ -23,17 +23,5 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def torch_torchvision_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """torchvision was built for another torch.
-
-    ## Why it matters
-    torchvision's compiled operators link one release of torch. With another its import fails, or says that the operator torchvision::nms
-    does not exist. A build for another CUDA fails to import. Programs that only use torch are not affected.
-
-    ## What to do
-    Install the torchvision that was published with this torch, from the same index.
-
-    ## References
-    - https://github.com/pytorch/vision#installation
-    - https://github.com/pytorch/vision/blob/main/torchvision/extension.py
-    """
+    """torchvision was built for another torch."""
     yield from beside_framework(framework, "torchvision", "torchvision's operators do not load.")

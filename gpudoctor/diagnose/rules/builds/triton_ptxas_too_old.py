@@ -31,20 +31,7 @@ _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
     explains=(Explains(("smoke-crashed",), "A compiled training step fails where ptxas does not know the GPU.", Join.FRAMEWORK),),
 )
 def triton_ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """Triton's ptxas does not know this GPU, so torch.compile fails.
-
-    ## Why it matters
-    torch.compile leaves GPU kernels to Triton, which runs its own ptxas, or the one that TRITON_PTXAS_PATH names. One that is older than
-    the GPU ends with "Value 'sm_121a' is not defined for option 'gpu-name'". The rest of PyTorch works.
-
-    ## What to do
-    Set TRITON_PTXAS_PATH to the ptxas of a newer CUDA toolkit, or install a newer PyTorch with the Triton that it requires. Since
-    Triton 3.6 the variable for compute capability 10.0 and newer is TRITON_PTXAS_BLACKWELL_PATH.
-
-    ## References
-    - https://github.com/triton-lang/triton/blob/main/third_party/nvidia/backend/compiler.py
-    - https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
-    """
+    """Triton's ptxas does not know this GPU, so torch.compile fails."""
     machine, triton = framework.machine, framework.triton
     assemblers = [use for use in framework.all_libraries_used if use.component == _COMPONENT]
     if not assemblers:

@@ -31,21 +31,7 @@ from gpudoctor.snapshot import Fact, Missing, Platform
     ),
 )
 def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework has no CUDA builds for native Windows.
-
-    ## Why it matters
-    TensorFlow 2.10 was the last release that uses an NVIDIA GPU on native Windows, and JAX never did. Other builds for Windows run on the
-    CPU, whatever driver and CUDA are installed.
-
-    ## What to do
-    Use WSL 2, where the Linux builds use the GPU through the Windows driver. If it must be native Windows: TensorFlow 2.10 with CUDA 11.2,
-    its DirectML plug-in, or PyTorch.
-
-    ## References
-    - https://www.tensorflow.org/install/pip#windows-native
-    - https://docs.jax.dev/en/latest/installation.html
-    - https://learn.microsoft.com/windows/ai/directml/gpu-tensorflow-plugin
-    """
+    """The framework has no CUDA builds for native Windows."""
     machine, on_windows = framework.machine, framework.spec.on_windows
     if known(machine.host.platform) != Platform.WINDOWS:
         not_applicable("not native Windows")

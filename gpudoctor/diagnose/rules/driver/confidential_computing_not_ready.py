@@ -20,18 +20,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     explains=(Explains(CUDA_FAILS, "cuInit answers 802 until the GPUs are set to ready."),),
 )
 def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:
-    """Confidential computing is on, but the GPUs are not set to ready.
-
-    ## Why it matters
-    In a confidential virtual machine the GPUs accept no work until somebody has attested them and set them to ready. Until then cuInit
-    answers 802, as it does for an NVSwitch fabric that is not up.
-
-    ## What to do
-    Attest the GPUs, then set them to ready. The setting is lost whenever the driver restarts.
-
-    ## References
-    - https://docs.nvidia.com/confidential-computing/
-    """
+    """Confidential computing is on, but the GPUs are not set to ready."""
     nvml = machine.nvml
     if not offered(nvml.confidential, Rung.NVML):
         not_applicable("confidential computing is off")

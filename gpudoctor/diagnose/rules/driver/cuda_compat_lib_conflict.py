@@ -23,19 +23,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start with a kernel driver that it does not support."),),
 )
 def cuda_compat_lib_conflict(machine: MachineView) -> Iterator[Problem]:
-    """cuda-compat library shadows the driver's own and does not match it.
-
-    ## Why it matters
-    The libcuda of a cuda-compat package runs with the kernel drivers of certain older branches, not with newer ones than itself nor
-    with any other. If an image or LD_LIBRARY_PATH puts it first anyway, cuInit answers 803.
-
-    ## What to do
-    Take the compat folder off the loader's path; a driver at least as new as the CUDA in use needs no such library. In an image,
-    remove the package or unset what names its folder.
-
-    ## References
-    - https://docs.nvidia.com/deploy/cuda-compatibility/
-    """
+    """cuda-compat library shadows the driver's own and does not match it."""
     if machine.cuda_init.code != CudaError.SYSTEM_DRIVER_MISMATCH:
         return
     path = known(machine.libcuda.library, Rung.LIBCUDA)

@@ -28,18 +28,7 @@ _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Every CUDA program starts with cuInit and a context on its GPU."),),
 )
 def cuda_init_fails(machine: MachineView) -> Iterator[Problem]:
-    """CUDA fails to initialise.
-
-    ## Why it matters
-    Every CUDA program begins with cuInit and a context on each GPU that it uses. There are few error codes, and each has several
-    causes, so the code alone is no diagnosis. Where nothing else explains it, gpudoctor can only name candidates.
-
-    ## What to do
-    Try the candidates in order; each names the check that confirms it.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
-    """
+    """CUDA fails to initialise."""
     if machine.site.has_pci and not machine.hardware:
         not_applicable("there is no GPU for CUDA to initialise")
     init = machine.cuda_init

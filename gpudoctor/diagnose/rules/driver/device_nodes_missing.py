@@ -35,23 +35,7 @@ _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMI
     ),
 )
 def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
-    """Device files of the loaded driver are missing or stale.
-
-    ## Why it matters
-    NVML and CUDA open /dev/nvidiactl, /dev/nvidia-uvm and a /dev/nvidiaN for each GPU. The kernel does not create these files: the
-    first program that root runs does, or nvidia-modprobe, nvidia-persistenced or a udev rule. Without them, a user's program finds no
-    driver. The device number of nvidia-uvm changes between boots, so a file that was copied into a container can belong to another
-    driver by now.
-
-    Files appear when they are first needed, so this is a finding only if NVML or CUDA failed as well.
-
-    ## What to do
-    Create them once, and have nvidia-persistenced create them at each boot. In a container, do it on the host and restart the
-    container.
-
-    ## References
-    - https://docs.nvidia.com/deploy/driver-persistence/
-    """
+    """Device files of the loaded driver are missing or stale."""
     driver = machine.kernel_driver
     if isinstance(driver.version, Missing):
         not_applicable("no NVIDIA kernel driver is loaded")

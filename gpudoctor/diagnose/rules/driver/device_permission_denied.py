@@ -26,19 +26,7 @@ from gpudoctor.snapshot import Host, Node
     ),
 )
 def device_permission_denied(machine: MachineView) -> Iterator[Problem]:
-    """The user has no access to the GPU's device files.
-
-    ## Why it matters
-    NVML and CUDA use /dev/nvidiactl, /dev/nvidia-uvm and a /dev/nvidiaN for each GPU. A user without read and write permission sees
-    no GPU, while root sees all of them: a check that runs as root cannot find this.
-
-    ## What to do
-    Join the group that owns the files, and log in again. If they belong to root alone, the driver was configured so
-    (NVreg_DeviceFileMode, or a udev rule). In a rootless container add the group with `--group-add keep-groups`.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """The user has no access to the GPU's device files."""
     host = machine.observed.host
     nodes = applicable(machine.observed.device_nodes, Rung.DEVICE_NODE).nodes
     shut = [node for node in nodes if node.accessible is False and is_used_to_compute(node) and not withheld(node, host)]

@@ -29,19 +29,7 @@ _MOST_STUCK = 5
     ),
 )
 def driver_hung(machine: MachineView) -> Iterator[Problem]:
-    """Driver call hangs.
-
-    ## Why it matters
-    The driver waits for a GPU, or for itself. Every program that calls it will hang too, and a process in an uninterruptible call
-    (state D) cannot even be killed.
-
-    ## What to do
-    Reboot; a hung driver does not recover. First save the kernel log, which usually names the GPU (Xid 79, 119, 120): if the same GPU
-    hangs again, the card or its slot is at fault.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """Driver call hangs."""
     for library, hang in _hangs(machine):
         if not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
             continue

@@ -43,20 +43,7 @@ _UNINSTALL = Fix(
     ),
 )
 def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
-    """Kernel module and driver libraries have different versions.
-
-    ## Why it matters
-    The driver's kernel module and its libraries must be of the same release. An upgrade replaces the files at once, but the old module
-    stays in the kernel until it is unloaded. From then on NVML and CUDA refuse to start.
-
-    ## What to do
-    Reboot: this loads the module of the installed release. Reinstalling the driver does not help, because the files are in order.
-    Without a reboot: end every process that uses the GPU, unload the modules and load them again. To prevent it, hold the driver's
-    packages back from unattended upgrades.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html
-    """
+    """Kernel module and driver libraries have different versions."""
     nvml, libcuda = machine.observed.nvml, machine.observed.libcuda
     if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
         if nvml.cause is libcuda.cause is Cause.ABSENT:

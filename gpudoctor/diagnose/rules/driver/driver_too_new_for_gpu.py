@@ -29,21 +29,7 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
     ),
 )
 def driver_too_new_for_gpu(gpu: GpuView) -> Iterator[Problem]:
-    """Driver no longer supports the GPU.
-
-    ## Why it matters
-    NVIDIA's driver branches drop old generations: 390 was the last for Fermi, 470 for Kepler, 580 for Maxwell, Pascal and Volta. A
-    newer driver loads, says in the kernel log that it ignores the GPU, and nvidia-smi finds no device. The open kernel modules support
-    nothing older than Turing, in any branch.
-
-    ## What to do
-    Install a branch that still supports the GPU, with its proprietary kernel modules; the distribution's package names contain the
-    branch. Then choose a build of the framework for a CUDA version that this branch supports.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
-    """
+    """Driver no longer supports the GPU."""
     found = undriven(gpu)
     if found is None:
         return

@@ -32,26 +32,7 @@ from gpudoctor.versions import Version
     ),
 )
 def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """Driver is too old for the framework's CUDA version.
-
-    ## Why it matters
-    A framework ships its own CUDA runtime, and every CUDA release needs a minimum driver. With an older driver the runtime refuses to
-    start (error 35, "CUDA driver version is insufficient for CUDA runtime version") and the framework uses the CPU. Since CUDA 11, all
-    minor releases of a major release share one minimum driver; before, each release had its own. A GPU may need a newer driver than
-    CUDA does: the first branch that supports its generation. And if a build has only PTX for a GPU, the driver must support exactly
-    that CUDA version, because the driver compiles the PTX.
-
-    It is an error if no other framework in the environment can use the GPU, else a warning.
-
-    The "CUDA Version" that nvidia-smi prints is the newest CUDA that the driver supports. No toolkit has to be installed for it.
-
-    ## What to do
-    Update the driver, or install a build of the framework for a CUDA version that the driver supports.
-
-    ## References
-    - https://docs.nvidia.com/deploy/cuda-compatibility/
-    - https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/
-    """
+    """Driver is too old for the framework's CUDA version."""
     machine, cuda, driver = framework.machine, framework.cuda, framework.machine.driver
     if known(serves(driver, cuda, machine.site), Rung.KERNEL_DRIVER):
         yield from _older_than_gpu(framework) or _older_than_ptx(framework)

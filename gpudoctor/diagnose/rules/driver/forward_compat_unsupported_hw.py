@@ -22,20 +22,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start on GPUs without forward compatibility."),),
 )
 def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
-    """cuda-compat library is loaded on a GPU that does not support it.
-
-    ## Why it matters
-    The package cuda-compat contains a newer libcuda that runs with an older kernel driver. NVIDIA supports that on data-centre GPUs
-    and some workstation GPUs only; on others cuInit answers 804, "forward compatibility was attempted on non supported HW". Images of
-    newer CUDA releases load it by themselves if the host's driver is older than their CUDA.
-
-    ## What to do
-    Update the host's driver, so that the library is not needed. Or take the library off the loader's path and use builds for a CUDA
-    version that the driver supports.
-
-    ## References
-    - https://docs.nvidia.com/deploy/cuda-compatibility/
-    """
+    """cuda-compat library is loaded on a GPU that does not support it."""
     if machine.cuda_init.code != CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return
     path = library.path(machine.libcuda)

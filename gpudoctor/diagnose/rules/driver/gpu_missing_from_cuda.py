@@ -25,19 +25,7 @@ from gpudoctor.snapshot import CudaDevice
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
 )
 def gpu_missing_from_cuda(gpu: GpuView) -> Iterator[Problem]:
-    """NVML opens the GPU but CUDA does not list it.
-
-    ## Why it matters
-    nvidia-smi shows the GPU and no program can use it: CUDA starts, lists the others and leaves this one out, also without
-    CUDA_VISIBLE_DEVICES. Its driver state is bad, or this process may not open its device file.
-
-    ## What to do
-    Read the kernel log for this address and reset the GPU. If it is still missing, reboot.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/
-    - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
-    """
+    """NVML opens the GPU but CUDA does not list it."""
     machine, index = gpu.machine, gpu.nvml.index
     known(gpu.nvml.address, Rung.NVML)
     listed = machine.all_cuda_devices

@@ -31,20 +31,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
     ),
 )
 def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is too new for the driver.
-
-    ## Why it matters
-    A driver supports the generations that existed when its branch was made. It ignores a newer GPU and says so only in the kernel log;
-    nvidia-smi finds no device. From Blackwell on, GPUs need the open kernel modules: with the proprietary ones, even of the newest
-    branch, the GPU does not start.
-
-    ## What to do
-    Install a newer branch, for Blackwell with its open kernel modules: packages with "open" in their name.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/drivers/cuda-toolkit-driver-and-architecture-matrix.html
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/kernel-modules.html
-    """
+    """GPU is too new for the driver."""
     found = undriven(gpu)
     if found is None:
         return

@@ -37,20 +37,7 @@ _HEADERS = {
     ),
 )
 def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
-    """NVIDIA kernel module is not built for the running kernel.
-
-    ## Why it matters
-    A kernel module fits one kernel. After a kernel upgrade it must be built again. DKMS and akmods do so if the new kernel's headers
-    are installed. Without them, or with a driver too old for the kernel, the build fails without a message. `modprobe nvidia` then
-    says "Module nvidia not found in directory /lib/modules/...".
-
-    ## What to do
-    Install the headers of the running kernel and build the module, or boot a kernel that has one. If the build fails, its log says
-    why; usually the driver is older than the kernel and has to be updated.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """NVIDIA kernel module is not built for the running kernel."""
     modules, gpus, host = machine.kernel.module_files, machine.kernel.undriven_gpus, machine.host
     others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()
     if not gpus or _built(machine, others):

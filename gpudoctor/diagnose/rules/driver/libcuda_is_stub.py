@@ -25,19 +25,7 @@ from gpudoctor.snapshot import Missing
     explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),
 )
 def libcuda_is_stub(machine: MachineView) -> Iterator[Problem]:
-    """The loader takes a toolkit's stub for libcuda.
-
-    ## Why it matters
-    Toolkits contain a libcuda without code, in a folder named stubs, so that programs can be linked on machines without a GPU. It
-    must never be loaded: cuInit answers 34 (CUDA_ERROR_STUB_LIBRARY), older stubs answer less clearly.
-
-    ## What to do
-    Remove the stubs folder from LD_LIBRARY_PATH and the loader's configuration. If a build needs it, pass it to the linker only (-L,
-    LIBRARY_PATH). An image that created libcuda.so.1 there must not keep it.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
-    """
+    """The loader takes a toolkit's stub for libcuda."""
     libcuda = known(machine.libcuda_for_gpus, Rung.LIBCUDA)
     path, code = library.path(libcuda), library.code(libcuda)
     fails = code or isinstance(libcuda.init, Missing)

@@ -35,18 +35,7 @@ _INSTALL = {
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Without libcuda.so.1 no CUDA program can start."),),
 )
 def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
-    """Driver's CUDA library (libcuda.so.1) is not installed.
-
-    ## Why it matters
-    The kernel driver is loaded, nvidia-smi may work, and no CUDA program can start: libcuda.so.1 is part of the driver, and
-    distributions ship it in a package of its own. Minimal, desktop-only and display-only installations leave it out.
-
-    ## What to do
-    Install the package with libcuda, in the release of the loaded kernel driver. No CUDA toolkit and no wheel contains it.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """Driver's CUDA library (libcuda.so.1) is not installed."""
     release = known(machine.kernel.driver.version).value
     if machine.site.container:
         not_applicable("a container gets libcuda from its host")

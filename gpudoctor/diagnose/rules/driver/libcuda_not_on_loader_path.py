@@ -25,18 +25,7 @@ _SONAME = "libcuda.so.1"
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
 )
 def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
-    """Driver's libcuda is installed but not on the loader's path.
-
-    ## Why it matters
-    Every CUDA program asks the loader for libcuda.so.1. The loader looks only in LD_LIBRARY_PATH, its cache (ldconfig) and its default
-    folders. It does not find a driver that was mounted, unpacked or moved elsewhere, though nvidia-smi may work.
-
-    ## What to do
-    Add the folder to the loader's path, or create the link libcuda.so.1 if it is missing; ldconfig does both.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """Driver's libcuda is installed but not on the loader's path."""
     if machine.site.on_wsl:
         not_applicable("under WSL libcuda belongs to the Windows driver")
     unfound = why_absent(machine.libcuda_for_gpus, Rung.LIBCUDA)

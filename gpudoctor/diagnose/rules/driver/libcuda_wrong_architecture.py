@@ -27,18 +27,7 @@ _USE_64_BIT = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", nee
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda that fits the process no CUDA program can start."),),
 )
 def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
-    """The only libcuda is for another architecture or damaged.
-
-    ## Why it matters
-    A 64-bit process cannot load a 32-bit library, nor one for another processor. The driver's 32-bit libraries are a package of
-    their own, for games; alone they are of no use here. A 32-bit Python has no CUDA at all.
-
-    ## What to do
-    Install the driver's libraries for this architecture, or run a Python that fits them.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """The only libcuda is for another architecture or damaged."""
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):
         return

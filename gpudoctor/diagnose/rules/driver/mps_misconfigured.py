@@ -28,19 +28,7 @@ _START = Fix("Start the MPS daemon, as the user who runs the programs", "nvidia-
     explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails where the daemon does not serve it."),),
 )
 def mps_misconfigured(machine: MachineView) -> Iterator[Problem]:
-    """CUDA's Multi-Process Service (MPS) does not work.
-
-    ## Why it matters
-    With MPS, programs share a GPU through a daemon, which they find by pipes in CUDA_MPS_PIPE_DIRECTORY (/tmp/nvidia-mps by default).
-    If the pipes exist and the daemon is missing, belongs to another user, or is full, CUDA answers 805 to 810. If the variable names
-    a folder without pipes, programs run without MPS, without any message: that is a note.
-
-    ## What to do
-    Start the daemon with the same variable, or unset the variable and remove the stale folder.
-
-    ## References
-    - https://docs.nvidia.com/deploy/mps/
-    """
+    """CUDA's Multi-Process Service (MPS) does not work."""
     mps = machine.observed.mps
     folder = mps.directory if isinstance(mps, Mps) else _DEFAULT_FOLDER
     failure = _failure(machine)

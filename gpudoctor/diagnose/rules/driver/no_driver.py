@@ -30,20 +30,7 @@ from gpudoctor.snapshot import Nvml
     ),
 )
 def no_driver(machine: MachineView) -> Iterator[Problem]:
-    """No NVIDIA kernel driver is loaded.
-
-    ## Why it matters
-    Device files, NVML, CUDA and every framework need the kernel driver. Without it NVML says "Driver Not Loaded", CUDA says "no
-    CUDA-capable device is detected", and frameworks fall back to the CPU, mostly without a message.
-
-    ## What to do
-    If the driver's libraries are installed, load the module. If that fails, the module was not built for the running kernel, Secure
-    Boot blocks it, or another driver is bound to the GPU; the kernel log says which. If nothing is installed, install the driver. In a
-    container, do this on the host.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """No NVIDIA kernel driver is loaded."""
     gpus = machine.kernel.undriven_gpus
     if not gpus:
         return

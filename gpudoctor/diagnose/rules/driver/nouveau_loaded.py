@@ -23,21 +23,7 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau holds."),),
 )
 def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
-    """Nouveau is bound to the GPU.
-
-    ## Why it matters
-    A GPU has one driver at a time. nouveau is part of Linux, loads early in the boot and drives displays; it does not run CUDA. While
-    it is bound to the GPU, the NVIDIA driver cannot use it.
-
-    It is an error if no GPU is left to the NVIDIA driver, else a warning.
-
-    ## What to do
-    Install the NVIDIA driver, whose packages blacklist nouveau. If it is installed, blacklist nouveau, rebuild the initial RAM disk,
-    because nouveau is loaded from there, and reboot.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """Nouveau is bound to the GPU."""
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if gpu.driver == NOUVEAU]
     if not held:

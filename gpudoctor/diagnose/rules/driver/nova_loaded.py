@@ -24,22 +24,7 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova holds."),),
 )
 def nova_loaded(machine: MachineView) -> Iterator[Problem]:
-    """Nova is bound to the GPU.
-
-    ## Why it matters
-    nova is the kernel's new driver for NVIDIA GPUs from Turing on, written in Rust; it does not run CUDA. Kernels built with it load
-    nova_core at boot, and a GPU has one driver at a time: NVIDIA's module then says "already bound to NovaCore" and "No such device".
-    Blacklisting nouveau does not stop nova.
-
-    It is an error if no GPU is left to the NVIDIA driver, else a warning.
-
-    ## What to do
-    Blacklist nova's modules and nouveau, rebuild the initial RAM disk, and reboot.
-
-    ## References
-    - https://docs.kernel.org/gpu/nova/index.html
-    - https://rust-for-linux.com/nova-gpu-driver
-    """
+    """Nova is bound to the GPU."""
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if is_nova(gpu)]
     if not held:

@@ -28,22 +28,7 @@ _MOST_FUNCTIONS = 6
     explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit in place of the driver's."),),
 )
 def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]:
-    """A preloaded library intercepts CUDA or NVML calls.
-
-    ## Why it matters
-    The loader puts a library of LD_PRELOAD or /etc/ld.so.preload before all others. If it defines cuInit or nvmlInit, programs call it
-    instead of the driver. GPU sharing (HAMi and similar), profilers and mocks work this way. An outdated or misconfigured one hides
-    GPUs, limits memory or fails, although the driver is in order.
-
-    It is an error if CUDA or NVML fails, else a note: gpudoctor then sees of the GPUs only what the library lets through.
-
-    ## What to do
-    Start the program without the library. If a scheduler or device plugin sets it, its administrator has to update it.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    - https://github.com/Project-HAMi/HAMi-core
-    """
+    """A preloaded library intercepts CUDA or NVML calls."""
     if not machine.hardware and machine.site.has_pci:
         not_applicable("there is no GPU that it could hide")
     failures = [f"{call} answers {answer}" for call, answer in _codes(machine) if answer]

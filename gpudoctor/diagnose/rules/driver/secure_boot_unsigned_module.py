@@ -41,21 +41,7 @@ _ENROLL = {
     ),
 )
 def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
-    """Secure Boot blocks the NVIDIA kernel module.
-
-    ## Why it matters
-    With Secure Boot the kernel loads only modules signed with a key that the firmware or the machine's owner (MOK) trusts. A module
-    built on this machine is signed with the machine's own key, if at all, and that key must be enrolled once, at the console. Until
-    then `modprobe nvidia` says "Key was rejected by service".
-
-    ## What to do
-    Enroll the key: the command asks for a password, and the blue screen at the next boot asks for it again. Or install the
-    distribution's signed modules. Or switch Secure Boot off in the firmware setup.
-
-    ## References
-    - https://wiki.debian.org/SecureBoot
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """Secure Boot blocks the NVIDIA kernel module."""
     modules, gpus = machine.kernel.module_files, machine.kernel.undriven_gpus
     module = machine.kernel.nvidia_module if gpus else None
     if module is None:

@@ -28,19 +28,7 @@ _PREVENT = Fix(
     explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit answer 999 until it is reloaded."),),
 )
 def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
-    """nvidia_uvm is broken after suspend.
-
-    ## Why it matters
-    After the machine wakes from sleep, nvidia_uvm can be unusable until it is reloaded: every CUDA program then says "unknown error"
-    (999), while nvidia-smi shows nothing wrong.
-
-    ## What to do
-    End every program that uses the GPU and reload the module; this shows at once whether it was the cause. To prevent it, have the
-    driver save the GPU's memory when the machine sleeps.
-
-    ## References
-    - https://download.nvidia.com/XFree86/Linux-x86_64/550.163.01/README/powermanagement.html
-    """
+    """nvidia_uvm is broken after suspend."""
     kernel = machine.kernel
     if kernel.cuda_error_despite_nvml != CudaError.UNKNOWN:
         return

@@ -28,22 +28,7 @@ _RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
     explains=(Explains(CUDA_FAILS, "cuInit answers 3 if nvidia_uvm could not reserve addresses for HMM."),),
 )
 def uvm_hmm_init_failure(machine: MachineView) -> Iterator[Problem]:
-    """nvidia_uvm fails to set up HMM, so CUDA fails to initialise.
-
-    ## Why it matters
-    With the open kernel modules nvidia_uvm reserves a range of addresses for heterogeneous memory management (HMM). On some kernels
-    address space randomisation (KASLR) leaves no such range free: cuInit answers 3 (CUDA_ERROR_NOT_INITIALIZED), while nvidia-smi and NVML
-    work. The kernel log then says "request_free_mem_region() err -34".
-
-    ## What to do
-    Switch HMM off for nvidia_uvm and reload the module. CUDA then only loses access to memory allocated with malloc. Booting with
-    `nokaslr` is NVIDIA's other workaround.
-
-    ## References
-    - https://docs.nvidia.com/cuda/archive/13.0.0/cuda-toolkit-release-notes/index.html
-    - https://github.com/NVIDIA/open-gpu-kernel-modules/issues/947
-    - https://github.com/NVIDIA/open-gpu-kernel-modules/issues/901
-    """
+    """nvidia_uvm fails to set up HMM, so CUDA fails to initialise."""
     kernel = machine.kernel
     if kernel.cuda_error_despite_nvml != CudaError.NOT_INITIALIZED:
         return

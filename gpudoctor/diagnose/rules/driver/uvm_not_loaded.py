@@ -24,19 +24,7 @@ _LOAD_AT_BOOT = Fix("Load it at each boot", "echo nvidia_uvm | sudo tee /etc/mod
     explains=(Explains(CUDA_FAILS, "CUDA manages its memory through nvidia_uvm."),),
 )
 def uvm_not_loaded(machine: MachineView) -> Iterator[Problem]:
-    """Kernel module nvidia_uvm is not loaded.
-
-    ## Why it matters
-    CUDA manages its memory through a kernel module of its own, nvidia_uvm. nvidia-smi does not need it, so it shows every GPU while
-    cuInit answers "unknown error" (999) or "no device" (100). nvidia-modprobe loads the module at first use; if it is not installed,
-    or not permitted, CUDA fails.
-
-    ## What to do
-    Load the module, now and at each boot.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/
-    """
+    """Kernel module nvidia_uvm is not loaded."""
     kernel, code = machine.kernel, machine.kernel.cuda_error_despite_nvml
     if code not in DRIVER_UNUSABLE or "nvidia_uvm" in kernel.modules:
         return

@@ -24,19 +24,7 @@ from gpudoctor.snapshot import PciDevice
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is kept for a virtual machine."),),
 )
 def vfio_bound(machine: MachineView) -> Iterator[Problem]:
-    """All GPUs are bound to vfio-pci (VM passthrough).
-
-    ## Why it matters
-    A GPU bound to vfio-pci belongs to a virtual machine: the host's driver leaves it alone, and no program on the host can use it. If
-    only some of the GPUs are passed through, the host uses the others and nothing is wrong.
-
-    ## What to do
-    If the training is to run in the virtual machine, run gpudoctor there. Otherwise give the GPU back to the host: remove vfio-pci
-    from the kernel's command line or modprobe.d, or the device from the virtual machine.
-
-    ## References
-    - https://docs.kernel.org/driver-api/vfio.html
-    """
+    """All GPUs are bound to vfio-pci (VM passthrough)."""
     gpus = machine.kernel.gpus
     if not gpus:
         not_applicable("no NVIDIA GPU is on a PCI bus here")

@@ -16,20 +16,7 @@ _SOON = 3600
 
 @rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, since="0.1", predicts=False)
 def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
-    """Virtual GPU's licence has expired or is about to.
-
-    ## Why it matters
-    A vGPU borrows its licence for a limited time and renews it well before the end. A licence near its end was not renewed: the guest
-    cannot reach the licence server. After its end the vGPU is slowed down and finally refuses CUDA.
-
-    It is a warning if the licence has expired, and a note in the last hour before: licences can be that short on purpose.
-
-    ## What to do
-    Restart the licence client and read its log; check that the guest reaches the licence server.
-
-    ## References
-    - https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/
-    """
+    """Virtual GPU's licence has expired or is about to."""
     for licence in gpu.vgpu_licences:
         if not licence.enabled or not licence.licensed:
             continue

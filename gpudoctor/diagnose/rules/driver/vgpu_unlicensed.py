@@ -28,18 +28,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
     ),
 )
 def vgpu_unlicensed(gpu: GpuView) -> Iterator[Problem]:
-    """Virtual GPU has no licence.
-
-    ## Why it matters
-    A vGPU works in full for a while after start, then is slowed down and finally refuses CUDA (error 102). The licence comes from a
-    server that the guest must reach.
-
-    ## What to do
-    Give the guest its client token and restart nvidia-gridd; read its log if it gets no licence.
-
-    ## References
-    - https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/
-    """
+    """Virtual GPU has no licence."""
     refused = code(gpu.machine.observed.libcuda) == CudaError.DEVICE_NOT_LICENSED
     for licence in gpu.vgpu_licences:
         if not licence.enabled or licence.licensed:

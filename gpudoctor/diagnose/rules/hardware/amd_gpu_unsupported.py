@@ -25,20 +25,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
     ),
 )
 def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
-    """Framework is built for CUDA, but the GPU is from AMD.
-
-    ## Why it matters
-    CUDA runs on NVIDIA GPUs only. A framework uses an AMD GPU through ROCm, and only in a ROCm build; a CUDA build silently computes on
-    the CPU.
-
-    ## What to do
-    Install the ROCm build of the framework, if AMD's compatibility matrix lists the GPU. ROCm supports few of the integrated GPUs in AMD
-    processors. Gpudoctor does not examine ROCm itself.
-
-    ## References
-    - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
-    - https://pytorch.org/get-started/locally/
-    """
+    """Framework is built for CUDA, but the GPU is from AMD."""
     gpus = amd_gpus(machine)
     if not gpus:
         return

@@ -12,18 +12,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD141", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def ecc_change_pending(gpu: GpuView) -> Iterator[Problem]:
-    """ECC changes at the next GPU reset.
-
-    ## Why it matters
-    Somebody has changed the mode, but the GPU still runs in the old one. After the next reset it detects memory errors or no longer does,
-    and some cards have more or less memory.
-
-    ## What to do
-    Reset the GPU now, when nothing runs on it, or undo the change.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvidia-smi/
-    """
+    """ECC changes at the next GPU reset."""
     enabled = gpu.ecc_enabled
     if enabled == gpu.ecc_pending:
         return

@@ -12,18 +12,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
-    """ECC is off on a GPU that supports it.
-
-    ## Why it matters
-    Without ECC a flipped bit in GPU memory is neither corrected nor reported: training continues with a wrong number. GeForce and
-    workstation cards ship with ECC off, as it takes some of their memory and bandwidth; on server cards somebody has switched it off.
-
-    ## What to do
-    Nothing, if that is intended. Otherwise switch it on and reset the GPU.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvidia-smi/
-    """
+    """ECC is off on a GPU that supports it."""
     if gpu.ecc_enabled or gpu.nvml.ecc_pending is True:
         return
     yield Problem(

@@ -45,20 +45,7 @@ _PLACES = {
     ),
 )
 def ecc_hardware_error(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory had uncorrectable errors.
-
-    ## Why it matters
-    An uncorrectable error ends the program that read the memory, and on older GPUs every program on that GPU. One such error can be a
-    cosmic ray; several mean that the card is failing. Corrected errors are normal and are not reported.
-
-    ## What to do
-    Reset the GPU, which takes the bad row or page out of use, and watch whether the counter rises again. Replace the card if errors
-    come back, or if it exceeds NVIDIA's threshold for on-chip memory.
-
-    ## References
-    - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """GPU memory had uncorrectable errors."""
     seen = gpu.nvml
     if seen.ecc_enabled is False:
         not_applicable("ECC is off, so errors are not counted")

@@ -30,19 +30,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
     ),
 )
 def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
-    """GPU computed wrong integers.
-
-    ## Why it matters
-    A small kernel of gpudoctor mixes the bits of some thousand integers, and every result is known beforehand. Integer arithmetic has no
-    rounding: one wrong bit is a defect of the GPU, its memory, its power supply, or the driver's compiler.
-
-    ## What to do
-    Do not train on this GPU. Undo overclocking and undervolting, run NVIDIA's diagnostics, check the ECC counters and the kernel log, and
-    have the card replaced if it happens again.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/dcgm-diagnostics.html
-    """
+    """GPU computed wrong integers."""
     if gpu.kernel_right:
         return
     context = gpu.context

@@ -28,24 +28,7 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
     explains=(Explains(CUDA_FAILS, "A GPU that the driver cannot open is lost to CUDA and to training, and can make cuInit fail."),),
 )
 def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
-    """NVML does not open all GPUs of this machine.
-
-    ## Why it matters
-    The PCI bus, CUDA or the driver itself shows a GPU that NVML does not open: it fell off the bus, its driver failed to start it, or
-    another driver is bound to it. Programs that expect all GPUs fail or use fewer than intended. The other GPUs are not affected.
-
-    A GPU that CUDA lists and NVML does not can still train, so that is a warning: nvidia-smi and every monitor overlook it.
-
-    In a container the PCI bus is the host's; there only GPUs with a device node of their own count.
-
-    ## What to do
-    Read the kernel log about this address. A GPU that fell off the bus (Xid 79) may come back after a cold boot. If it does not,
-    suspect power, riser, slot or card. Do not change the driver while identical GPUs work.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """NVML does not open all GPUs of this machine."""
     counted = gpu.machine.nvml_gpus
     pci, proc = gpu.observed.pci, gpu.observed.proc
     if gpu.observed.set_aside:

@@ -40,20 +40,7 @@ class _Error(NamedTuple):
 
 @rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
-    """Driver logged errors (Xids) for this GPU since boot.
-
-    ## Why it matters
-    An Xid is the driver's error message about a GPU or a program on it. Some mean that a program read memory that is not its own, others
-    that the GPU, its memory or its links fail. NVIDIA's catalogue says which, and what to do at once.
-
-    ## What to do
-    Where the catalogue asks for a reset or a repair, do that before the next long training run. Where a program is at fault, look for the
-    bug with `compute-sanitizer`. If many programs cause the same Xid on this GPU and on no other, suspect the GPU.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
-    """
+    """Driver logged errors (Xids) for this GPU since boot."""
     log = gpu.machine.kernel_log
     errors = _errors(gpu)
     if not errors:

@@ -30,24 +30,7 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     ),
 )
 def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
-    """GPU no longer answers on the PCI bus.
-
-    ## Why it matters
-    The driver had this GPU and lost it: every read from it returns all ones (Xid 79, "GPU has fallen off the bus"). No program can use
-    it until the machine is power-cycled, and what ran on it is lost.
-
-    A GPU can vanish during the check. One NVML call that answers "GPU is lost" (15) is enough, whatever earlier calls said; so is a PCI
-    configuration space of all ones, or the link width 63 that the kernel derives from it. CUDA then fails on the other GPUs too, usually
-    with error 999.
-
-    ## What to do
-    Power the machine off and on; a warm reboot is often not enough. If it happens again, the cause is power, riser, slot, heat or the
-    card: move the card to another slot, then replace it.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU no longer answers on the PCI bus."""
     signs, vanished = gpu.off_the_bus, gpu.vanished
     if not signs and not vanished:
         return

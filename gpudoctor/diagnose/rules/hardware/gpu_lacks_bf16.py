@@ -18,21 +18,7 @@ BF16, TENSOR_CORES = Version(*FEATURES["bf16"]), Version(7, 0)
 
 @rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="bf16")
 def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
-    """GPU has no BF16 arithmetic.
-
-    ## Why it matters
-    Many recipes for large models train and serve in BF16. GPUs support it in hardware from compute capability 8.0 (Ampere) on. Older ones
-    store such numbers and compute in FP32: `torch.cuda.is_bf16_supported()` counts that as support, and it is slow; other programs
-    refuse. It is an error where `--require bf16` asks for it.
-
-    ## What to do
-    Train in FP16 with loss scaling from compute capability 7.0 (Volta) on. On an older GPU, where FP16 is usually slow, train in FP32.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-math-api/
-    - https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions-fma
-    - https://github.com/vllm-project/vllm/issues/1284
-    """
+    """GPU has no BF16 arithmetic."""
     required = any(parse(text).subject == "bf16" for text in machine.policy.require)
     if not required and not machine.known_frameworks:
         not_applicable("no framework is installed that would use it")

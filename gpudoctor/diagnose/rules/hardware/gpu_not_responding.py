@@ -28,20 +28,7 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     ),
 )
 def gpu_not_responding(gpu: GpuView) -> Iterator[Problem]:
-    """GPU answers NVML calls with errors.
-
-    ## Why it matters
-    NVML opens the GPU, but most calls about it fail with the same error, or NVML reports interrupt problems (11). What the other calls
-    answered cannot be trusted then. A GPU in this state usually refuses work, and can hang the programs on it.
-
-    ## What to do
-    Read the kernel log for an earlier Xid. Reset the GPU, or reboot. Interrupt problems often come from the machine's firmware: update the
-    BIOS, and try the driver with `NVreg_EnableMSI=1`.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """GPU answers NVML calls with errors."""
     signs = gpu.unresponsive
     if signs:
         yield Problem(

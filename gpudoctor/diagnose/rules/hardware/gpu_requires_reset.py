@@ -40,18 +40,7 @@ _WARNINGS = {
     ),
 )
 def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
-    """GPU needs a reset or reboot.
-
-    ## Why it matters
-    After some errors the driver accepts no more work for a GPU, or its results cannot be trusted, until it is reset. NVML then answers
-    "GPU requires reset"; newer drivers name a recovery action.
-
-    ## What to do
-    Do what the recovery action says, when nothing runs on the GPU. If it happens again, read the kernel log for the Xid before it.
-
-    ## References
-    - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
-    """
+    """GPU needs a reset or reboot."""
     alarm = gpu.nvml_error(NvmlError.RESET_REQUIRED)
     action = _reported_action(gpu) if alarm else gpu.recovery_action
     wanted = _ERRORS.get(action) or _WARNINGS.get(action, "")

@@ -35,21 +35,7 @@ _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)
     ),
 )
 def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
-    """GPU firmware (GSP) failed or stopped responding.
-
-    ## Why it matters
-    Since Turing, part of the driver runs on the GPU itself, on a processor called GSP. When it does not start, or stops responding (Xid
-    119 and 120), every call about the GPU fails or waits. If the GPU works again by now, this is only a note.
-
-    ## What to do
-    Reset the GPU or reboot; where the log says "WPR2 already up", only powering off and on helps. If it happens again, update the driver:
-    most such failures were fixed there. The proprietary modules can run without the firmware (NVreg_EnableGpuFirmware=0); the open
-    modules cannot.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    - https://github.com/NVIDIA/open-gpu-kernel-modules/issues/789
-    """
+    """GPU firmware (GSP) failed or stopped responding."""
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
         not_applicable("not a GPU that a kernel driver of this machine should drive")
     events, lines = gpu.xids(*GSP_FAILURES), logged(gpu.machine, _LINES, gpu.key)

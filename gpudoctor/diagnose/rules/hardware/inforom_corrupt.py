@@ -26,18 +26,7 @@ from gpudoctor.findings import FixKind, Problem, Rung, Severity
     ),
 )
 def inforom_corrupt(gpu: GpuView) -> Iterator[Problem]:
-    """GPU infoROM is corrupt.
-
-    ## Why it matters
-    The infoROM keeps the card's configuration and its memory error counts. A GPU with a corrupt one usually still works, but its settings
-    and error records cannot be trusted; in a bad case the driver does not open the card.
-
-    ## What to do
-    Power the machine off and on once. If the error stays, NVIDIA or the vendor can rewrite the infoROM or replace the card.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU infoROM is corrupt."""
     alarm = gpu.nvml_error(NvmlError.CORRUPTED_INFOROM)
     if alarm:
         yield Problem(

@@ -24,18 +24,7 @@ from gpudoctor.snapshot import Platform
     explains=(Explains(TRAINING_FAILS, "Without the plug-in TensorFlow lists no GPU on macOS.", Join.FRAMEWORK),),
 )
 def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """TensorFlow lacks its GPU plug-in for macOS, tensorflow-metal.
-
-    ## Why it matters
-    TensorFlow itself has no GPU support on macOS. Apple's plug-in tensorflow-metal adds it; without the plug-in TensorFlow lists no GPU,
-    even on the newest Mac. The plug-in follows TensorFlow's releases late: each of its versions fits only some of them.
-
-    ## What to do
-    Install tensorflow-metal, and a TensorFlow release that it fits. PyTorch needs no plug-in: its device is called mps.
-
-    ## References
-    - https://developer.apple.com/metal/tensorflow-plugin/
-    """
+    """TensorFlow lacks its GPU plug-in for macOS, tensorflow-metal."""
     plugin = framework.spec.metal_plugin
     if not plugin:
         not_applicable("only TensorFlow needs a plug-in")

@@ -26,23 +26,7 @@ from gpudoctor.snapshot import Cause, Missing
     ),
 )
 def no_gpu(machine: MachineView) -> Iterator[Problem]:
-    """No NVIDIA GPU on the PCI bus.
-
-    ## Why it matters
-    The kernel lists every device on the PCI bus before it loads any driver. No driver, library or framework can use a GPU that is not
-    listed: no software change on this machine can help.
-
-    ## What to do
-    - In a cloud: choose an instance type with a GPU, or attach one.
-    - In a virtual machine: pass the GPU through from the host.
-    - On a workstation: power off, reseat the card, connect its power cables, and look for it in the firmware setup.
-    - If the CPU will do: `gpudoctor check --allow-cpu`.
-
-    GPUs and accelerators of other vendors are named but not examined: gpudoctor tests CUDA.
-
-    ## References
-    - https://docs.kernel.org/PCI/sysfs-pci.html
-    """
+    """No NVIDIA GPU on the PCI bus."""
     devices = machine.pci_devices
     if any(device.is_nvidia_gpu for device in devices):
         return

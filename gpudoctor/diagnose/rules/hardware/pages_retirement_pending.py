@@ -15,18 +15,7 @@ TOO_MANY, ALL = 60, 64
 
 @rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def pages_retirement_pending(gpu: GpuView) -> Iterator[Problem]:
-    """Bad GPU memory pages wait to be retired, or too many are retired.
-
-    ## Why it matters
-    GPUs before Ampere retire a page after one double-bit error or two single-bit errors, but only when the driver is next loaded: until
-    then programs can use the page. At most 64 pages can be retired.
-
-    ## What to do
-    Reset the GPU, or reboot, when nothing runs on it. Have the card replaced once 60 pages are retired.
-
-    ## References
-    - https://docs.nvidia.com/deploy/dynamic-page-retirement/
-    """
+    """Bad GPU memory pages wait to be retired, or too many are retired."""
     pages = gpu.retired_pages
     count = pages.single_bit + pages.double_bit
     retired = Evidence("retired pages (single-bit, double-bit)", f"{pages.single_bit}, {pages.double_bit}", "NVML")

@@ -33,20 +33,7 @@ _OWN_BARS = 6
     ),
 )
 def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory has no address range on the PCI bus.
-
-    ## Why it matters
-    The CPU reaches a GPU through address ranges on the PCI bus, its BARs. On newer cards one of them is as large as the GPU's memory and
-    must lie above 4 GiB. Where there is no room for it, the NVIDIA driver refuses the card ("This PCI I/O region assigned to your NVIDIA
-    device is invalid").
-
-    ## What to do
-    In the firmware setup switch on "Above 4G Decoding", and choose the largest MMIO window if it offers one. If that does not help, let
-    the kernel assign the ranges again with `pci=realloc`. In a virtual machine give the guest a larger 64-bit MMIO window.
-
-    ## References
-    - https://docs.kernel.org/admin-guide/kernel-parameters.html
-    """
+    """GPU memory has no address range on the PCI bus."""
     if not gpu.machine.site.has_pci:
         not_applicable(NO_PCI_BUS)
     if gpu.opened:

@@ -24,19 +24,7 @@ from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
     explains=(Explains(GPU_IS_SLOW, "A GPU waits for its data when the link is slow.", Join.GPU),),
 )
 def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
-    """PCIe link is narrower, slower or less reliable than it could be.
-
-    ## Why it matters
-    Every batch of data crosses this link. Half the lanes are half the bandwidth. Errors that the link repairs by repeating transfers
-    cost time and point to a bad contact. An idle link at generation 1 is normal and is not reported: speed is checked only under load. A
-    slot that gives the card half of its own bandwidth is a note, as many boards are built so; a quarter or less is a warning.
-
-    ## What to do
-    Reseat the card and its riser or cable. Check in the firmware setup whether the slot is split (bifurcation) or limited in speed.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """PCIe link is narrower, slower or less reliable than it could be."""
     if not gpu.machine.site.has_pci:
         not_applicable("the PCIe link belongs to another system")
     if gpu.nvml.virtualization == "vgpu":

@@ -28,18 +28,7 @@ from gpudoctor.snapshot import Missing
     ),
 )
 def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
-    """GPU power cables are not connected or give no power.
-
-    ## Why it matters
-    A card that draws more than its slot supplies has power connectors of its own. Without them the driver refuses to start it.
-
-    ## What to do
-    Power off, connect each power connector of the card to its own cable, and check that the power supply is strong enough.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """GPU power cables are not connected or give no power."""
     logged = gpu.xids(NO_POWER)
     alarm = None if logged and isinstance(gpu.observed.nvml, Missing) else gpu.nvml_error(NvmlError.INSUFFICIENT_POWER)
     if alarm is None and not logged:

@@ -19,19 +19,7 @@ LARGE = 4 * GIB
 
 @rule("GD145", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def resizable_bar_off(gpu: GpuView) -> Iterator[Problem]:
-    """Resizable BAR is off.
-
-    ## Why it matters
-    The CPU, other GPUs and network cards access the GPU's memory through BAR1. With only 256 MiB of it, large copies from other devices
-    (GPUDirect, peer access between cards without NVLink) are slower or not offered. Training on one GPU is hardly affected.
-
-    ## What to do
-    If you use several GPUs or GPUDirect, switch on "Above 4G Decoding" and "Resizable BAR" in the firmware setup.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    - https://learn.microsoft.com/windows-hardware/drivers/display/resizable-bar-support
-    """
+    """Resizable BAR is off."""
     if gpu.nvml.virtualization == "vgpu" or gpu.nvml.mig_enabled is True:
         not_applicable("virtual GPUs or MIG instances share BAR1")
     size, memory = gpu.bar1.total, gpu.memory_total

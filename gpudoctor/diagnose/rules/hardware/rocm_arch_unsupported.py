@@ -21,19 +21,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "The first operation fails on a GPU for which the build has no kernels.", Join.FRAMEWORK),),
 )
 def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
-    """ROCm build has no kernels for this AMD GPU.
-
-    ## Why it matters
-    ROCm libraries contain machine code for a list of targets (gfx90a, gfx1100) and nothing that could be compiled for others. On a GPU
-    outside the list the first operation fails, with "invalid device function" or a crash of the process.
-
-    ## What to do
-    Choose a build whose list contains the target. On a GPU of the same family as one on the list, HSA_OVERRIDE_GFX_VERSION makes ROCm
-    treat it as that one: AMD does not support this, so check the results.
-
-    ## References
-    - https://rocm.docs.amd.com/projects/install-on-linux/en/latest/reference/system-requirements.html
-    """
+    """ROCm build has no kernels for this AMD GPU."""
     if framework.observed.rocm_build is not True:
         not_applicable("not a ROCm build")
     here = {gpu.target for gpu in framework.machine.amd}

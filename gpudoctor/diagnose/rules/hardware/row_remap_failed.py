@@ -23,18 +23,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     ),
 )
 def row_remap_failed(gpu: GpuView) -> Iterator[Problem]:
-    """GPU failed to replace a bad memory row.
-
-    ## Why it matters
-    That part of the memory has no spare rows left, or the replacement itself failed (Xid 64). The bad row stays in use: sooner or later
-    programs end with an uncorrectable error, and a reset does not help.
-
-    ## What to do
-    Take the card out of service and have it replaced: this is NVIDIA's own criterion.
-
-    ## References
-    - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
-    """
+    """GPU failed to replace a bad memory row."""
     rows = gpu.remapped_rows
     if rows.failed:
         yield Problem(

@@ -13,18 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def row_remap_pending(gpu: GpuView) -> Iterator[Problem]:
-    """GPU needs a reset to replace a bad memory row.
-
-    ## Why it matters
-    The GPU met an error in a row of its memory and replaces it with a spare row at the next reset. Until then the bad row stays in use
-    or its page is blocked, and a program that reads it ends.
-
-    ## What to do
-    Reset the GPU, or reboot, when nothing runs on it.
-
-    ## References
-    - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
-    """
+    """GPU needs a reset to replace a bad memory row."""
     if gpu.remapped_rows.pending:
         yield Problem(
             message=f"{gpu.label} replaces a bad memory row at the next reset.",

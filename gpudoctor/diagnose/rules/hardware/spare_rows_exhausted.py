@@ -12,19 +12,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 @rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory has a bank with few or no spare rows left.
-
-    ## Why it matters
-    Since Ampere the GPU replaces a memory row that had an uncorrectable error with a spare row of its bank. In a bank without spare rows
-    the next such error cannot be repaired: remapping fails (Xid 64), and NVIDIA replaces the card. Few spare rows mean that the card is
-    wearing out.
-
-    ## What to do
-    Plan to replace the card where a bank has none left. Watch the histogram where a bank has few.
-
-    ## References
-    - https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/
-    """
+    """GPU memory has a bank with few or no spare rows left."""
     rows = gpu.spare_rows
     if not rows.none and not rows.low:
         return

@@ -22,20 +22,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     ),
 )
 def cuda_library_damaged(framework: FrameworkView) -> Iterator[Problem]:
-    """A CUDA library file is damaged.
-
-    ## Why it matters
-    The dynamic loader cannot load a file that is empty, truncated, a Git LFS pointer, a dangling link, or on a file system mounted noexec.
-    A full disk, an interrupted download, a copy without its link targets or `git clone` without Git LFS leaves such files. PyTorch and JAX
-    then fail to import ("file too short", "invalid ELF header"). TensorFlow continues without the GPU.
-
-    ## What to do
-    Reinstall the package that contains the file.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    - https://git-lfs.com/
-    """
+    """A CUDA library file is damaged."""
     found = framework.damaged_libraries
     if not found:
         return

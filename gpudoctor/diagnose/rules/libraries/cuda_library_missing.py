@@ -31,20 +31,7 @@ from gpudoctor.snapshot import Missing
     ),
 )
 def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """A CUDA library that the framework needs is not installed.
-
-    ## Why it matters
-    TensorFlow opens CUDA's libraries by name when it starts. Where one is missing it logs "Could not find cuda drivers" or "Cannot dlopen
-    some GPU libraries" and continues without the GPU. PyTorch and JAX stop with an ImportError. The package `tensorflow` alone installs
-    none of them.
-
-    ## What to do
-    Install the libraries as packages into the environment, in the versions that the framework was built with.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    - https://docs.jax.dev/en/latest/installation.html
-    """
+    """A CUDA library that the framework needs is not installed."""
     if framework.machine.supposed:
         yield from _planned(framework)
         return

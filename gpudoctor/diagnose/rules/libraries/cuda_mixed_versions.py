@@ -28,19 +28,7 @@ from gpudoctor.versions import Version
     explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or brings a second CUDA runtime into the process."),),
 )
 def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
-    """Libraries of two CUDA major versions are mixed.
-
-    ## Why it matters
-    Most CUDA libraries have the major version in their file name, so two versions can be installed side by side. cuDNN and NCCL do not:
-    the first one on the path is loaded. One that was made for another CUDA loads that CUDA's cuBLAS and runtime too, which fails or
-    puts two runtimes into one process.
-
-    ## What to do
-    Keep one CUDA version on LD_LIBRARY_PATH, and packages (nvidia-...-cu12) for one CUDA version in an environment.
-
-    ## References
-    - https://docs.nvidia.com/deploy/cuda-compatibility/
-    """
+    """Libraries of two CUDA major versions are mixed."""
     machine = environment.machine
     if not machine.gpus:
         not_applicable(NO_GPU)

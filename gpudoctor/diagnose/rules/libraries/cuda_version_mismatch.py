@@ -45,22 +45,7 @@ _MOST = 3
     ),
 )
 def cuda_version_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
-    """The system's CUDA version does not match the build.
-
-    ## Why it matters
-    A build without its own CUDA asks the loader for the libraries of one version, by names such as libcudart.so.10.1. Another version's
-    files have other names and are not found. TensorFlow then logs "Could not load dynamic library" and registers no GPU. Up to CUDA 10
-    each minor version had its own file names; since CUDA 11 each major version has (with one exception: cuSOLVER between 11.0 and 11.1).
-
-    Frameworks that install CUDA's libraries as packages (nvidia-...) or contain them (PyTorch) do not need a system CUDA.
-
-    ## What to do
-    Install the CUDA version that the build needs beside the other one, or a build for the installed CUDA, or one that brings its own.
-
-    ## References
-    - https://www.tensorflow.org/install/source#gpu
-    - https://docs.cupy.dev/en/stable/install.html
-    """
+    """The system's CUDA version does not match the build."""
     machine = environment.machine
     if not machine.gpus:
         not_applicable(NO_GPU)

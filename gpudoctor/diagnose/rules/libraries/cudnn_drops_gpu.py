@@ -31,21 +31,7 @@ from gpudoctor.versions import Version
     explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
 )
 def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """cuDNN has no kernels for this GPU.
-
-    ## Why it matters
-    cuDNN is a package of its own with its own list of GPUs: newer versions drop architectures that the framework still supports, and
-    older ones do not know the newest. Convolutions then end with CUDNN_STATUS_ARCH_MISMATCH, CUDNN_STATUS_EXECUTION_FAILED or "no
-    kernel image is available". An installer takes the newest cuDNN that the framework allows, whatever the GPU.
-
-    It is a warning where nobody named the version: pin it.
-
-    ## What to do
-    Pin the newest cuDNN that has kernels for the GPU and that the framework accepts.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/reference/support-matrix.html
-    """
+    """cuDNN has no kernels for this GPU."""
     found = framework.cudnn
     usable = [meeting for meeting in framework.meetings if meeting.fit not in LACKS]
     loaded = known(found.loaded)

@@ -20,18 +20,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK),),
 )
 def cudnn_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """cuDNN is not installed.
-
-    ## Why it matters
-    cuDNN is not part of a CUDA toolkit: it is a separate download. Without it TensorFlow registers no GPU, and PyTorch and JAX do not
-    start.
-
-    ## What to do
-    Install it as a package into the environment, in the version that the framework was built with.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/cudnn/installation/latest/
-    """
+    """cuDNN is not installed."""
     lost = tuple(use for use in framework.missing_libraries if use.component == "cudnn" and not same_name(use))
     if lost:
         yield missing_from_machine(framework, lost)

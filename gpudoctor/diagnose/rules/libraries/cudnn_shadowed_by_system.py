@@ -33,20 +33,7 @@ _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
     ),
 )
 def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
-    """Another cuDNN shadows the environment's package.
-
-    ## Why it matters
-    The package nvidia-cudnn-... was installed because the framework was built with that version. A build that does not look into the
-    packages' folders, or a process whose LD_LIBRARY_PATH names another folder, loads the cuDNN of the system, a toolkit or conda. An older
-    one is refused ("Loaded runtime CuDNN library ... but source was compiled with ..."), whatever `pip list` says.
-
-    ## What to do
-    Put the package's folder before the other on the loader's path, or remove the other copy if nothing else needs it.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    - https://docs.nvidia.com/deeplearning/cudnn/installation/latest/
-    """
+    """Another cuDNN shadows the environment's package."""
     for use in framework.libraries_used:
         package = _package_copy(use) if use.component == "cudnn" else ""
         if not package or not isinstance(use.file, LibraryFile) or use.file.owner not in _OTHERS:

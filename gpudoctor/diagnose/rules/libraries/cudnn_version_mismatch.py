@@ -22,20 +22,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
 )
 def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """cuDNN is older than the framework needs.
-
-    ## Why it matters
-    A newer minor version of cuDNN supports programs that were built with an older one, but not the other way round. TensorFlow compares
-    both when it first uses cuDNN ("Loaded runtime CuDNN library ... but source was compiled with ...") and fails; PyTorch and JAX refuse
-    it as well. It happens when two frameworks share an environment and the one installed last set the version.
-
-    ## What to do
-    Install the cuDNN that this framework requires, or give each framework its own environment.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
-    - https://github.com/tensorflow/tensorflow/blob/master/third_party/xla/xla/stream_executor/cuda/cuda_dnn.cc
-    """
+    """cuDNN is older than the framework needs."""
     found = framework.cudnn
     wanted, loaded = known(found.wanted), known(found.loaded)
     difference = unlike(wanted, loaded)

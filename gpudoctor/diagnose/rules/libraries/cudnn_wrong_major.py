@@ -25,19 +25,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
-    """cuDNN has the wrong major version.
-
-    ## Why it matters
-    A build asks for one major version of cuDNN by file name, libcudnn.so.8 or libcudnn.so.9. Another major version, newer or older, is
-    not found or is refused: TensorFlow then registers no GPU, and PyTorch and JAX stop with an error.
-
-    ## What to do
-    Install the cuDNN that the framework requires, or a release of the framework for the installed cuDNN.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/forward-compatibility.html
-    - https://www.tensorflow.org/install/source#gpu
-    """
+    """cuDNN has the wrong major version."""
     found = framework.cudnn
     wanted, loaded = known(found.wanted), known(found.loaded)
     if unlike(wanted, loaded) == "major":

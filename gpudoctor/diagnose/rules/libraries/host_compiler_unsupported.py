@@ -20,18 +20,7 @@ _ORDER = ("NVCC_CCBIN", "CUDAHOSTCXX", "g++", "gcc")
 
 @rule("GD417", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
 def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
-    """Host compiler is too new for nvcc.
-
-    ## Why it matters
-    nvcc compiles the code for the CPU with gcc, and refuses one that is newer than it knows: "unsupported GNU version! gcc versions
-    later than 12 are not supported". It matters only where something is built.
-
-    ## What to do
-    Tell nvcc to use an older compiler, or use a newer toolkit.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/#host-compiler-support-policy
-    """
+    """Host compiler is too new for nvcc."""
     toolkit = machine.build_toolkit
     if toolkit.path in _PACKAGED:
         not_applicable("a distribution's toolkit installs a compiler that fits")

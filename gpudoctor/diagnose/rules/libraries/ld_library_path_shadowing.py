@@ -34,21 +34,7 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
     ),
 )
 def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
-    """LD_LIBRARY_PATH shadows a library that was installed for the framework.
-
-    ## Why it matters
-    The loader reads LD_LIBRARY_PATH before the folders that a library names in its RUNPATH. A toolkit's folder in it, set for another
-    program or by an old instruction, replaces the libraries of the framework's packages, for every framework started there. If the copy
-    has another major version, or is older than the build needs, that ends in "undefined symbol" or in a refused cuDNN. A newer one mostly
-    works but is untested. The same version does no harm but is worth knowing.
-
-    ## What to do
-    Remove the folder from LD_LIBRARY_PATH where the framework runs. Frameworks that install CUDA as packages do not need it.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    - https://pytorch.org/get-started/locally/
-    """
+    """LD_LIBRARY_PATH shadows a library that was installed for the framework."""
     found = list(_shadowing(framework))
     if not found:
         return

@@ -23,21 +23,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     ),
 )
 def libdevice_not_found(framework: FrameworkView) -> Iterator[Problem]:
-    """XLA cannot find libdevice.10.bc.
-
-    ## Why it matters
-    libdevice contains exp, tanh, pow and other functions that XLA links into its kernels. XLA looks for it in a few folders: one named in
-    XLA_FLAGS, NVIDIA's compiler package beside the framework, /usr/local/cuda. Without it a compilation ends with "libdevice not found at
-    ./libdevice.10.bc". XLA compiles everything in JAX and, since TensorFlow 2.11, what Keras trains, without being asked. TensorFlow
-    programs without Keras or jit_compile do not need it.
-
-    ## What to do
-    Install the package nvidia-cuda-nvcc for the framework's CUDA, or name a folder that contains nvvm/libdevice in XLA_FLAGS.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    - https://github.com/tensorflow/tensorflow/issues/58681
-    """
+    """XLA cannot find libdevice.10.bc."""
     use = framework.xla_file("libdevice")
     if is_lost(use):
         yield Problem(

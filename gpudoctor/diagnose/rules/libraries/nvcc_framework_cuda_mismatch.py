@@ -15,19 +15,7 @@ from gpudoctor.snapshot import Toolkit
 
 @rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """nvcc and PyTorch have different CUDA major versions.
-
-    ## Why it matters
-    A PyTorch extension is compiled with the toolkit that CUDA_HOME or PATH names, and runs with PyTorch's own CUDA. PyTorch's build tool
-    refuses two different major versions ("The detected CUDA version ... mismatches the version that was used to compile PyTorch").
-    Training with what is installed needs no toolkit.
-
-    ## What to do
-    Before a build, set CUDA_HOME to a toolkit of PyTorch's CUDA major version.
-
-    ## References
-    - https://docs.pytorch.org/docs/stable/cpp_extension.html
-    """
+    """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:
         not_applicable("its extensions are not built with nvcc")
     if not framework.machine.gpus:

@@ -17,20 +17,7 @@ _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLA
 
 @rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
 def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
-    """No nvcc, although variables are set for a CUDA build.
-
-    ## Why it matters
-    Extensions such as flash-attn or apex are compiled when they are installed, with NVIDIA's compiler nvcc. The packages with CUDA's
-    libraries for PyTorch or TensorFlow do not contain it. A build also fails if CUDA_HOME names a folder without bin/nvcc. Training
-    needs none of this.
-
-    ## What to do
-    Install a CUDA toolkit of the framework's CUDA version and set CUDA_HOME to it. If nothing is built, unset the variables.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-installation-guide-linux/
-    - https://docs.pytorch.org/docs/stable/cpp_extension.html
-    """
+    """No nvcc, although variables are set for a CUDA build."""
     variables = machine.variables.values
     if not machine.gpus:
         not_applicable(NO_GPU)

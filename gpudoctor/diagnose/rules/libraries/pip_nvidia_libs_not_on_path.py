@@ -24,20 +24,7 @@ from gpudoctor.snapshot import Fact, Missing
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
 def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework does not find the CUDA libraries of NVIDIA's packages.
-
-    ## Why it matters
-    The wheels nvidia-... install their libraries into folders of site-packages that the loader does not know. A framework finds them only
-    where its own files name those folders relative to themselves. Builds from before this support do not, nor does a framework in another
-    site-packages folder.
-
-    ## What to do
-    Install framework and libraries into the same environment. For a build that does not look there, add the folders to LD_LIBRARY_PATH.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """The framework does not find the CUDA libraries of NVIDIA's packages."""
     if framework.machine.supposed:
         yield from _planned(framework)
     else:

@@ -22,21 +22,7 @@ _BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK),),
 )
 def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
-    """XLA cannot find ptxas.
-
-    ## Why it matters
-    XLA writes PTX and runs NVIDIA's assembler ptxas to make machine code of it. Without ptxas, XLA in TensorFlow fails ("Couldn't find a
-    suitable version of ptxas", "No PTX compilation provider is available") unless it was told to let the driver compile. The rest of
-    TensorFlow falls back to the driver by itself. JAX's newer plugins contain a compiler and need none; where that is not known of a
-    release, this is a note.
-
-    ## What to do
-    Install the package nvidia-cuda-nvcc for the framework's CUDA, or put a toolkit's bin folder on PATH.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
-    """
+    """XLA cannot find ptxas."""
     use = framework.xla_assembler
     flags = framework.machine.variable("XLA_FLAGS").split()
     if not is_lost(use) or _BY_DRIVER in flags or f"{_BY_DRIVER}=true" in flags:

@@ -26,21 +26,7 @@ from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK),),
 )
 def ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """XLA would use a ptxas that is too old.
-
-    ## Why it matters
-    XLA uses the first ptxas that it finds, an old toolkit's on PATH before the one of the framework's packages. One that does not know
-    the GPU says "is not defined for option 'gpu-name'", and XLA lets the driver compile, which is slower and takes more memory. One that
-    is older than the build's CUDA may not read the PTX of the build ("Unsupported .version"), which made older releases of XLA fail;
-    newer ones write older PTX for it, and skip a ptxas before 11.8.
-
-    ## What to do
-    Take the old toolkit off PATH, or name a newer one's folder to XLA.
-
-    ## References
-    - https://github.com/openxla/xla/blob/main/xla/stream_executor/cuda/subprocess_compilation.cc
-    - https://docs.nvidia.com/cuda/parallel-thread-execution/#release-notes
-    """
+    """XLA would use a ptxas that is too old."""
     use, matrix = framework.xla_assembler, framework.machine.matrix
     if not isinstance(use.file, LibraryFile):
         not_applicable("XLA finds no ptxas")

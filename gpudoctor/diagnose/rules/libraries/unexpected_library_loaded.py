@@ -14,19 +14,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
 
 @rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, since="0.1", predicts=False, seen_at=Level.TRAIN)
 def unexpected_library_loaded(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework loaded a different library file than expected.
-
-    ## Why it matters
-    The X-ray follows the dynamic loader's rules; the smoke training shows which files its process really mapped. Where they differ,
-    something else loads libraries: a sitecustomize.py, an audit library, code of the environment that opens one by its path. What the
-    other rules say about that library is then about a file that is not used.
-
-    ## What to do
-    Find what loads it: with LD_DEBUG=libs the loader logs each step.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """The framework loaded a different library file than expected."""
     smoke, seen = framework.smoke, framework.xray
     found = tuple(unexpected(seen, known(smoke.mapped)))
     if not found:

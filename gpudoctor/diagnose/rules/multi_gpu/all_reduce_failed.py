@@ -29,19 +29,7 @@ _AGAIN = "gpudoctor smoke --level full"
     of_training=True,
 )
 def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
-    """All-reduce across GPUs hangs, fails or returns wrong results.
-
-    ## Why it matters
-    Training across GPUs averages gradients with an all-reduce in every step. Here the framework reduced arrays whose exact result is
-    known. Training on one GPU is not affected; training across GPUs stops, or learns from wrong gradients.
-
-    ## What to do
-    If it works with NCCL_P2P_DISABLE=1, the path between the GPUs is at fault (`gpudoctor explain nccl-p2p-acs-iommu`). If not, NCCL's own
-    log says most: too little shared memory in a container, two versions of NCCL, a network interface that NCCL_SOCKET_IFNAME excludes.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    """
+    """All-reduce across GPUs hangs, fails or returns wrong results."""
     first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)
     if result(first) is Result.RIGHT:
         return

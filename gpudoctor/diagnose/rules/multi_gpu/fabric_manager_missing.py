@@ -34,23 +34,7 @@ _ABSENCE = {
     ),
 )
 def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
-    """NVLink fabric is not set up: the fabric manager is not running.
-
-    ## Why it matters
-    On HGX, DGX and NVL72 machines NVSwitches connect the GPUs. The nvidia-fabricmanager service must set up this fabric after each boot.
-    Until then cuInit answers 802, "system not yet initialized", on every GPU, although nvidia-smi looks healthy.
-
-    NVSwitches before NVLink 5 are on the PCI bus. Those of HGX B200 and NVL72 racks are not; there NVML reports the fabric state. In a
-    rack the fabric manager runs on the switch trays, in a virtual machine usually on its host.
-
-    ## What to do
-    Start the service and enable it at boot. If it is not installed, install exactly the driver's version: the service refuses to start
-    with any other. In a container this has to be done on the host.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    - https://docs.nvidia.com/multi-node-nvlink-systems/mnnvl-user-guide/
-    """
+    """NVLink fabric is not set up: the fabric manager is not running."""
     fabric = machine.fabric
     if not fabric.unready or fabric.manager_seen_running:
         return

@@ -30,18 +30,7 @@ from gpudoctor.snapshot import Missing
     ),
 )
 def fabric_manager_version_mismatch(machine: MachineView) -> Iterator[Problem]:
-    """Fabric manager and driver have different versions.
-
-    ## Why it matters
-    Driver and fabric manager must have the same version, down to the last digit. After only one of them is updated, the service refuses
-    to start, or will not start after the next boot, and cuInit answers 802 on every GPU.
-
-    ## What to do
-    Install the fabric manager in the driver's version, and hold both packages together from then on.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    """
+    """Fabric manager and driver have different versions."""
     driver = machine.driver
     fabric = machine.fabric
     stated = known(fabric.manager.version)

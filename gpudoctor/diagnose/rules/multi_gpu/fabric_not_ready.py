@@ -27,18 +27,7 @@ from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Rung, Severity
     ),
 )
 def fabric_not_ready(machine: MachineView) -> Iterator[Problem]:
-    """NVLink fabric is not ready, although the fabric manager is running.
-
-    ## Why it matters
-    Once the fabric manager runs, GPUs register with the fabric one after another. Shortly after boot this takes a minute or two, and
-    cuInit answers 802 until it is done. A state that stays "in progress" means that the service cannot reach a switch or a GPU.
-
-    ## What to do
-    Wait. If the state has not changed after five minutes, read the service's log and restart it; then reboot.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    """
+    """NVLink fabric is not ready, although the fabric manager is running."""
     fabric = machine.fabric
     if not known(fabric.manager.running):
         not_applicable("the fabric manager is not running")

@@ -43,22 +43,7 @@ _INSTALL_IMEX = Fix("Install nvidia-imex in the driver's version if jobs use GPU
     ),
 )
 def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
-    """A service or kernel module that NVLink 5 needs is not running.
-
-    ## Why it matters
-    From NVLink 5 on (HGX B200, B300) the fabric manager alone is not enough. It needs the NVLink subnet manager (package nvlsm), and both
-    reach the switches through InfiniBand management datagrams, which the kernel module ib_umad provides. Without them the GPUs stay
-    "in progress" and cuInit answers 802. In an NVL72 rack the switch trays do this; nodes there run IMEX to share memory.
-
-    ## What to do
-    Install nvlsm, load ib_umad, and restart the fabric manager.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    - https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/
-    - https://github.com/siderolabs/extensions/pull/717
-    - https://github.com/spectrocloud/CanvOS/pull/700
-    """
+    """A service or kernel module that NVLink 5 needs is not running."""
     gpus = [gpu for gpu in machine.hardware if fabric_of(gpu) and fifth(gpu)]
     if not gpus:
         not_applicable("no GPU with NVLink 5 is attached to a fabric")

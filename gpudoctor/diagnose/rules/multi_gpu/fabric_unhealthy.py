@@ -29,20 +29,7 @@ _RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-
     ),
 )
 def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
-    """NVML reports an unhealthy NVLink fabric connection for this GPU.
-
-    ## Why it matters
-    NVML reports reduced bandwidth, an unhealthy route, a recovery in progress or a wrong configuration. Training across GPUs is then slow,
-    hangs or fails; training on this GPU alone is not affected. CUDA cannot use a GPU whose registration failed.
-
-    ## What to do
-    A recovery in progress ends by itself. Otherwise look at the links, reset the GPUs, and ask the fabric's operator to check switch,
-    partition and cabling. Incompatible firmware needs an update.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    """
+    """NVML reports an unhealthy NVLink fabric connection for this GPU."""
     fabric = gpu.fabric
     if fabric.state == "not-supported":
         not_applicable("not attached to a fabric")

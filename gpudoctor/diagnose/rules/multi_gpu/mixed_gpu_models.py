@@ -13,18 +13,7 @@ from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 @rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
-    """GPUs are of different models.
-
-    ## Why it matters
-    Training across all of them runs at the pace of the slowest, with the memory of the smallest, and a build needs kernels for each.
-    Training on one of them is not affected.
-
-    ## What to do
-    Select GPUs of one model with CUDA_VISIBLE_DEVICES. CUDA_DEVICE_ORDER=PCI_BUS_ID makes its numbers match nvidia-smi's.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/
-    """
+    """GPUs are of different models."""
     usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]
     names = [gpu.name for gpu in usable]
     models = list(dict.fromkeys(names))

@@ -41,21 +41,7 @@ _TRY_WITHOUT = Fix(
     explains=(Explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU."),),
 )
 def nccl_p2p_acs_iommu(machine: MachineView) -> Iterator[Problem]:
-    """IOMMU or PCIe access control (ACS) breaks transfers between GPUs.
-
-    ## Why it matters
-    If the IOMMU translates addresses, or PCIe access control (ACS) is on, transfers between GPUs go through the CPU. NCCL is then slow,
-    hangs or receives wrong data, although the driver reports that the GPUs can reach each other. NVLink is not affected.
-
-    Level full tries it: an all-reduce that is right only with NCCL_P2P_DISABLE=1 proves it; one that is right makes this a note.
-
-    ## What to do
-    If the machine hosts no virtual machines, boot with `iommu=pt`, or turn the IOMMU (VT-d, AMD-Vi) and ACS off in the firmware. Until
-    then set NCCL_P2P_DISABLE=1.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    """
+    """IOMMU or PCIe access control (ACS) breaks transfers between GPUs."""
     runs = machine.gpu_all_reduces
     for framework, (first, *controls) in runs:
         if any(result(control) is Result.RIGHT for control in controls):

@@ -29,20 +29,7 @@ from gpudoctor.versions import Version
     ),
 )
 def nccl_version_conflict(framework: FrameworkView) -> Iterator[Problem]:
-    """Wrong NCCL version would be loaded.
-
-    ## Why it matters
-    NCCL's file is called libnccl.so.2 in every version, so only the order of folders decides which one a process loads. PyTorch links it:
-    an older one lacks functions, and `import torch` ends with "undefined symbol: nccl...". TensorFlow and JAX open it when they train on
-    several GPUs. A newer one mostly works; all processes of one job must have the same.
-
-    ## What to do
-    Keep one NCCL on the loader's path of this environment, in the version that the framework requires.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    - https://github.com/pytorch/pytorch/issues/119932
-    """
+    """Wrong NCCL version would be loaded."""
     use = next((use for use in framework.libraries_used if use.component == "nccl"), None)
     if use is None:
         not_applicable(f"{framework.name} does not use NCCL")

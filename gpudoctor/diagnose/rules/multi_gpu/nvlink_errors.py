@@ -34,21 +34,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have card, cable or swit
     ),
 )
 def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
-    """NVLink error counters are rising, or the driver logged NVLink errors.
-
-    ## Why it matters
-    A good link counts no errors. CRC errors and replays cost bandwidth, a recovery stops the link for a while, and a failed recovery
-    ends every program that uses it (Xid 74; 144 to 150 from NVLink 5 on). Training across GPUs slows down, hangs or fails.
-
-    The counters are read twice during the check. Old counts that do not rise are not reported.
-
-    ## What to do
-    Reset the GPUs. If errors return on the same link, reseat the module or bridge; after that the card, the cable or the switch is faulty.
-
-    ## References
-    - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """NVLink error counters are rising, or the driver logged NVLink errors."""
     logged = gpu.xids(*NVLINK_ERRORS)
     links = _links_seen(gpu) if logged else gpu.nvlinks
     counts = dict(entry for link in links for entry in (*_rising(link), *_failed(link)))

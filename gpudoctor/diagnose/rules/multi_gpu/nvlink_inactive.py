@@ -27,20 +27,7 @@ _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the card examin
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )
 def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
-    """NVLinks are down.
-
-    ## Why it matters
-    Training across GPUs then uses fewer links, falls back to PCIe at a tenth of the speed, or hangs. Reported are links that are up on
-    a GPU of the same model, or that lead to an NVSwitch. A card without a bridge has all its links down: that is normal.
-
-    ## What to do
-    Look at the links. One that is down on a single GPU means a bad bridge, a loose module or a bad card; reset or reboot first. If all
-    links are down on a machine with NVSwitches, the fabric manager is not running.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    - https://docs.nvidia.com/deploy/gpu-debug-guidelines/
-    """
+    """NVLinks are down."""
     links = gpu.nvlinks
     if gpu.nvml.mig_enabled is True:
         not_applicable("MIG: instances do not use NVLink")

@@ -30,18 +30,7 @@ _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to 
     ),
 )
 def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
-    """An NVSwitch logged a fatal error (SXid) since boot.
-
-    ## Why it matters
-    A fatal error stops the traffic of a port and ends what was computing over it (Xid 74 or 45 of its GPUs). Some errors are always fatal
-    to the whole fabric: until switches and GPUs are reset, training across GPUs fails and CUDA may not start.
-
-    ## What to do
-    Stop what runs on the GPUs. Reset all GPUs and switches at once, or reboot. If the error returns, NVIDIA replaces the board.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
-    """
+    """An NVSwitch logged a fatal error (SXid) since boot."""
     log = known(machine.observed.kernel_log, Rung.KERNEL_DRIVER)
     logged = [(event, _severity(event, machine.matrix)) for event in log.events if event.switch]
     fatal = [(event, severity) for event, severity in logged if severity in _SCOPE]

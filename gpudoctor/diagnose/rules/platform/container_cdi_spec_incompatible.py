@@ -35,21 +35,7 @@ class _Installed(msgspec.Struct, frozen=True):
 
 @rule("GD341", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_incompatible(machine: MachineView) -> Iterator[Problem]:
-    """CDI specification is too new for the container engine.
-
-    ## Why it matters
-    Newer NVIDIA Container Toolkits write fields (additionalGids) that older engines do not know. Such an engine ignores the whole file and
-    only reports that "nvidia.com/gpu=all" is unresolvable. Ubuntu 24.04's Podman 4.9 and toolkits from 1.19 on are such a pair.
-
-    It is an error where a configuration uses CDI, otherwise a note.
-
-    ## What to do
-    Update the engine, or generate the file with an older toolkit.
-
-    ## References
-    - https://github.com/cncf-tags/container-device-interface/blob/main/SPEC.md
-    - https://github.com/NVIDIA/nvidia-container-toolkit/issues/1860
-    """
+    """CDI specification is too new for the container engine."""
     tools = machine.container_engines
     specs = [spec for spec in known(tools.cdi) if spec.kind == NVIDIA_GPU]
     if not specs or not machine.hardware:

@@ -17,20 +17,7 @@ _INSTALL_TOOLKIT = Fix(f"Install the NVIDIA Container Toolkit from NVIDIA's repo
 
 @rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
-    """Containers get GPUs through CDI, but there is no CDI specification.
-
-    ## Why it matters
-    With CDI an engine looks up "nvidia.com/gpu=all" in /etc/cdi or /var/run/cdi. Without such a file no container with a GPU starts:
-    "unresolvable CDI devices nvidia.com/gpu=all".
-
-    ## What to do
-    Let the NVIDIA Container Toolkit write the file, and again after each driver update. Toolkits since 1.18 include a service for that,
-    nvidia-cdi-refresh.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
-    - https://github.com/NVIDIA/nvidia-container-toolkit/issues/146
-    """
+    """Containers get GPUs through CDI, but there is no CDI specification."""
     tools = machine.container_engines
     if not machine.hardware:
         not_applicable("there is no NVIDIA GPU to give to a container")

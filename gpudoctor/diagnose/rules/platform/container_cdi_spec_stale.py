@@ -15,20 +15,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 @rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
-    """CDI specification lists the libraries of another driver version.
-
-    ## Why it matters
-    The specification lists the driver's files by their full names. After a driver upgrade those are gone, and Podman, Docker and
-    Kubernetes fail to start a container with a GPU, or start it with half the libraries.
-
-    It is an error where a configuration uses CDI, otherwise a note.
-
-    ## What to do
-    Generate it again. Toolkits since 1.18 have a service that does so at each boot (nvidia-cdi-refresh).
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html
-    """
+    """CDI specification lists the libraries of another driver version."""
     driver = machine.driver
     tools = machine.container_engines
     for spec in known(tools.cdi):

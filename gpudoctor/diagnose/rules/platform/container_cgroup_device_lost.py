@@ -41,21 +41,7 @@ _RESTART = (
     ),
 )
 def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
-    """Container's control group (cgroup) blocks the GPU's device files.
-
-    ## Why it matters
-    A container can open a device only if its control group allows it, whatever the file's permissions are. If systemd manages the
-    runtime's control groups, a `systemctl daemon-reload` on the host (any package upgrade does one) rewrites the rules and drops devices
-    it was not told about: a running container loses its GPU, and NVML reports "Unknown Error". The same happens where the files were
-    mounted or created by hand, without `--device` or `--gpus`.
-
-    ## What to do
-    Restart the container. To prevent it, use CDI, pass the devices with `--device`, or let the toolkit create the links in /dev/char
-    that systemd looks for.
-
-    ## References
-    - https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
-    """
+    """Container's control group (cgroup) blocks the GPU's device files."""
     container = machine.inside_container
     if not container.has_devices(proven=True):
         not_applicable("there are no device files")

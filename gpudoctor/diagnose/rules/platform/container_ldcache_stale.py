@@ -32,19 +32,7 @@ _SET_BY_APPTAINER = "/.singularity.d"
     ),
 )
 def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
-    """Driver libraries are mounted into the container, but the loader does not find them.
-
-    ## Why it matters
-    The runtime mounts libcuda.so.550.163.01 and then runs ldconfig, which creates the link libcuda.so.1 and lists it in /etc/ld.so.cache.
-    If that step fails (an image without ldconfig, a read-only root, a wrong path in the toolkit's configuration) the libraries are there
-    and no program finds them.
-
-    ## What to do
-    Run ldconfig when the container starts. Do not install a driver inside it.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/troubleshooting.html
-    """
+    """Driver libraries are mounted into the container, but the loader does not find them."""
     container = machine.inside_container
     mounted = known(known(machine.observed.container).driver_files)
     unfound = _unfound(mounted, "libcuda", machine.observed.libcuda) + _unfound(mounted, "libnvidia-ml", machine.observed.nvml)

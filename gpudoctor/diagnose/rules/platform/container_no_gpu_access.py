@@ -38,20 +38,7 @@ _ADD_TO_LXC = Fix("Add the GPU to the container, on the host", "lxc config devic
     ),
 )
 def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
-    """Container was started without the GPU's device files or driver libraries.
-
-    ## Why it matters
-    A container sees a GPU only if its runtime adds the device files and the host's driver libraries. Without them everything inside may
-    look healthy and still no program finds a GPU, although /proc and /sys show the host's.
-
-    ## What to do
-    Start the container with the GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in Kubernetes a resource request
-    for nvidia.com/gpu. If NVIDIA_VISIBLE_DEVICES is void or none, or NVIDIA_DRIVER_CAPABILITIES lacks compute, the image or the pod asks
-    for this. Do not install a driver inside the container.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/
-    """
+    """Container was started without the GPU's device files or driver libraries."""
     container = machine.inside_container
     works = machine.nvml_works
     nodes = or_none(machine.observed.device_nodes, Rung.DEVICE_NODE)

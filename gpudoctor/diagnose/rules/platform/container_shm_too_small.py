@@ -24,20 +24,7 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.")
     explains=(Explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm."),),
 )
 def container_shm_too_small(machine: MachineView) -> Iterator[Problem]:
-    """Container's shared memory (/dev/shm) is too small.
-
-    ## Why it matters
-    NCCL moves data between the processes of several GPUs through /dev/shm, and data loaders hand over batches there. Container runtimes
-    make it 64 MiB. When it is full, NCCL fails to create a segment and loader processes die with a bus error.
-
-    With one GPU and no loader processes it does not matter, and this is a note.
-
-    ## What to do
-    Give the container more: `--shm-size=1g` or more, or `--ipc=host`; in Kubernetes a memory-backed emptyDir at /dev/shm.
-
-    ## References
-    - https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    """
+    """Container's shared memory (/dev/shm) is too small."""
     container = machine.inside_container
     shared = applicable(machine.limits.shared_memory)
     gpus = len(known(machine.libcuda.devices, Rung.LIBCUDA))

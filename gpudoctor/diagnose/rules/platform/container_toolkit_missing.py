@@ -49,20 +49,7 @@ _LIST_RUNTIMES = Fix(
     ),
 )
 def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
-    """NVIDIA Container Toolkit is not installed or not configured.
-
-    ## Why it matters
-    Docker, containerd and Podman do not know the driver's libraries. The NVIDIA Container Toolkit adds them, as a runtime of its own or
-    through a CDI specification. Without it `--gpus` fails ("could not select device driver") and NVIDIA_VISIBLE_DEVICES has no effect.
-
-    Inside a container this is inferred: GPUs were requested and none was added. On a host it affects only containers and is a note.
-
-    ## What to do
-    Install the toolkit on the host, let it configure the runtime, and restart the runtime.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html
-    """
+    """NVIDIA Container Toolkit is not installed or not configured."""
     if not machine.site.container:
         yield from _host_without_toolkit(machine)
         return

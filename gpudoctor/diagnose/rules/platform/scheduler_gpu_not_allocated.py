@@ -39,19 +39,7 @@ _REQUEST = {
     ),
 )
 def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
-    """No GPU is allocated to this job.
-
-    ## Why it matters
-    A scheduler gives a job what it requested. A job that did not request a GPU may run on a node that has some and not be allowed to open
-    them, or be sent to a node without. Everything below the job is healthy: there is nothing to repair.
-
-    ## What to do
-    Request a GPU when submitting the job. Do not set CUDA_VISIBLE_DEVICES by hand: those GPUs may belong to another job.
-
-    ## References
-    - https://slurm.schedmd.com/gres.html
-    - https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
-    """
+    """No GPU is allocated to this job."""
     allocation = applicable(machine.observed.allocation)
     usable = _cuda_shows_gpus(machine) or (_nvml_opens_gpus(machine) and not allocation.hidden)
     if usable:

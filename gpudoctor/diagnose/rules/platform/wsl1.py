@@ -27,17 +27,7 @@ from gpudoctor.snapshot import Platform
     ),
 )
 def wsl1(machine: MachineView) -> Iterator[Problem]:
-    """WSL 1 cannot access a GPU.
-
-    ## Why it matters
-    WSL 1 translates system calls and has no Linux kernel, so it has no access to a GPU. Only WSL 2 does.
-
-    ## What to do
-    Convert the distribution to WSL 2, which keeps its files. It needs virtualisation enabled in the firmware.
-
-    ## References
-    - https://learn.microsoft.com/windows/wsl/basic-commands
-    """
+    """WSL 1 cannot access a GPU."""
     host = machine.host
     platform = known(host.platform)
     if platform not in {Platform.WSL1, Platform.WSL2}:

@@ -36,20 +36,7 @@ _FIXES = (
     ),
 )
 def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
-    """Windows driver is not exposed in WSL.
-
-    ## Why it matters
-    WSL 2 accesses the GPU through /dev/dxg and the libraries that the Windows driver exposes in /usr/lib/wsl/lib. If one is missing, or
-    both libraries fail to initialise, the Windows driver lacks WSL support, it was upgraded while WSL was running, or WSL's kernel is
-    old. Nothing installed inside WSL repairs that.
-
-    ## What to do
-    Shut WSL down and start it again. Update WSL and the NVIDIA driver in Windows.
-
-    ## References
-    - https://docs.nvidia.com/cuda/wsl-user-guide/
-    - https://learn.microsoft.com/windows/wsl/tutorials/gpu-compute
-    """
+    """Windows driver is not exposed in WSL."""
     wsl = machine.wsl2
     if machine.site.container:
         not_applicable("a container gets what WSL has, or not")

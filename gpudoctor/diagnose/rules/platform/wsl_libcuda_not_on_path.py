@@ -31,19 +31,7 @@ _FIXES = (
     ),
 )
 def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
-    """Loader does not find the Windows driver's libcuda in /usr/lib/wsl/lib.
-
-    ## Why it matters
-    WSL 2 exposes the Windows driver in /usr/lib/wsl/lib and adds that folder to the loader's path in /etc/ld.so.conf.d/ld.wsl.conf. If
-    that file is missing or disabled in /etc/wsl.conf, or ldconfig has not run since, programs find no libcuda.so.1 and use the CPU.
-
-    ## What to do
-    Write the file and run ldconfig. Do not install a Linux driver or a libcuda package.
-
-    ## References
-    - https://docs.nvidia.com/cuda/wsl-user-guide/
-    - https://learn.microsoft.com/windows/wsl/wsl-config
-    """
+    """Loader does not find the Windows driver's libcuda in /usr/lib/wsl/lib."""
     wsl, unfound = machine.wsl2, why_absent(machine.observed.libcuda, Rung.LIBCUDA)
     if not unfound:
         return

@@ -26,20 +26,7 @@ from gpudoctor.snapshot import DriverFile, Libcuda
     ),
 )
 def wsl_linux_driver_installed(machine: MachineView) -> Iterator[Problem]:
-    """A Linux NVIDIA driver is installed inside WSL.
-
-    ## Why it matters
-    Inside WSL only the Windows driver's libraries can access the GPU. A package with a Linux libcuda.so.1 (a driver, or the distribution's
-    nvidia-cuda-toolkit, which pulls one in) shadows them, and CUDA finds no device.
-
-    It is an error if CUDA does not work and a warning if it does: the next ldconfig may change which library is found first.
-
-    ## What to do
-    Remove those packages. Keep the CUDA toolkit from NVIDIA's WSL repository, or the CUDA inside wheels; neither includes a driver.
-
-    ## References
-    - https://docs.nvidia.com/cuda/wsl-user-guide/
-    """
+    """A Linux NVIDIA driver is installed inside WSL."""
     wsl, libcuda = machine.wsl2, machine.observed.libcuda
     if machine.site.container:
         not_applicable("a container gets its libraries from the runtime")

@@ -18,18 +18,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles under WSL 2."),),
 )
 def wsl_multi_gpu_limit(machine: MachineView) -> Iterator[Problem]:
-    """GPUs under WSL 2 exchange data only through host memory.
-
-    ## Why it matters
-    GPUs under WSL 2 belong to Windows. Legacy CUDA inter-process handles are not supported, so NCCL uses shared host memory, or fails if
-    configured otherwise. Containers get all GPUs or none.
-
-    ## What to do
-    Train with one GPU per process, or use Linux without Windows for several. If NCCL hangs, set NCCL_P2P_DISABLE=1.
-
-    ## References
-    - https://docs.nvidia.com/cuda/wsl-user-guide/
-    """
+    """GPUs under WSL 2 exchange data only through host memory."""
     gpus = len(machine.hardware) if machine.wsl2 else 0
     if gpus < 2:
         return

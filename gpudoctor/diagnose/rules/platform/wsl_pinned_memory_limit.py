@@ -15,19 +15,7 @@ _RAISE = Fix("Raise memory= below [wsl2] in %UserProfile%\\.wslconfig, then rest
 
 @rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def wsl_pinned_memory_limit(machine: MachineView) -> Iterator[Problem]:
-    r"""WSL 2 has less memory than the GPU and can pin only part of it.
-
-    ## Why it matters
-    WSL 2 is a virtual machine that gets half of Windows' memory by default, and Windows lets it pin only part of that for the GPU. Data
-    loaders that pin memory, and offloaded weights, then fail with "out of memory" while the GPU is empty.
-
-    ## What to do
-    Raise `memory=` in %UserProfile%\.wslconfig and restart WSL, or do without pinned memory.
-
-    ## References
-    - https://docs.nvidia.com/cuda/wsl-user-guide/
-    - https://learn.microsoft.com/windows/wsl/wsl-config
-    """
+    """WSL 2 has less memory than the GPU and can pin only part of it."""
     memory = known(machine.wsl2.memory)
     totals = [gpu.nvml.memory_total for gpu in machine.hardware if isinstance(gpu.nvml, NvmlGpu)]
     sizes = [total for total in totals if isinstance(total, int)]

@@ -19,21 +19,7 @@ VARIABLE = "CONDA_OVERRIDE_CUDA"
 
 @rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
 def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]:
-    """CONDA_OVERRIDE_CUDA does not match the driver.
-
-    ## Why it matters
-    conda chooses builds by the virtual package `__cuda`, the newest CUDA that the driver serves. CONDA_OVERRIDE_CUDA replaces it. If it is
-    too new, conda installs builds that do not run on this driver; if it is empty, it installs CPU builds. It is intended for machines
-    without a GPU that build environments for others.
-
-    It is a warning in a conda environment, otherwise a note.
-
-    ## What to do
-    Unset the variable where the environment is used, then let conda reinstall the framework.
-
-    ## References
-    - https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
-    """
+    """CONDA_OVERRIDE_CUDA does not match the driver."""
     machine, observed = environment.machine, environment.observed
     value = environment.variables.values.get(VARIABLE)
     driver = machine.driver

@@ -29,20 +29,7 @@ _OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE
     explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),
 )
 def cpu_lacks_avx(framework: FrameworkView) -> Iterator[Problem]:
-    """CPU lacks AVX, which the framework's wheel needs.
-
-    ## Why it matters
-    Published wheels of TensorFlow since 1.6 use AVX, those of jaxlib AVX and since 0.12 AVX2 and others. On a CPU without them, or in a
-    virtual machine that hides them, the import fails with "Illegal instruction", or says that the library was built to use them. A GPU does
-    not help.
-
-    ## What to do
-    In a virtual machine pass the host's CPU through (`-cpu host`, "host-passthrough"). Otherwise use another machine, or a build without.
-
-    ## References
-    - https://github.com/tensorflow/tensorflow/blob/master/RELEASE.md
-    - https://github.com/jax-ml/jax/blob/main/jaxlib/cpu_feature_guard.c
-    """
+    """CPU lacks AVX, which the framework's wheel needs."""
     machine = framework.machine
     if not wheel_platform.name(machine.observed.host, machine.observed.python).endswith(("x86_64", "amd64")):
         not_applicable("only x86_64 CPUs have AVX")

@@ -32,18 +32,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     ),
 )
 def framework_files_damaged(framework: FrameworkView) -> Iterator[Problem]:
-    """Files of the framework are missing or damaged.
-
-    ## Why it matters
-    `import` loads the framework's compiled files. Where one is missing, empty or truncated, or links a library that is not installed, the
-    import fails.
-
-    ## What to do
-    Reinstall the framework; install the system library that is missing.
-
-    ## References
-    - https://man7.org/linux/man-pages/man8/ld.so.8.html
-    """
+    """Files of the framework are missing or damaged."""
     broken = framework.broken_files
     if not broken:
         return

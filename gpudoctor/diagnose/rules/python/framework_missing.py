@@ -20,18 +20,7 @@ _WHERE = "the folders on sys.path"
 
 @rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", predicts=False, checks_required="any")
 def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
-    """No framework is installed in this environment.
-
-    ## Why it matters
-    There is nothing to train with: the check could only examine the driver. Usually another environment was meant. A framework requested
-    with `--require` or `--framework` that is not installed is an error.
-
-    ## What to do
-    Name the environment with `--python`, or activate it, or install a framework into this one.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    """
+    """No framework is installed in this environment."""
     machine, python = environment.machine, environment.observed.python
     if machine.supposed:
         not_applicable("only the named packages are supposed")

@@ -28,18 +28,7 @@ _OLD_TAGS = {"manylinux1": Version(2, 5), "manylinux2010": Version(2, 12), "many
     explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
 )
 def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """glibc is too old for the framework's wheel.
-
-    ## Why it matters
-    A wheel's tag names the glibc its compiled code needs: manylinux_2_28 needs glibc 2.28. pip does not install it on an older system, but
-    an environment that was copied, mounted or packed elsewhere still holds it. The import fails with "version `GLIBC_2.28' not found".
-
-    ## What to do
-    Use a newer system or a container, or a release whose wheel is built for this glibc.
-
-    ## References
-    - https://peps.python.org/pep-0600/
-    """
+    """glibc is too old for the framework's wheel."""
     libc = framework.environment.libc
     installed = versions.parse(libc.partition(" ")[2]) if libc.startswith("glibc ") else None
     if installed is None:

@@ -23,19 +23,7 @@ from gpudoctor.findings import Fix, Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "The import of tf.keras fails.", Join.FRAMEWORK),),
 )
 def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """TensorFlow and Keras have incompatible versions (Keras 2 and 3).
-
-    ## Why it matters
-    TensorFlow up to 2.15 needs Keras 2 of its own release; from 2.16 on tf.keras is Keras 3. With the other one the import of `tf.keras`
-    fails.
-
-    ## What to do
-    Install the Keras that this TensorFlow requires. Code that needs Keras 2 with TensorFlow 2.16 or later installs tf-keras and sets
-    TF_USE_LEGACY_KERAS=1.
-
-    ## References
-    - https://keras.io/getting_started/#tensorflow--keras-2-backwards-compatibility
-    """
+    """TensorFlow and Keras have incompatible versions (Keras 2 and 3)."""
     stack = framework.environment.stack
     if "keras" not in stack.distributions:
         not_applicable("no Keras is listed")

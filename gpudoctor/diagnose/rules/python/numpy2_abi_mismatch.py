@@ -27,18 +27,7 @@ from gpudoctor.frameworks import stack_of
     explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot become arrays.", Join.FRAMEWORK),),
 )
 def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """Framework is compiled for NumPy 1, but NumPy 2 is installed.
-
-    ## Why it matters
-    NumPy 2 changed its binary interface: modules compiled against NumPy 1 do not run with it. TensorFlow fails at import; PyTorch warns at
-    import and fails where a tensor meets an array ("Numpy is not available").
-
-    ## What to do
-    Install NumPy 1, or a release of the framework compiled against NumPy 2, which runs with both.
-
-    ## References
-    - https://numpy.org/doc/stable/dev/depending_on_numpy.html#numpy-2-0-specific-advice
-    """
+    """Framework is compiled for NumPy 1, but NumPy 2 is installed."""
     stack = framework.environment.stack
     numpy = stack.distributions.get("numpy")
     if numpy is None:

@@ -18,19 +18,7 @@ from gpudoctor.snapshot import Distribution
 
 @rule("GD608", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
 def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
-    """Requested release cannot be installed.
-
-    ## Why it matters
-    The release does not exist, is not published for this platform, or is a stub. The installer fails with "no matching distribution
-    found", or runs the stub's setup script, which refuses and names another package. tensorflow-gpu is a stub since 2.12: tensorflow itself
-    is the package with CUDA.
-
-    ## What to do
-    Request a release that is published for this platform, or the package that replaced the stub.
-
-    ## References
-    - https://www.tensorflow.org/install/pip
-    """
+    """Requested release cannot be installed."""
     stack = environment.stack
     if not stack.supposed:
         not_applicable("it is installed")

@@ -27,18 +27,7 @@ from gpudoctor.snapshot import Distribution
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
-    """A package's version is outside another package's bounds.
-
-    ## Why it matters
-    An installer keeps these bounds only within one command: a later command may move a package out of them and says so in a line that is
-    easily missed. Whether it fails depends on the packages. An installer refuses to install such a combination.
-
-    ## What to do
-    Install all of them in one command, so that the installer finds compatible releases, or give them separate environments.
-
-    ## References
-    - https://pip.pypa.io/en/stable/topics/dependency-resolution/
-    """
+    """A package's version is outside another package's bounds."""
     stack = environment.stack
     violations = [violation for violation in stack.violations if rule_for(violation) == package_requirement_conflict.name]
     for found in dict.fromkeys(violation.found for violation in violations):

@@ -18,19 +18,7 @@ _COUNT = Fix("See which GPUs the machine has and which work", "gpudoctor check -
 
 @rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
 def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
-    """Required GPUs, or their driver, are missing or unusable.
-
-    ## Why it matters
-    `--require` asks for a number of usable GPUs, or for something that only a GPU or its driver provides. Some of the machine's GPUs are
-    broken, hidden from this environment, or were never there.
-
-    ## What to do
-    Usually another finding says why the GPUs are unusable, and this one is shown beneath it. The stages per GPU show where each GPU was
-    lost. If they are only hidden, look at CUDA_VISIBLE_DEVICES and at what the scheduler allocated.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvidia-smi/index.html
-    """
+    """Required GPUs, or their driver, are missing or unusable."""
     answers = answers_for(environment)
     for answer in answers:
         if answer.answer is Answer.LACKING and answer.requirement.subject not in FRAMEWORKS:

@@ -18,22 +18,7 @@ from gpudoctor.versions import Version
 
 @rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
 def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
-    """A required version, number or size is not met.
-
-    ## Why it matters
-    `--require` asks for it, on the command line or in a configuration file: the job needs it, whatever else this machine can do. Versions
-    are compared as Python's packaging does. `driver` is the loaded driver's version, `gpus` counts the GPUs shown to be usable as far as
-    `--level` asks, `memory` and `cc` (compute capability) apply to every visible GPU, and a framework's name stands for its distribution's
-    version. gpu-lacks-bf16 reports an unmet `bf16`.
-
-    A size needs a unit. The 80 GB in a product's name are decimal and less than 80 GiB: write `memory>=80GB` for such a card.
-
-    ## What to do
-    Install what is required if it is software; otherwise run on a machine that has it, or require less.
-
-    ## References
-    - https://packaging.python.org/en/latest/specifications/version-specifiers/
-    """
+    """A required version, number or size is not met."""
     answers = answers_for(environment)
     for answer in answers:
         if answer.answer is Answer.UNFIT and answer.requirement.subject not in FEATURES:

@@ -13,19 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
 def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
-    """A file beside the training script shadows an installed package.
-
-    ## Why it matters
-    Python puts a script's folder first on sys.path. A file torch.py or a folder torch/ there is imported instead of PyTorch: "module
-    'torch' has no attribute ...", or a partial import. gpudoctor trains from a folder of its own and does not see it, unless `--cwd` names
-    the folder.
-
-    ## What to do
-    Rename the file, and remove its compiled form in __pycache__.
-
-    ## References
-    - https://docs.python.org/3/library/sys_path_init.html
-    """
+    """A file beside the training script shadows an installed package."""
     folder = environment.script_folder
     if not environment.frameworks:
         not_applicable("no framework is installed")

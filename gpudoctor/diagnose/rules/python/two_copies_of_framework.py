@@ -33,19 +33,7 @@ from gpudoctor.snapshot import Distribution
     ),
 )
 def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
-    """Framework is installed twice, or a file of the same name shadows it.
-
-    ## Why it matters
-    An import takes the first copy on sys.path: one in the user's own folder or on PYTHONPATH shadows the one in the environment, and a file
-    torch.py shadows the package torch. Two distributions of one framework in one folder (tensorflow and tensorflow-cpu) own the same files,
-    and removing either damages the other.
-
-    ## What to do
-    Keep one. After removing one of two that shared a folder, reinstall the other. PYTHONNOUSERSITE=1 ignores the user's folder.
-
-    ## References
-    - https://docs.python.org/3/library/sys_path_init.html
-    """
+    """Framework is installed twice, or a file of the same name shadows it."""
     packages = framework.environment.packages
     if isinstance(framework.observed.shadow, str):
         yield _shadowed(framework, framework.observed.shadow)

@@ -24,19 +24,7 @@ from gpudoctor.frameworks import framework_of
     explains=(Explains(("framework-missing",), "The framework is in another environment."),),
 )
 def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
-    """Framework is installed in a different Python environment.
-
-    ## Why it matters
-    Each interpreter has its own packages. A framework installed with another `pip`, into another environment or for another user, does not
-    exist for this one: "No module named ..." although it is installed.
-
-    ## What to do
-    Run and check the environment that has it, or install it with the interpreter that you run: `python -m pip` always installs for that
-    one.
-
-    ## References
-    - https://packaging.python.org/en/latest/guides/installing-using-pip-and-virtual-environments/
-    """
+    """Framework is installed in a different Python environment."""
     machine, python = environment.machine, environment.python
     if machine.known_frameworks:
         return

@@ -23,17 +23,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     ),
 )
 def compute_prohibited(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is in compute mode prohibited.
-
-    ## Why it matters
-    In compute mode prohibited a GPU is listed but no CUDA program can use it. The mode is intended for cards that only drive displays.
-
-    ## What to do
-    Set the mode to DEFAULT. If the mode is intended, hide the card with CUDA_VISIBLE_DEVICES.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU is in compute mode prohibited."""
     if gpu.compute_mode != "prohibited":
         return
     if gpu.hidden:

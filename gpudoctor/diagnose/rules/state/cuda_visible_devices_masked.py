@@ -25,18 +25,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     ),
 )
 def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Problem]:
-    """CUDA_VISIBLE_DEVICES hides GPUs from CUDA programs.
-
-    ## Why it matters
-    CUDA shows a program only the devices that this variable names, and stops at the first entry that names none. Empty or set to -1 it
-    hides all GPUs. A list with fewer devices than the machine has is normal: schedulers allocate GPUs this way.
-
-    ## What to do
-    Unset it, or correct the list; `nvidia-smi -L` shows the GPUs. In a scheduler's job do not unset it: ask for a GPU.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
-    """
+    """CUDA_VISIBLE_DEVICES hides GPUs from CUDA programs."""
     visibility = environment.machine.visibility
     named, shown, total = len(visibility.entries), visibility.shown, visibility.there
     if shown and shown >= named:

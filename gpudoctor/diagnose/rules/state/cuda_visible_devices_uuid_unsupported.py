@@ -30,19 +30,7 @@ _UUID = ("GPU-", "MIG-")
     ),
 )
 def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
-    """CUDA_VISIBLE_DEVICES names an unknown UUID.
-
-    ## Why it matters
-    Instead of a number the variable may contain the UUID of a GPU (GPU-…) or of a MIG instance (MIG-…). UUIDs change with the card, and
-    those of MIG instances with each new partition. CUDA stops at the first entry that it does not know, so the GPUs after it are
-    hidden too.
-
-    ## What to do
-    Copy the current UUIDs from `nvidia-smi -L`, or use numbers. In a scheduler's job the scheduler sets the variable.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
-    """
+    """CUDA_VISIBLE_DEVICES names an unknown UUID."""
     machine, visibility = environment.machine, environment.machine.visibility
     entries, shown = visibility.entries, visibility.shown
     if not any(entry.startswith(_UUID) for entry in entries):

@@ -20,22 +20,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     explains=(Explains(TRAINING_FAILS, "The framework trains on the CPU where the variable tells it to.", Join.FRAMEWORK),),
 )
 def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """An environment variable tells the framework to use the CPU.
-
-    ## Why it matters
-    JAX obeys JAX_PLATFORMS: with "cpu" it never looks for a GPU, with "cpu,cuda" it computes on the CPU unless told otherwise. Hugging
-    Face Accelerate obeys ACCELERATE_USE_CPU, Keras on PyTorch obeys KERAS_TORCH_DEVICE. Such a variable, set once for a test, stays in
-    a profile, an image or a job script, and nothing below the framework is wrong.
-
-    It is an error if the framework then never uses a GPU and no other framework in the environment can; else a warning.
-
-    ## What to do
-    Unset the variable, here and where it is set.
-
-    ## References
-    - https://docs.jax.dev/en/latest/config_options.html
-    - https://huggingface.co/docs/accelerate/package_reference/cli
-    """
+    """An environment variable tells the framework to use the CPU."""
     values = framework.environment.variables.values
     if not framework.machine.hardware:
         not_applicable("there is no NVIDIA GPU to hide")

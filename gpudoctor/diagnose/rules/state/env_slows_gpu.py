@@ -37,24 +37,7 @@ _SETTINGS = (
     explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )
 def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
-    """An environment variable slows training down.
-
-    ## Why it matters
-    Some variables trade speed for easier debugging or for precision. Set once in a profile, an image or a job script, they stay in effect:
-
-    - CUDA_LAUNCH_BLOCKING=1 runs one kernel at a time. Error messages then name the right line, but the GPU is idle between kernels.
-    - CUDA_CACHE_DISABLE=1 keeps no compiled kernels. Programs that need PTX compiled start slowly every time.
-    - NVIDIA_TF32_OVERRIDE=0 turns TF32 off in cuBLAS and cuDNN. On GPUs since Ampere, FP32 matmuls are then several times slower.
-
-    The first is a warning. The other two are notes: they can be what you want.
-
-    ## What to do
-    Unset the variable, here and where it is set.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables
-    - https://docs.nvidia.com/deeplearning/cudnn/backend/latest/developer/misc.html
-    """
+    """An environment variable slows training down."""
     if not machine.hardware:
         not_applicable("there is no NVIDIA GPU to slow down")
     values = machine.variables.values

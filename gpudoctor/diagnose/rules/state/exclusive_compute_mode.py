@@ -27,20 +27,7 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     explains=(Explains(CUDA_FAILS, "The driver refuses a context while another process has the GPU."),),
 )
 def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is in exclusive-process mode.
-
-    ## Why it matters
-    In compute mode exclusive-process the second program gets error 46, "all CUDA-capable devices are busy or unavailable", however
-    much memory is free. So does a training run that starts a process for each worker. Clusters set this mode on purpose, and MPS is
-    usually run this way: then its server is the one process.
-
-    ## What to do
-    Wait for the process that has the GPU or end it, use another GPU, or set the mode to DEFAULT.
-
-    ## References
-    - https://docs.nvidia.com/deploy/mps/
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU is in exclusive-process mode."""
     mode = gpu.compute_mode
     if mode not in _EXCLUSIVE:
         return

@@ -33,20 +33,7 @@ _FREE_MEMORY = Fix("End the processes that hold the GPU's memory; a reset of the
     ),
 )
 def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
-    """Other processes use most of the GPU's memory.
-
-    ## Why it matters
-    A training run that gets no memory ends with "out of memory" in its first steps, or when it creates its context. Frameworks take most
-    of the memory when they start, so one forgotten notebook is enough. Memory can also be held by processes that are not visible here: in
-    another container, or dead and not yet cleaned up.
-
-    ## What to do
-    Look at the processes, and end those that are yours. Memory that no visible process holds belongs to another container, or a reset
-    frees it.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """Other processes use most of the GPU's memory."""
     nvml = gpu.nvml
     if nvml.mig_enabled is True:
         not_applicable("MIG is on: its instances have memory of their own")

@@ -24,19 +24,7 @@ from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
     explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than the empty program that failed."),),
 )
 def gpu_memory_insufficient(gpu: GpuView) -> Iterator[Problem]:
-    """Too little free GPU memory even for an empty CUDA program.
-
-    ## Why it matters
-    A context takes a few hundred MiB of the GPU's memory before a program stores anything. Without that much free memory, every
-    framework fails with "out of memory" (error 2), however small the model.
-
-    ## What to do
-    Find the processes that hold the memory and end them, or wait, or use another GPU. Processes in other containers or of other users
-    may not be listed for you, but the memory they use is.
-
-    ## References
-    - https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
-    """
+    """Too little free GPU memory even for an empty CUDA program."""
     call = gpu.failed_call
     if call is None or call.status.code != CudaError.OUT_OF_MEMORY:
         return

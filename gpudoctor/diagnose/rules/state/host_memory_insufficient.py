@@ -28,21 +28,7 @@ _RAISE_LIMIT = Fix("Give it more memory: docker run --memory, Kubernetes resourc
     explains=(Explains(TRAINING_FAILS, "The kernel killed the training run.", Join.FRAMEWORK),),
 )
 def host_memory_insufficient(framework: FrameworkView) -> Iterator[Problem]:
-    """Out of host memory: the kernel killed the training run.
-
-    ## Why it matters
-    The machine, or the container or job that gpudoctor runs in, ran out of memory, and the kernel killed a process to get some. A
-    framework with its CUDA libraries takes a few GiB of host memory before it trains anything, whatever its GPUs have. A killed process
-    leaves no message; the kernel counts it.
-
-    ## What to do
-    Give the container or the job more memory, or end what else uses it. In the kernel log, the lines after "invoked oom-killer" list how
-    much memory each process used.
-
-    ## References
-    - https://docs.kernel.org/admin-guide/cgroup-v2.html
-    - https://docs.docker.com/engine/containers/resource_constraints/
-    """
+    """Out of host memory: the kernel killed the training run."""
     smoke = framework.smoke
     kills = smoke.memory_kills
     ended = next((stage for stage in smoke.stages if stage.state in {StageState.CRASHED, StageState.FAILED}), None)

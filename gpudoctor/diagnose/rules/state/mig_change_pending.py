@@ -13,18 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
-    """MIG mode changes at the next GPU reset.
-
-    ## Why it matters
-    Somebody has changed the mode while programs used the GPU, so it still runs in the old one. After the next reset it is whole instead
-    of divided, or divided instead of whole, and without instances no program can use it.
-
-    ## What to do
-    Reset the GPU now, when nothing runs on it, or undo the change.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
-    """
+    """MIG mode changes at the next GPU reset."""
     enabled, pending = gpu.mig_enabled, gpu.mig_pending
     if gpu.nvml.virtualization == "vgpu":
         not_applicable("the host sets a virtual GPU's mode")

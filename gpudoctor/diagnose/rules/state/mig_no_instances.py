@@ -22,18 +22,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
     ),
 )
 def mig_no_instances(gpu: GpuView) -> Iterator[Problem]:
-    """MIG is on but there is no MIG instance.
-
-    ## Why it matters
-    With MIG on, programs run on instances only. Without any, no program can use the GPU: CUDA does not list it (error 100 if it is the
-    only one).
-
-    ## What to do
-    Create a GPU instance with its compute instance, or turn MIG off. Instances do not survive a reboot.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
-    """
+    """MIG is on but there is no MIG instance."""
     if not gpu.mig_enabled or gpu.mig_instances:
         return
     yield Problem(

@@ -15,18 +15,7 @@ from gpudoctor.snapshot import MigInstance
 
 @rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
-    """A process can use only one MIG instance.
-
-    ## Why it matters
-    A process sees the first MIG instance that is visible to it and no other, nor a whole GPU beside it. Training on several instances
-    needs a process for each, and they have no peer access to each other.
-
-    ## What to do
-    Start a process for each instance, with only that instance's UUID in CUDA_VISIBLE_DEVICES. For one large training run turn MIG off.
-
-    ## References
-    - https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
-    """
+    """A process can use only one MIG instance."""
     gpus = [gpu for gpu in known(machine.nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]
     if not gpus:
         not_applicable("MIG is off")

@@ -17,18 +17,7 @@ _START_DAEMON = Fix("Run the persistence daemon", "sudo systemctl enable --now n
 
 @rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
-    """Persistence mode is off on server GPUs.
-
-    ## Why it matters
-    Without it the driver initialises a GPU for each first program and shuts it down after the last. That takes seconds at every start,
-    more with many cards, and settings and error counters are lost each time. On desktops the display keeps the driver loaded.
-
-    ## What to do
-    Run nvidia-persistenced, or set the mode by hand until the next reboot.
-
-    ## References
-    - https://docs.nvidia.com/deploy/driver-persistence/
-    """
+    """Persistence mode is off on server GPUs."""
     if not machine.site.has_pci:
         not_applicable("the driver of this platform has no persistence mode")
     gpus = [gpu for gpu in machine.nvml_gpus if is_server_product(gpu.name)]

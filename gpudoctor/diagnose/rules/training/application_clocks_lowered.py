@@ -39,18 +39,7 @@ class _Clock(NamedTuple):
     explains=(Explains(GPU_IS_SLOW, "Speed falls with the clock.", Join.GPU),),
 )
 def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:
-    """GPU application clocks are set below their default.
-
-    ## Why it matters
-    Application clocks are the highest at which programs run. `nvidia-smi -ac` sets them until the driver is reloaded, often to save power
-    or to make measurements comparable, and every later training run is slower.
-
-    ## What to do
-    Reset them to the default, unless they are lowered on purpose.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvidia-smi/
-    """
+    """GPU application clocks are set below their default."""
     lowered = _lowered(gpu)
     if lowered:
         yield Problem(

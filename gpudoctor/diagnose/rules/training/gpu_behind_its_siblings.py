@@ -46,20 +46,7 @@ class _Difference(NamedTuple):
     ),
 )
 def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
-    """GPU clock or power is far from that of the same model under the same load.
-
-    ## Why it matters
-    GPUs of one model behave alike under one load. Training on several GPUs waits for the slowest, so one with lower clocks costs as much as
-    if all had them. The smoke training gave each GPU the same work while NVML sampled it.
-
-    ## What to do
-    Check what lowered its clocks. Heat on one card points to airflow or its heat sink, a power brake to its cables. A command unlocks
-    clocks that somebody has locked. If nothing explains the difference, ask the vendor: swap the card with another one first, to find out
-    whether the slot is the reason.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU clock or power is far from that of the same model under the same load."""
     comparisons = [(own, others) for load in gpu.loads for own in load.stages if (others := _others(gpu, load.framework, own))]
     if not comparisons:
         raise CouldNotTell(Missing(NOT_ASKED.cause, "no other GPU of its model trained in the same way"), Rung.TRAINED)

@@ -24,19 +24,7 @@ from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
     of_training=True,
 )
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
-    """GPU trains a convolutional network no faster than the CPU.
-
-    ## Why it matters
-    The same network trained briefly on the GPU and on this machine's CPU, with 1024 images a step that were already there. A healthy GPU
-    wins by far. One that does not is throttled, shared with other programs, or too small to be worth using.
-
-    ## What to do
-    Check who else uses the GPU, its clocks and what lowers them under load, and its PCIe link. A small GPU beside a CPU with many cores
-    may still be healthy: then train on the CPU.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU trains a convolutional network no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]
     if not compared:
         raise CouldNotTell(Missing(NOT_ASKED.cause, "no framework compared its speed with the CPU's"), Rung.TRAINED)

@@ -48,19 +48,7 @@ class _Figure(NamedTuple):
     explains=(Explains(("gpu-not-faster-than-cpu",), "A GPU that computes or reads memory slowly trains slowly.", Join.GPU),),
 )
 def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is far slower than its model at matmul or memory access.
-
-    ## Why it matters
-    Large matmuls and memory reads reach 60 to 95 percent of what NVIDIA publishes. Less than half, or clearly less than another GPU of the
-    same model in this machine, is time that every training run loses. This is measured at level full only.
-
-    ## What to do
-    Check the clocks and what lowers them under load: heat, a lowered power limit, locked clocks, another process. If none of these explains
-    one slow GPU among equal ones, ask the vendor.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU is far slower than its model at matmul or memory access."""
     figures = list(_figures(gpu))
     others = [figure for other in gpu.same_model for figure in _figures(other)]
     if not figures or not (others or any(figure.peak for figure in figures)):

@@ -24,18 +24,7 @@ from gpudoctor.findings import Fix, Level, Problem, Rung, Severity
     explains=(Explains(GPU_IS_SLOW, "Speed falls with the clock, which the hardware halves or worse.", Join.GPU),),
 )
 def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:
-    """GPU hardware lowered its clocks for an unknown reason.
-
-    ## Why it matters
-    The hardware halves the clocks, or worse, when the GPU is too hot, when the power supply requests it, or when power is drawn too fast.
-    Where the driver says which, power-throttled or thermal-throttled reports it; here it does not.
-
-    ## What to do
-    Check the power cables and the power supply first, then the cooling.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU hardware lowered its clocks for an unknown reason."""
     slowdown = gpu.slowdown(HW_SLOWDOWN, unless=HW_THERMAL | POWER_BRAKE)
     if slowdown:
         yield Problem(

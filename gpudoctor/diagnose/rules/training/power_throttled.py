@@ -28,19 +28,7 @@ _MORE_POWER = Fix("Give the machine more power: a stronger power supply, its sec
     explains=(Explains(GPU_IS_SLOW, "With less power the GPU runs at lower clocks.", Join.GPU),),
 )
 def power_throttled(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is throttled by lack of power, or its power limit is lowered.
-
-    ## Why it matters
-    Under full load every GPU runs at its power limit: that is normal and not reported. A limit below the card's default costs speed on
-    purpose. A power brake means that the machine's power supply asks the card to draw less.
-
-    ## What to do
-    Set the limit back to its default unless it is lowered on purpose. For a power brake check the power supply, its cables and the
-    rack's power budget.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    """
+    """GPU is throttled by lack of power, or its power limit is lowered."""
     yield from _held(gpu)
     brake = gpu.slowdown(POWER_BRAKE)
     if brake:

@@ -22,16 +22,5 @@ from gpudoctor.snapshot import StageState
     explains=(Explains(("required-gpus-missing",), "A GPU on which training crashed does not count as usable."),),
 )
 def smoke_crashed(framework: FrameworkView) -> Iterator[Problem]:
-    """Smoke training failed or crashed.
-
-    ## Why it matters
-    The framework raised an error, or its process died, in the stage named here. Any training run will fail in the same way.
-
-    ## What to do
-    The stage and the last lines of the framework's output say where to look: import points to the installation, devices to the driver and
-    libraries, the first kernel to GPU code for this GPU, training to memory or libraries.
-
-    ## References
-    - https://www.tensorflow.org/install/errors
-    """
+    """Smoke training failed or crashed."""
     yield from stages_that(framework, {StageState.FAILED, StageState.CRASHED})

@@ -20,16 +20,5 @@ from gpudoctor.findings import Level, Problem, Rung, Severity
     of_training=True,
 )
 def smoke_did_not_learn(framework: FrameworkView) -> Iterator[Problem]:
-    """Smoke training ran but did not learn.
-
-    ## Why it matters
-    The generated images have separable classes, and the network is known to learn them. If the loss does not fall or the accuracy stays
-    low although every matmul was right, gradients or updates are wrong.
-
-    ## What to do
-    Run the check again; if it repeats, try another release of the framework.
-
-    ## References
-    - https://www.tensorflow.org/guide/core/mlp_core
-    """
+    """Smoke training ran but did not learn."""
     yield from flawed(framework, Flaw.DID_NOT_LEARN, Flaw.NO_STEPS)

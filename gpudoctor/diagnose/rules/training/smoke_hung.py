@@ -24,18 +24,7 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs does not count as usable."),),
 )
 def smoke_hung(framework: FrameworkView) -> Iterator[Problem]:
-    """Smoke training hung.
-
-    ## Why it matters
-    A stage made no progress for far longer than any machine needs. Typical causes are a driver that does not respond, a library that
-    compiles for minutes, or a deadlock between GPUs.
-
-    ## What to do
-    Look for processes that cannot be interrupted (state D) and read the kernel log; then try again with more time.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """Smoke training hung."""
     yield from stages_that(framework, {StageState.HUNG})
     for stage in framework.smoke.stages:
         if stage.state is StageState.STOPPED:

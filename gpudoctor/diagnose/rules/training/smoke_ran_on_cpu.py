@@ -30,19 +30,7 @@ from gpudoctor.snapshot import GpuLoad, Training
     ),
 )
 def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
-    """Framework computes on the CPU although the machine has a GPU.
-
-    ## Why it matters
-    Frameworks fall back to the CPU when they cannot use the GPU, usually with no more than a line in a log. Training works, but 10 to 100
-    times slower. gpudoctor asks the framework where each variable, gradient and output is. It also asks NVML whether a process of the
-    training run is on the GPU, allocates memory there and keeps it busy.
-
-    ## What to do
-    The framework's log, kept with this finding, usually names the library or the error that made it give up the GPU.
-
-    ## References
-    - https://www.tensorflow.org/guide/gpu
-    """
+    """Framework computes on the CPU although the machine has a GPU."""
     strayed = next(filter(_strayed, framework.smoke.trainings), None)
     if not framework.machine.gpus:
         not_applicable(NO_GPU)

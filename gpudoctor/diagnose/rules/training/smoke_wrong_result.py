@@ -39,19 +39,7 @@ class _Result(NamedTuple):
     ),
 )
 def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
-    """Device computes wrong results.
-
-    ## Why it matters
-    A matmul differs from its float64 reference, or the first training steps from the same steps on the CPU, by more than rounding
-    explains. Nothing that trains here can be trusted.
-
-    ## What to do
-    Run the check again on each GPU alone. One bad GPU among good ones is a hardware fault: take it out of service. If all are bad, suspect
-    the framework or a library: try another release.
-
-    ## References
-    - https://docs.nvidia.com/deploy/xid-errors/
-    """
+    """Device computes wrong results."""
     for result in _results(framework.smoke):
         if not within(result.error, result.tolerance):
             yield Problem(

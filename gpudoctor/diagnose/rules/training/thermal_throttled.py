@@ -25,21 +25,7 @@ from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
     explains=(Explains(GPU_IS_SLOW, "A hot GPU runs at lower clocks.", Join.GPU),),
 )
 def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
-    """GPU or its memory is too hot, or was throttled by heat.
-
-    ## Why it matters
-    The driver or the hardware lowers the clocks until the temperature falls: training slows down, by half or more where the hardware does
-    it. At the shutdown limit the GPU switches itself off. Memory has its own sensor and limit. Newer GPUs have no absolute limits but a
-    margin (T.Limit) that counts down as they warm up. Time lost to heat in the past is a note.
-
-    ## What to do
-    Check fans, dust, airflow and neighbouring cards; a passively cooled server card needs the server's airflow. Until that is done, a
-    lower power limit keeps the GPU below its limits.
-
-    ## References
-    - https://docs.nvidia.com/deploy/nvml-api/
-    - https://docs.nvidia.com/deploy/nvidia-smi/
-    """
+    """GPU or its memory is too hot, or was throttled by heat."""
     faults = heat_faults(gpu)
     if faults:
         yield Problem(

@@ -1,0 +1,1 @@
+"""What scripts/generate writes, a module each subject."""
