@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -15,14 +16,17 @@ from gpudoctor.examination import Examination
 from gpudoctor.redact.shell import runnable
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
+from gpudoctor.snapshot import readable
 
 
 def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     """Write the report of `examination` and return its exit code; where a file takes it, the verdict goes to standard error."""
     stays = settings.format is Format.TEXT and settings.output is None and on_terminal()
     named = stays or settings.identify
-    redacted = redactor(settings.root, stays=named).struct(examination)
-    report = build(redacted if named else _runnable(redacted), command)
+    clean = redactor(settings.root, stays=named)
+    redacted = clean.struct(examination)
+    argv = ("gpudoctor", *(clean.text(readable(word)) for word in sys.argv[1:]))
+    report = build(redacted if named else _runnable(redacted), command, argv)
     _write(report, settings)
     return report.exit_code
 

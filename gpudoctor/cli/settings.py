@@ -17,6 +17,7 @@ from gpudoctor.findings import Level, Policy, Severity
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.preflight import FRAMEWORKS, parse
 from gpudoctor.probe.script_folder import absolute_folder
+from gpudoctor.snapshot import readable
 
 
 class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -151,7 +152,7 @@ def _over(first: GivenOptions, second: GivenOptions) -> GivenOptions:
 
 
 def _names(given: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for text in given for part in text.split(",") if (name := part.strip()))
+    return tuple(readable(name) for text in given for part in text.split(",") if (name := part.strip()))
 
 
 def _reasons(given: tuple[str, ...]) -> dict[str, str]:
@@ -160,7 +161,7 @@ def _reasons(given: tuple[str, ...]) -> dict[str, str]:
     for text in given:
         sign = next((letter for letter in text if letter in "=:"), "=")
         names, _, reason = text.partition(sign)
-        reasons.update(dict.fromkeys(_names((names,)), reason.strip()))
+        reasons.update(dict.fromkeys(_names((names,)), readable(reason.strip())))
     return reasons
 
 

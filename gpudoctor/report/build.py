@@ -24,8 +24,8 @@ def url(rule: Rule) -> str:
     return f"{_PAGES}/{rule.family}/{rule.body.__name__}.md"
 
 
-def build(examination: Examination, command: str = "check") -> model.Report:
-    """The report of `examination`; pure, so the same examination gives the same report."""
+def build(examination: Examination, command: str = "check", argv: tuple[str, ...] = ()) -> model.Report:
+    """Return the report of `examination`; pure, so the same examination gives the same report."""
     diagnosis, snapshot = examination.diagnosis, examination.snapshot
     return model.Report(
         schema=model.SCHEMA,
@@ -63,6 +63,7 @@ def build(examination: Examination, command: str = "check") -> model.Report:
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
         not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
+        argv=argv,
     )
 
 

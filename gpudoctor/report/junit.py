@@ -1,6 +1,7 @@
-"""The report as JUnit XML, for CI systems: one suite, a test case for each rule and subject, and one for the verdict.
+"""The report as JUnit XML, for CI systems: one suite, a test case for each rule and subject.
 
-A finding is a failure where it counts for the exit code; others are told in the case's output, so that a green check is a green suite.
+Each root cause that counts for the exit code is one failure. What follows from it, and what was not checked, is skipped with its reason; a rule
+that crashed is an error. The verdict is a property of the suite, and a test case of its own unless a failure or an error says why it is red.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def render(report: Report) -> bytes:
     suite.set("timestamp", report.created.removesuffix("Z"))
     suite.set("hostname", _hostname(report))
     suite.set("time", f"{sum(timing.seconds for timing in report.timings):.3f}")
-    _verdict(suite, report)
+    _add_properties(suite, report)
     _add_findings(suite, report)
     for passed in report.passed:
         _case(suite, passed.code, passed.name, passed.subject)
@@ -32,6 +33,8 @@ def render(report: Report) -> bytes:
     for skipped in report.skipped:
         case = _case(suite, skipped.code, skipped.name, Subject("rule", ""))
         _say(case, "skipped", skipped.reason or "left out with --skip")
+    if not report.exit_code or not any(suite.find(f".//{tag}") is not None for tag in ("failure", "error")):
+        _add_verdict(suite, report)
     for name, tag in (("tests", "testcase"), *zip(_COUNTED, ("failure", "error", "skipped"), strict=True)):
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))
     whole = Element("testsuites")
@@ -46,8 +49,14 @@ def _hostname(report: Report) -> str:
     return _clean(host) if isinstance(host, str) and host else "localhost"
 
 
-def _verdict(suite: Element, report: Report) -> None:
-    """The answer as a case of its own, so that a suite is red exactly where the exit code is not 0."""
+def _add_properties(suite: Element, report: Report) -> None:
+    properties = SubElement(suite, "properties")
+    for name, value in (("verdict", report.verdict), ("exit code", str(report.exit_code)), ("gpudoctor", report.tool.version)):
+        SubElement(properties, "property", name=name, value=_clean(value))
+
+
+def _add_verdict(suite: Element, report: Report) -> None:
+    """Add the case that is red where no other case is and the exit code is not 0."""
     case = SubElement(suite, "testcase", classname="gpudoctor", name="verdict", time="0")
     if report.exit_code:
         _say(case, "failure", oneline.render(report), kind=report.verdict, more=(report.because, report.proved_to.text))
@@ -60,13 +69,20 @@ def _add_findings(suite: Element, report: Report) -> None:
     for finding in report.findings:
         cases.setdefault((finding.code, finding.subject), []).append(finding)
     for (code, subject), findings in cases.items():
-        case = _case(suite, code, findings[0].name, subject)
-        counting = [finding for finding in findings if Severity(finding.severity) >= Severity(report.policy.fail_on)]
-        told = [line for finding in findings for line in _lines(finding)]
-        if counting:
-            _say(case, "failure", counting[0].message, kind=counting[0].severity, more=told)
-        else:
-            _say(case, "system-out", "", more=told)
+        _add_case(_case(suite, code, findings[0].name, subject), findings, Severity(report.policy.fail_on))
+
+
+def _add_case(case: Element, findings: list[Finding], fail_on: Severity) -> None:
+    """Say in a test case what was found: a failure if a root cause counts, skipped if all that counts follows from another finding."""
+    counting = [finding for finding in findings if Severity(finding.severity) >= fail_on]
+    roots = [finding for finding in counting if not finding.because_of]
+    details = [line for finding in findings for line in _lines(finding)]
+    if roots:
+        _say(case, "failure", roots[0].message, kind=roots[0].severity, more=details)
+    elif counting:
+        _say(case, "skipped", f"follows from {', '.join(counting[0].because_of)}: {counting[0].message}", more=details)
+    else:
+        _say(case, "system-out", "", more=details)
 
 
 def _lines(finding: Finding) -> Iterable[str]:

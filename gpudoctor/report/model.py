@@ -196,6 +196,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     snapshot: Snapshot
     skipped: tuple[Skipped, ...] = ()
     not_judged: Annotated[tuple[NotJudged, ...], _text("With anything here the verdict is never ready.")] = ()
+    argv: Annotated[
+        tuple[str, ...],
+        msgspec.Meta(
+            description="The command line, redacted like everything else; empty if the report was not made by a command.",
+            examples=[["gpudoctor", "check", "--python", "~/venv"]],
+        ),
+    ] = ()
 
     @property
     def causes(self) -> tuple[Finding, ...]:

@@ -54,6 +54,22 @@ def test_identify_keeps_home_and_host_and_no_token(home: Path) -> None:
     assert TOKEN not in json.dumps(report)
 
 
+def test_the_command_line_in_a_report_names_no_home_and_no_token(home: Path) -> None:
+    secret = f"GD712={home}/site {TOKEN}"
+    arguments = (*LOOK, "--skip", secret, "--format", "json")
+    report = document("report", run(*arguments, env=environment(HOME=str(home))).stdout)
+    kept = [word for word in report["argv"] if "GD712" not in word]
+    assert kept == ["gpudoctor", *("~".join(word.split(str(home))) for word in arguments if word != secret)]
+    assert "GD712=~/site ***" in report["argv"]
+    identified = document("report", run(*arguments, "--identify", env=environment(HOME=str(home))).stdout)
+    assert f"GD712={home}/site ***" in identified["argv"]
+
+
+def test_a_command_line_that_is_no_utf_8_is_kept_readable() -> None:
+    ended = run(*LOOK, "--skip", b"GD712=\xff", "--format", "json")
+    assert "GD712=\\xff" in document("report", ended.stdout)["argv"]
+
+
 def test_an_error_document_names_no_home(home: Path) -> None:
     ended = run("check", "--python", f"{home}/no-python", "--format", "json", env=environment(HOME=str(home)))
     assert document("error", ended.stdout)["error"]["message"].startswith("--python ~/no-python: ")
