@@ -7,7 +7,8 @@ import re
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.frameworks import CATALOGUE, MISTAKEN
+from gpudoctor.nearest import suggestion
 
 FRAMEWORKS = tuple(spec.name for spec in CATALOGUE)
 EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
@@ -42,17 +43,18 @@ def parse(text: str) -> Condition:
     form = _FORM.fullmatch(written)
     subject = form.group(1).lower() if form else ""
     if form is None or subject not in {*EXAMPLES, *FEATURES, *FRAMEWORKS}:
-        known = ", ".join((*EXAMPLES, *FEATURES, *FRAMEWORKS))
-        raise UsageError(f"--require {written!r}: a requirement begins with one of {known}, as in 'driver>=550' or 'torch>=2.4'.")
+        known = (*EXAMPLES, *FEATURES, *FRAMEWORKS)
+        rest = f"a requirement starts with one of {', '.join(known)}, as in 'driver>=550' or 'torch>=2.4'."
+        raise UsageError(f"--require {written!r}: {suggestion(MISTAKEN.get(subject, subject), known, rest)}")
     specifier = form.group(2) or ""
     if subject in FEATURES and specifier:
-        raise UsageError(f"--require {written!r}: {subject} stands alone; the GPUs have it or not.")
+        raise UsageError(f"--require {written!r}: {subject} takes no version; write it alone.")
     if subject in FEATURES:
         return Condition(written, subject, ">={}.{}".format(*FEATURES[subject]))
     if not specifier and subject in EXAMPLES:
         example = EXAMPLES[subject]
         raise UsageError(
-            f"--require {written!r} says not which; write it in quotes, as in '{example}', so that the shell keeps its > and <."
+            f"--require {written!r} has no version or number; write it in quotes, as in '{example}', or the shell takes > and < for itself."
         )
     if subject == "memory":
         specifier = ",".join(_in_bytes(part, written) for part in specifier.split(","))
@@ -65,7 +67,7 @@ def _in_bytes(part: str, written: str) -> str:
     form = _SIZE.fullmatch(part)
     if form is None or form.group(3).lower() not in UNITS:
         raise UsageError(
-            f"--require {written!r}: {part.strip()!r} is no comparison with a size; write it as in 'memory>=80GB' or 'memory>=40GiB'."
+            f"--require {written!r}: {part.strip()!r} is not a size comparison; write it as in 'memory>=80GB' or 'memory>=40GiB'."
         )
     return f"{form.group(1)}{round(float(form.group(2)) * UNITS[form.group(3).lower()])}"
 
@@ -74,7 +76,7 @@ def _check(specifier: str, written: str, example: str) -> None:
     from gpudoctor import comparisons  # noqa: PLC0415 -- 10 ms for packaging, only where something is required
 
     if not comparisons.understood(specifier):
-        raise UsageError(f"--require {written!r}: the comparison is not understood; write it as in '{example}'.")
+        raise UsageError(f"--require {written!r}: the comparison is not valid; write it as in '{example}'.")
 
 
 def fits(condition: Condition, value: str) -> bool | None:

@@ -12,6 +12,7 @@ import typer
 from gpudoctor.cli import failure, output
 from gpudoctor.cli.program import app
 from gpudoctor.errors import OutputError
+from gpudoctor.exit_codes import USAGE
 
 MODULES = {
     "check": "check",
@@ -44,7 +45,7 @@ def main() -> int:
             raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
 
     code = failure.guarded(body, as_json=failure.wants_json(arguments))
-    return code if failure.flush() else failure.USAGE
+    return code if failure.flush() else USAGE
 
 
 def program(named: str = "") -> typer.Typer:

@@ -10,7 +10,7 @@ from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 
 
-@app.command(short_help="Look, train, and say what is wrong and what to do.", epilog=EPILOG)
+@app.command(short_help="Check this machine, train briefly, and say what to fix.", epilog=EPILOG)
 def check(  # noqa: PLR0917 -- Typer calls it by name
     level: options.Level = None,
     no_smoke: options.NoSmoke = False,  # noqa: FBT002 -- flags of the command line
@@ -35,9 +35,9 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     no_color: options.NoColor = False,  # noqa: FBT002
     root: options.Root = None,
 ) -> int:
-    """Look at the machine, train a small network, and say what is wrong and what to do about it.
+    """Check this machine, train small networks on its GPUs, and say what is wrong and how to fix it.
 
-    Nothing is downloaded and nothing on the machine is changed.
+    Downloads nothing and changes nothing on the machine.
     """
     system.require_linux("check")
     given = GivenOptions(
@@ -68,7 +68,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
 
 def carry_out(settings: Settings, command: str = "check") -> int:
-    """Check, and return the exit code. Raises GpudoctorError where the check cannot be made or its report not be written."""
+    """Check, write the report and return the exit code. Raises GpudoctorError if either is impossible."""
     from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
 
     output.check(settings.output)

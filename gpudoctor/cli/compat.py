@@ -1,4 +1,4 @@
-"""`gpudoctor compat`: judges a combination that is not there yet and ends as its report says."""
+"""`gpudoctor compat`: checks packages, driver, GPU and Python against each other before anything is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
 
 
-@app.command(short_help="Say whether a combination would work, before it is there.", epilog=EPILOG)
+@app.command(short_help="Check packages, driver and GPU against each other.", epilog=EPILOG)
 def compat(  # noqa: PLR0917 -- Typer calls it by name
     requirements: options.Requirements,
     driver: options.Driver = None,
@@ -31,9 +31,10 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     quiet: options.QuietReport = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
 ) -> int:
-    """Say whether packages, driver, GPU and Python would work together, before anything is bought or installed.
+    """Find out whether packages, driver, GPU and Python work together, before you buy or install anything.
 
-    What is not stated is not judged. A requirement without an exact version stands for the newest release that fits.
+    Checks only what you state. A requirement without an exact version means the newest release that fits.
+
     Example: gpudoctor compat 'tensorflow[and-cuda]==2.16.1' --gpu 'GTX 1080' --driver 470.57.02
     """
     combination = Combination(

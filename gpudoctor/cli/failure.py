@@ -13,8 +13,8 @@ import typer
 
 from gpudoctor.cli import output
 from gpudoctor.errors import GpudoctorError, OutputError
+from gpudoctor.exit_codes import CRASHED, USAGE
 
-USAGE, CRASHED = 2, 4
 _CLICK_ERROR = typer.BadParameter.__mro__[2]
 """ClickException: newer Typer carries it under a private name, older takes it from click."""
 _ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"

@@ -10,6 +10,7 @@ from contextlib import suppress
 from types import TracebackType
 
 from gpudoctor.cli import output
+from gpudoctor.cli.width import of_terminal
 from gpudoctor.progress import Event
 from gpudoctor.report.sparkline import sparkline
 from gpudoctor.snapshot import Real
@@ -102,7 +103,7 @@ class ProgressDisplay:
         if not event.steps:
             return number
         steps = f" {event.step:{len(str(event.steps))}}/{event.steps}"
-        room = _columns() - 1 - len(f"{self._doing}{steps}, {event.what} 0.000123, 99 s ")
+        room = of_terminal(2) - 1 - len(f"{self._doing}{steps}, {event.what} 0.000123, 99 s ")
         done = min(_BAR * event.step // event.steps, _BAR)
         full, rest = "#-" if self._plain else "█░"
         bar = f" {full * done}{rest * (_BAR - done)}" if room > 2 * _BAR else ""
@@ -135,7 +136,7 @@ class ProgressDisplay:
         seconds = int(time.monotonic() - self._began)
         took = f", {seconds} s" if seconds >= _TICK else ""
         more = "" if self._figures else " ..."
-        text = _shown(f"{self._doing}{self._figures}{took}{more}", plain=self._plain)[: _columns() - 1] if self._doing else ""
+        text = _shown(f"{self._doing}{self._figures}{took}{more}", plain=self._plain)[: of_terminal(2) - 1] if self._doing else ""
         try:
             os.write(2, f"\r\x1b[2K{text}".encode("ascii" if self._plain else "utf-8", "replace"))
         except OSError:
@@ -164,10 +165,3 @@ def _line(text: str) -> str:
 def _shown(text: str, *, plain: bool) -> str:
     """`text` without what could steer a terminal."""
     return "".join(letter if " " <= letter <= "~" or (not plain and letter.isprintable()) else "?" for letter in text)
-
-
-def _columns() -> int:
-    try:
-        return os.get_terminal_size(2).columns or 80
-    except OSError:
-        return 80

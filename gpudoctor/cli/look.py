@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 
+from gpudoctor.cli import width
 from gpudoctor.probe.identity import owner
 from gpudoctor.redact import Redactor
 from gpudoctor.report import document
@@ -18,15 +18,18 @@ def on_terminal() -> bool:
 
 
 def look(*, no_color: bool, to_stdout: bool = True) -> Look:
-    """Return what text is shown on: a terminal's width and colour, or 80 columns without; ASCII where standard output is not UTF-8."""
+    """Return what text is shown on: a terminal's width and colour, otherwise 80 columns without; ASCII if standard output is not UTF-8.
+
+    COLUMNS overrides the width.
+    """
     if not to_stdout or sys.stdout is None:
-        return Look()
+        return Look(width=width.asked() or 80)
     plain = sys.stdout.encoding.lower().replace("-", "") != "utf8"
     terminal = sys.stdout.isatty()
-    width = min(max(shutil.get_terminal_size().columns, 40), 100) if terminal else 80
+    columns = width.asked() or (min(max(width.of_terminal(1), 40), width.READABLE) if terminal else 80)
     able = terminal and os.environ.get("TERM", "dumb") != "dumb"
     colour = (able or bool(os.environ.get("FORCE_COLOR"))) and not no_color and not os.environ.get("NO_COLOR")
-    return Look(width=width, colour=colour, plain=plain)
+    return Look(width=columns, colour=colour, plain=plain)
 
 
 def redactor(root: str, *, stays: bool) -> Redactor:

@@ -1,4 +1,4 @@
-"""`gpudoctor matrix`: the rows of the tables that a name means, with their sources."""
+"""`gpudoctor matrix`: shows rows of the compatibility tables, with their sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Found(msgspec.Struct, frozen=True):
     rows: tuple[Any, ...]
 
 
-@app.command(short_help="Show what the tables know, with sources.")
+@app.command(short_help="Look up a GPU, driver, CUDA, cuDNN or framework release.")
 def matrix(
     subject: options.MatrixSubject,
     name: options.MatrixName,
@@ -41,7 +41,7 @@ def matrix(
     format: options.RowFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
     compat: options.Compat = None,
 ) -> int:
-    """Show what the compatibility tables know of a GPU, a driver, a CUDA or cuDNN release or a framework, and where it was read."""
+    """Look up a GPU, a driver, a CUDA or cuDNN release or a framework in the compatibility tables, with sources."""
     return _carry_out(subject, name, version, compat, as_json=format is TextOrJson.JSON)
 
 

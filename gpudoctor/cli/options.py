@@ -11,29 +11,32 @@ from gpudoctor.cli import formats
 Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
     typer.Option(
-        help="How far to go. look: read, ask NVML and CUDA, take no GPU memory; touch: and run a small kernel on each free GPU; "
-        "train (default): and train small networks on each; full: and measure copies, memory, products and a compiled step, and sum over all devices."
+        help="How deep to check. look: read the system, query NVML, initialise CUDA; uses no GPU memory. touch: also run a small kernel on each "
+        "free GPU. train (default): also train small networks on each. full: also measure copies, memory, matmul, a compiled step and all-reduce; "
+        "takes about five minutes."
     ),
 ]
 TrainLevel = Annotated[
     Literal["train", "full"],
-    typer.Option("--level", help="How far to go. train (default): a small training on each free GPU; full: and everything measured."),
+    typer.Option(
+        "--level", help="How deep to check. train: train small networks on each free GPU. full: also measure speed and all-reduce."
+    ),
 ]
-NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="The same as --level look: train nothing.")]
+NoSmoke = Annotated[bool, typer.Option("--no-smoke", help="Do not train; same as --level look.")]
 Node = Annotated[
     bool,
     typer.Option(
         "--node",
-        help="Ask about the machine alone: driver, NVML and CUDA, no Python environment and no framework. Goes with --level look (then the default) and touch.",
+        help="Check the machine only: driver, NVML and CUDA, but no Python environment or framework. The default level is then look; touch works too.",
     ),
 ]
-AllowCpu = Annotated[bool, typer.Option("--allow-cpu", help="A machine without an NVIDIA GPU may train on its CPU.")]
+AllowCpu = Annotated[bool, typer.Option("--allow-cpu", help="Accept training on the CPU if the machine has no NVIDIA GPU.")]
 Python = Annotated[
     str | None,
     typer.Option(
         metavar="PATH",
         envvar="GPUDOCTOR_PYTHON",
-        help="The interpreter, or the folder of the environment, to examine. Default: gpudoctor's own environment if it holds a framework, "
+        help="Examine this interpreter or environment folder. Default: gpudoctor's own environment if it has a framework, "
         "else the active virtual or conda environment, else the first python on PATH.",
     ),
 ]
@@ -42,50 +45,53 @@ Cwd = Annotated[
     typer.Option(
         "--cwd",
         metavar="DIR",
-        help="The folder of your training script: a torch.py or torch/ there would be imported in place of PyTorch. Nothing in it is run.",
+        help="Folder of your training script. Files there that shadow a package, such as torch.py, are reported; none is run.",
     ),
 ]
 Only = Annotated[
-    list[str] | None, typer.Option(metavar="RULE", help="Apply only these rules, by code or name; repeat it or separate with commas.")
+    list[str] | None,
+    typer.Option(metavar="RULE", help="Apply only these rules: codes (GD203), families (GD2) or names, separated by commas. Repeatable."),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(metavar="RULE[=WHY]", help="Leave these rules out, written likewise; the report keeps the reason: 'GD712=a laptop'."),
+    typer.Option(
+        metavar="RULE[=WHY]", help="Skip these rules, named as for --only. The report keeps the reason: 'GD712=a laptop'. Repeatable."
+    ),
 ]
 Framework = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Train with this framework only: tensorflow, torch or jax; repeat it. Default: with all that are installed, in turn.",
+        help="Train with this framework only: tensorflow, torch or jax. Repeatable. Default: each installed framework in turn.",
     ),
 ]
 Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
-        help="What must be so besides, in quotes: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16. Repeat it. "
-        "What is not met is an error, what cannot be observed makes the verdict unknown.",
+        help="Fail unless this holds: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16. Quote it. "
+        "If it cannot be checked, the verdict is unknown. Repeatable.",
     ),
 ]
 Wait = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="After a boot, wait this long for what comes by itself: the driver, its device files, the fabric. Not at all where that would not help.",
+        help="Wait up to this long for the driver, its device files and the NVLink fabric to come up after boot. Does not wait if that cannot help.",
     ),
 ]
 FailOn = Annotated[
-    Literal["error", "warning"] | None, typer.Option(help="warning: exit with 1 also where the verdict is degraded. Default: error.")
+    Literal["error", "warning"] | None, typer.Option(help="With warning, a degraded verdict exits with 1 too. Default: error.")
 ]
-Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="By when the whole check must be over. Default: 600.")]
-Force = Annotated[bool, typer.Option("--force", help="Train also on a GPU that other processes use.")]
-Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of those that came along.")]
+Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop the check after this long. Default: 600.")]
+Force = Annotated[bool, typer.Option("--force", help="Train even on a GPU that other processes use.")]
+Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of the built-in ones.")]
 Format = Annotated[
     formats.Format | None,
     typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document), oneline (at most 80 bytes) or junit (XML)."),
 ]
 SmokeFormat = Annotated[
-    formats.TextOrJson, typer.Option("--format", help="text: a table of numbers; or json: gpudoctor.report/1, with the loss curves.")
+    formats.TextOrJson, typer.Option("--format", help="text: a table of numbers. json: gpudoctor.report/1 with loss curves.")
 ]
 Output = Annotated[
     str | None,
@@ -93,8 +99,8 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Write the report to FILE (mode 0600, replaced in one step, never through a symbolic link) and only the verdict to "
-        "standard error; - is standard output.",
+        help="Write the report to FILE and the verdict to standard error; - is standard output. FILE gets mode 0600 and is replaced "
+        "atomically; a symbolic link is refused.",
     ),
 ]
 Identify = Annotated[
@@ -103,36 +109,35 @@ Identify = Annotated[
         "--identify", help="Keep host and user names, serial numbers, home folders and addresses in the report. Secrets are always removed."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error while the check runs, nor after it with -o.")]
-NoColor = Annotated[bool, typer.Option("--no-color", help="No colour; NO_COLOR, TERM=dumb and a pipe do the same.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing to standard error: no progress, and no verdict with -o.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="Disable colour. NO_COLOR, TERM=dumb and a pipe also disable it.")]
 Config = Annotated[
     str | None,
     typer.Option(
-        metavar="FILE", help="Read options from a TOML file, keys named as the options; the command line wins. Never read unasked."
+        metavar="FILE",
+        help="Read options from this TOML file. Keys are option names; the command line overrides them. No file is read by default.",
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
 XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
-Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs.")]
+Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
 PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
 
 Requirements = Annotated[
     list[str],
-    typer.Argument(
-        metavar="REQ...", help="What would be installed, as pip takes it: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."
-    ),
+    typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
-Driver = Annotated[str | None, typer.Option(metavar="V", help="The release of the NVIDIA driver: 535.104.05. With WSL, that of Windows.")]
-Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A GPU by any usual name: 'RTX 4090', 'a100 80gb'; repeat it.")]
-Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="The compute capability, for GPUs that the tables do not know: 8.6.")]
+Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver version: 535.104.05. For WSL, the Windows driver.")]
+Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
+Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[
-    str | None, typer.Option(metavar="V", help="The version of Python: 3.11. Not stated, any that the packages are published for.")
+    str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")
 ]
-Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", help="The operating system.")]
-Arch = Annotated[str | None, typer.Option(metavar="A", help="The architecture: x86_64 or aarch64. Default: the system's usual one.")]
-SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="The CUDA toolkit that is installed beside the packages: 12.4.")]
-SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="The cuDNN that is installed beside the packages: 8.9.")]
-QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on standard error where -o takes the report.")]
+Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", help="Operating system.")]
+Arch = Annotated[str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: the usual one for --os.")]
+SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit installed on the system, outside the packages: 12.4.")]
+SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
+QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]
 MatrixSubject = Annotated[
     Literal["gpu", "driver", "cuda", "cudnn", "framework"],
     typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", help="What NAME is."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -17,6 +16,7 @@ from gpudoctor.cli.program import app
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
+from gpudoctor.nearest import suggestion
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
 from gpudoctor.report.build import url
@@ -70,9 +70,7 @@ def _find(name: str) -> Rule:
         if name.upper() == rule.code or name.lower() == rule.name:
             return rule
     known = [word for rule in RULES for word in (rule.code, rule.name)]
-    close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`gpudoctor rules` lists them."
-    raise UsageError(f"No rule is called {name!r}; {hint}")
+    raise UsageError(f"No rule is called {name!r}; {suggestion(name, known, '`gpudoctor rules` lists them.')}")
 
 
 def _page(rule: Rule) -> RulePage:

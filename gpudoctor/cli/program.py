@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from gpudoctor import __version__
-from gpudoctor.cli import failure, output
+from gpudoctor.cli import output
+from gpudoctor.cli.width import READABLE, asked
+from gpudoctor.exit_codes import in_short
 
-EPILOG = (
-    "Exit codes: 0 ready or degraded, 1 broken (or degraded, with --fail-on warning), 2 usage or output, "
-    "3 could not be shown, 4 gpudoctor itself failed, 130 and 143 stopped by a signal."
-)
-_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
+
+EPILOG = f"{in_short()} Details: gpudoctor explain exit-codes"
+_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": asked() or READABLE}
 
 app = typer.Typer(
     name="gpudoctor", rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, context_settings=_HELP, epilog=EPILOG
@@ -31,10 +33,15 @@ def _gpudoctor(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", "-V", is_eager=True, callback=_version, help="Print the version.")] = False,  # noqa: ARG001, FBT002
 ) -> None:
-    """Tells whether this Python environment can train on this machine's GPU and, if not, the one thing to change.
-
-    Start with `gpudoctor check`.
-    """
+    """Find out whether this machine can train on its GPU and, if not, what to fix."""
     if context.invoked_subcommand is None:
-        output.say(context.get_help())
-        raise typer.Exit(failure.USAGE)
+        output.write(_first_screen(context).encode())
+
+
+def _first_screen(context: typer.Context) -> str:
+    """Return what `gpudoctor` alone prints: what it is for, its commands and the one to start with."""
+    screen, program = context.make_formatter(), cast("TyperGroup", context.command)
+    program.format_usage(context, screen)
+    program.format_help_text(context, screen)
+    program.format_commands(context, screen)
+    return f"{screen.getvalue()}\nA command's options: gpudoctor COMMAND --help\nTry: gpudoctor check\n"

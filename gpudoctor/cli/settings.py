@@ -1,4 +1,4 @@
-"""What was asked of `check`: the command line over the configuration file over the defaults."""
+"""The settings of a command: the command line overrides the configuration file, which overrides the defaults."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
-from gpudoctor.frameworks import TRAINED
+from gpudoctor.frameworks import MISTAKEN, TRAINED
+from gpudoctor.nearest import suggestion
 from gpudoctor.preflight import FRAMEWORKS, parse
 from gpudoctor.probe.script_folder import absolute_folder
 from gpudoctor.snapshot import readable
 
 
 class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """The options of `check` that one source gives, by their names; None, False and () say nothing."""
+    """The options of `check` that one source gives, by name; None, False and () mean not given."""
 
     level: Literal["look", "touch", "train", "full"] | None = None
     no_smoke: bool = False
@@ -47,7 +48,7 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of a report's form and place."""
+    """The form and the destination of a report."""
 
     format: Format
     output: str | None
@@ -55,21 +56,21 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool
     no_color: bool
     identify: bool = False
-    """Keep the names of host and user, home folders and addresses where the report leaves the machine."""
+    """Keep host and user names, home folders and addresses in a report that leaves the machine."""
     root: str = "/"
     """The tree that was examined."""
 
 
 class Settings(Delivery, frozen=True, kw_only=True):
-    """What is to be done, and where its result goes."""
+    """What to check, and where the report goes."""
 
     options: CheckOptions
 
 
 def settle(given: GivenOptions, config: str | None) -> Settings:
-    """The settings that follow from the command line and the configuration file.
+    """Return the settings that the command line and the configuration file ask for.
 
-    Raises UsageError, in one sentence that names the option, the key or the file.
+    Raises UsageError, one sentence that names the option, the key or the file.
     """
     asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else GivenOptions())
     if asked.node:
@@ -80,7 +81,7 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
             level=Level(asked.level or ("look" if asked.node else "train")),
             node=asked.node,
             allow_cpu=asked.allow_cpu,
-            only=_names(asked.only),
+            only=_named("--only", asked.only),
             skip=tuple(reasons),
             reasons={name: reason for name, reason in reasons.items() if reason},
             require=_required(asked.require),
@@ -109,11 +110,11 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
 
 
 def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None) -> Policy:
-    """The policy of a diagnosis that no rung must be proven for."""
+    """Return the policy of a diagnosis for which no stage must be proven."""
     reasons = _reasons(skip)
     return Policy(
         level=None,
-        only=_names(only),
+        only=_named("--only", only),
         skip=tuple(reasons),
         reasons={name: reason for name, reason in reasons.items() if reason},
         fail_on=Severity(fail_on or "error"),
@@ -121,16 +122,16 @@ def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None)
 
 
 def _levelled(asked: GivenOptions) -> GivenOptions:
-    """--no-smoke spelt as the level that it is."""
+    """Return the options with --no-smoke written as --level look."""
     if not asked.no_smoke:
         return asked
     if asked.level not in {None, "look"}:
-        raise UsageError(f"--no-smoke means --level look, and --level {asked.level} was asked for too; give one of them.")
+        raise UsageError(f"--no-smoke means --level look and contradicts --level {asked.level}; give one of them.")
     return msgspec.structs.replace(asked, level="look", no_smoke=False)
 
 
 def _alone(asked: GivenOptions) -> None:
-    """Raises UsageError for what --node leaves nothing to."""
+    """Raise UsageError for an option that --node rules out."""
     training = asked.level if asked.level in {"train", "full"} else None
     beside = {
         f"--level {training}": training,
@@ -141,11 +142,11 @@ def _alone(asked: GivenOptions) -> None:
     }
     clash = next((option for option, value in beside.items() if value), None)
     if clash is not None:
-        raise UsageError(f"--node asks about the machine alone, without a Python environment; leave out {clash} or --node.")
+        raise UsageError(f"--node checks the machine without a Python environment; leave out {clash} or --node.")
 
 
 def _over(first: GivenOptions, second: GivenOptions) -> GivenOptions:
-    """`first`, and where that says nothing, `second`."""
+    """Return `first`, with what it does not give taken from `second`."""
     names = GivenOptions.__struct_fields__
     silent = {name for name in names if getattr(first, name) in (None, ()) or getattr(first, name) is False}
     return GivenOptions(**{name: getattr(second if name in silent else first, name) for name in names})
@@ -155,8 +156,16 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(readable(name) for text in given for part in text.split(",") if (name := part.strip()))
 
 
+def _named(option: str, given: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names that an option lists. Raises UsageError if it is given without one."""
+    names = _names(given)
+    if given and not names:
+        raise UsageError(f"{option} is empty; name what it applies to, or leave it out.")
+    return names
+
+
 def _reasons(given: tuple[str, ...]) -> dict[str, str]:
-    """Why a rule is left out, by the rule: "GD712=a laptop, no server" and "GD712: a laptop" give a reason, "GD503,GD712" none."""
+    """Return the reason for skipping each rule: "GD712=a laptop, no server" and "GD712: a laptop" give one, "GD503,GD712" none."""
     reasons: dict[str, str] = {}
     for text in given:
         sign = next((letter for letter in text if letter in "=:"), "=")
@@ -172,13 +181,14 @@ def _required(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Each once, in the order in which they were named."""
+    """Return each framework once, in the order given."""
     if not given:
         return ()
-    names = tuple(dict.fromkeys(name.lower() for name in _names(given)))
+    names = tuple(dict.fromkeys(name.lower() for name in _named("--framework", given)))
     unknown = next((name for name in names if name not in TRAINED), None)
     if unknown is not None:
-        raise UsageError(f"--framework {unknown}: the frameworks that can be trained with are {', '.join(TRAINED)}.")
+        meant = suggestion(MISTAKEN.get(unknown, unknown), TRAINED, f"gpudoctor trains with {', '.join(TRAINED)}.")
+        raise UsageError(f"--framework {unknown}: {meant}")
     return names
 
 
@@ -197,7 +207,8 @@ def _configured(file: str) -> GivenOptions:
     values: dict[str, Any] = {}
     for key, value in _toml(file).items():
         if key not in fields:
-            raise UsageError(f"{file}: there is no option {key!r}; there are {', '.join(fields)}.")
+            known = f"the options are {', '.join(fields)}."
+            raise UsageError(f"{file}: there is no option {key!r}; {suggestion(key, fields, known)}")
         try:
             if key == "skip" and isinstance(value, dict):  # the table [skip]: rule = "reason"
                 values[key] = tuple(f"{rule}={reason}" for rule, reason in msgspec.convert(value, dict[str, str]).items())

@@ -1,4 +1,4 @@
-"""`gpudoctor smoke`: only the training, with its numbers; what cannot keep it from training, or slow it, is not judged."""
+"""`gpudoctor smoke`: trains, shows the numbers, and applies only the rules that explain a failed or slow training run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.choose import of_training
 
 
-@app.command(short_help="Only train, and show the numbers.", epilog=EPILOG)
+@app.command(short_help="Train only, and show the numbers.", epilog=EPILOG)
 def smoke(  # noqa: PLR0917 -- Typer calls it by name
     level: options.TrainLevel = "train",
     framework: options.Framework = None,
@@ -28,9 +28,9 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     no_color: options.NoColor = False,  # noqa: FBT002
     root: options.Root = None,
 ) -> int:
-    """Train a small network with each installed framework on each free GPU, and show stages, losses, speed and agreement with the CPU.
+    """Train a small network with each installed framework on each free GPU; show stages, losses, speed and agreement with the CPU.
 
-    Of the rules only those are applied that tell why a training fails or is slow. Nothing is downloaded and nothing on the machine is changed.
+    Applies only the rules that explain why training fails or is slow. Downloads nothing and changes nothing on the machine.
     """
     system.require_linux("smoke")
     given = GivenOptions(

@@ -1,4 +1,4 @@
-"""`gpudoctor xray`: which library would be loaded and why, for the frameworks of an environment or for single files."""
+"""`gpudoctor xray`: shows which libraries would be loaded and why, for an environment's frameworks or for single files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
+from gpudoctor.exit_codes import CRASHED, UNKNOWN
 from gpudoctor.report import document, libraries
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
@@ -16,11 +17,9 @@ from gpudoctor.snapshot.xray import Environment, Files
 
 PATIENCE = 120.0
 """Seconds for all of it."""
-UNKNOWN, CRASHED = 3, 4
-"""Exit codes: the libraries could not be looked at; a probe of ours has a defect."""
 
 
-@app.command(short_help="Show which libraries would be loaded, why, and for which GPUs they hold code.")
+@app.command(short_help="Show which CUDA libraries would be loaded, and why.")
 def xray(
     files: options.Files = None,
     python: options.Python = None,
@@ -28,9 +27,9 @@ def xray(
     format: options.XrayFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
     root: options.Root = None,
 ) -> int:
-    """Show which of CUDA's libraries each framework would load, why those, and for which GPUs they hold code; nothing is loaded.
+    """Show which CUDA libraries each framework would load, why, and which GPUs they have kernels for. Loads nothing.
 
-    For FILE, a shared library or program: what it needs, what it would get, and its GPU code.
+    With FILE, a shared library or program: show what it needs, what it would load, and its GPU code.
     """
     system.require_linux("xray")
     from gpudoctor.probe.xray_run import XrayOptions, xray_of  # noqa: PLC0415 -- on Linux alone

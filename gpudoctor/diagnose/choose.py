@@ -1,17 +1,18 @@
-"""Which rules run: all, or those that --only and --skip leave; and which were skipped, for which reason."""
+"""Chooses the rules that run, by --only and --skip, and lists those that were skipped and why."""
 
 from __future__ import annotations
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Rung, Severity, Skipped
+from gpudoctor.nearest import suggestion
 from gpudoctor.preflight import parse
 
 ANY = "any"
 
 
 def of_training(rules: tuple[Rule, ...]) -> tuple[str, ...]:
-    """The codes of the rules that tell why a training cannot be, or why its numbers are what they are; notes and other warnings are not."""
+    """Return the codes of the rules that explain why training fails or why its numbers are low: no notes and no other warnings."""
     return tuple(
         rule.code
         for rule in rules
@@ -20,10 +21,10 @@ def of_training(rules: tuple[Rule, ...]) -> tuple[str, ...]:
 
 
 def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
-    """The rules named by `only` (all where it is empty) without those named by `skip`, in the order of `rules`.
+    """Return the rules named by `only` (all if it is empty) without those named by `skip`, in the order of `rules`.
 
-    A rule is named by its code, its name, or the beginning of its code ("GD2" is a family). Raises UsageError for a name that fits
-    no rule, where nothing is left, and where something is required and a rule that judges it is left out.
+    A rule is named by its code, its name, or the start of its code ("GD2" is a family). Raises UsageError if a name fits no rule, if
+    no rule is left, and if something is required and a rule that checks it is left out.
     """
     wanted = _rules_named(rules, policy.only) if policy.only else set(rules)
     chosen = tuple(rule for rule in rules if rule in wanted - _rules_named(rules, policy.skip))
@@ -39,7 +40,7 @@ def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tup
     gone = [rule for rule in rules if rule.checks_required in subjects and rule not in chosen]
     if gone:
         names = ", ".join(f"{rule.code} {rule.name}" for rule in gone)
-        raise UsageError(f"--only or --skip leaves out {names}, which --require needs; give both or neither.")
+        raise UsageError(f"--only or --skip leaves out {names}, which --require needs; drop --require, or keep the rule.")
 
 
 def skipped(rules: tuple[Rule, ...], policy: Policy) -> tuple[Skipped, ...]:
@@ -57,7 +58,8 @@ def _rules_named(rules: tuple[Rule, ...], names: tuple[str, ...]) -> set[Rule]:
     for name in names:
         fitting = {rule for rule in rules if rule.name == name.lower() or _is_code_of(name.upper(), rule.code)}
         if not fitting:
-            raise UsageError(f"No rule is called {name!r}; `gpudoctor rules` lists them.")
+            known = [word for rule in rules for word in (rule.name, rule.code)]
+            raise UsageError(f"No rule is called {name!r}; {suggestion(name, known, '`gpudoctor rules` lists them.')}")
         named |= fitting
     return named
 

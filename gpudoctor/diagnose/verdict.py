@@ -6,14 +6,13 @@ from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.preflight import Answer, judged
+from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
-_CODES = {Verdict.READY: 0, Verdict.DEGRADED: 0, Verdict.BROKEN: 1, Verdict.UNKNOWN: 3}
-CRASHED = 4
-"""Exit code where a rule or a probe of ours crashed; a broken machine (1) outranks it."""
+_CODES = {Verdict.READY: READY, Verdict.DEGRADED: READY, Verdict.BROKEN: BROKEN, Verdict.UNKNOWN: UNKNOWN}
 
 
 def required(policy: Policy) -> Rung | None:

@@ -11,6 +11,7 @@ from gpudoctor.frameworks.torch import TORCH
 __all__ = [
     "ADDONS",
     "CATALOGUE",
+    "MISTAKEN",
     "TRAINED",
     "Addon",
     "BuildFile",
@@ -29,6 +30,8 @@ TRAINED = tuple(one.name for one in CATALOGUE if one.trains)
 """Those that the smoke training trains with."""
 ADDONS = {name: (one.name, addon) for one in CATALOGUE for name, addon in one.addons.items()}
 """By distribution: the framework that an add-on is for, and the add-on."""
+MISTAKEN = {name: meant for one in CATALOGUE for name, meant in one.mistaken.items()}
+"""Names that people use for packages that the index has under another name."""
 
 _BY_NAME = {one.name: one for one in CATALOGUE}
 _BY_DISTRIBUTION = {name: one.name for one in CATALOGUE for name in one.distributions}

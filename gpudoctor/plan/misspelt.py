@@ -6,12 +6,10 @@ from collections.abc import Iterable
 
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.errors import UsageError
-from gpudoctor.frameworks import CATALOGUE, framework_of
+from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.snapshot.distributions import near
 
-_MEANT = {name: meant for spec in CATALOGUE for name, meant in spec.mistaken.items()}
-"""How people call packages that the index has under another name."""
 _OF_CONDA = ("pytorch-cuda", "cudatoolkit")
 """What only conda knows by this name."""
 _FILES = (".txt", ".toml", ".lock", ".yml", ".yaml", ".cfg", ".ini", ".json")
@@ -25,7 +23,7 @@ def refuse(requirements: Iterable[Requirement]) -> None:
             raise UsageError(f"{written!r} names a file; state what it lists, as in 'torch==2.5.1'.")
         if one.name in _OF_CONDA:
             raise UsageError(f"{written!r}: {one.name} is not a package that pip installs; state the CUDA toolkit with --system-cuda.")
-        meant = _MEANT.get(one.name) or _mistyped(one.name)
+        meant = MISTAKEN.get(one.name) or _mistyped(one.name)
         if meant:
             raise UsageError(f"{written!r}: the package index calls no framework {one.name}; did you mean {meant}?")
 

@@ -22,7 +22,15 @@ WRONG = [
     (("--timeout=-5",), "--timeout"),
     (("--timeout",), "--timeout"),
     (("--wait", "0"), "--wait"),
-    (("--require", "cuda>=12"), "begins with one of driver, gpus, memory, cc, bf16, tensorflow, torch, jax"),
+    (("--require", "cuda>=12"), "starts with one of driver, gpus, memory, cc, bf16, tensorflow, torch, jax"),
+    (("--require", "gpu==8"), "did you mean gpus?"),
+    (("--require", "tf>=2"), "did you mean tensorflow?"),
+    (("--framework", "tf"), "did you mean tensorflow?"),
+    (("--framework", ""), "--framework is empty"),
+    (("--only", ""), "--only is empty"),
+    (("--only", "driver_to_old"), "did you mean driver-too-old?"),
+    (("--skip", "nccl-conflict"), "nccl-version-conflict"),
+    (("--onyl", "GD1"), "--only"),
     (("--require", "driver"), "write it in quotes"),
     (("--require", "gpus=8"), "as in 'gpus==8'"),
     (("--require", "gpus===8"), "as in 'gpus==8'"),
@@ -32,7 +40,7 @@ WRONG = [
     (("--require", "memory~=80GiB"), "as in 'memory>=80GB'"),
     (("--require", ""), "--require"),
     (("--require", "gpus==8", "--only", "GD1"), "which --require needs"),
-    (("--only", "no-such-rule"), "no-such-rule"),
+    (("--only", "zzzzzzz"), "`gpudoctor rules` lists them"),
     (("--only", "GD101", "--skip", "no-gpu"), "leave no rule"),
     (("--config", "/no/such/file"), "/no/such/file"),
     (("--config", "/"), "Is a directory"),
@@ -66,17 +74,26 @@ def test_an_unknown_format(form: str) -> None:
     assert "--format" in sentence(ended.stderr)
 
 
-def test_no_command_is_a_usage_error_that_shows_the_help() -> None:
+def test_no_command_prints_one_screen_that_ends_with_the_command_to_try() -> None:
     ended = run()
-    assert (ended.returncode, ended.stdout) == (2, b"")
-    assert ended.stderr == run("--help").stdout
-    assert run("chekc").returncode == 2
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    lines = ended.stdout.decode().splitlines()
+    assert lines[-1] == "Try: gpudoctor check"
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_mistyped_command_is_corrected() -> None:
+    ended = run("chekc")
+    assert ended.returncode == 2
+    assert "Did you mean 'check'?" in sentence(ended.stderr)
 
 
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
-        ("colour = true", "no option 'colour'"),
+        ("colour = true", "no option 'colour'; did you mean no-color?"),
+        ("zzz = true", "the options are level, no-smoke"),
         ("config = 'x'", "no option 'config'"),
         ("root = '/'", "no option 'root'"),
         ("timeout = 'soon'", "timeout: "),

@@ -1,0 +1,23 @@
+"""How wide text may be."""
+
+from __future__ import annotations
+
+import os
+
+READABLE = 100
+"""Columns that text fills at most on a wider terminal."""
+_NARROWEST = 40
+
+
+def asked() -> int | None:
+    """Return the width that COLUMNS asks for, at least 40; None if it is unset or no number."""
+    columns = os.environ.get("COLUMNS", "")
+    return max(int(columns), _NARROWEST) if columns.isascii() and columns.isdigit() and int(columns) else None
+
+
+def of_terminal(descriptor: int) -> int:
+    """Return the width of the terminal behind a descriptor; COLUMNS overrides it, and without either it is 80."""
+    try:
+        return asked() or os.get_terminal_size(descriptor).columns or 80
+    except OSError:
+        return 80

@@ -1,0 +1,21 @@
+"""The table of exit codes is complete and in order."""
+
+from __future__ import annotations
+
+from gpudoctor import exit_codes
+from gpudoctor.exit_codes import EXIT_CODES, in_short
+from gpudoctor.findings import Verdict
+
+
+def test_every_code_is_described_once() -> None:
+    codes = [code for one in EXIT_CODES for code in one.codes]
+    named = {exit_codes.READY, exit_codes.BROKEN, exit_codes.USAGE, exit_codes.UNKNOWN, exit_codes.CRASHED, 130, 143}
+    assert codes == sorted(named)
+
+
+def test_every_verdict_has_its_code() -> None:
+    assert {word.strip() for one in EXIT_CODES if one.verdict for word in one.verdict.split(",")} == {verdict.value for verdict in Verdict}
+
+
+def test_the_line_of_the_help_names_every_code() -> None:
+    assert all(f"{one.label} {one.short}" in in_short() for one in EXIT_CODES)
