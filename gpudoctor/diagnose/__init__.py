@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import MachineView, proved_to
+from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
@@ -39,4 +40,5 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
         because=because,
         skipped=skipped(rules, policy),
         not_judged=unjudged,
+        summary=summary(machine),
     )

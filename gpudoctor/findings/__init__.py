@@ -6,6 +6,8 @@ import enum
 
 import msgspec
 
+from gpudoctor.findings.summary import Summary
+
 
 class _Ordered(str, enum.Enum):
     """Words with an order: the order in which they are written down."""
@@ -308,6 +310,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that --skip left out."""
     not_judged: tuple[NotJudged, ...] = ()
     """What bears on the answer and was not judged; the verdict is then at best unknown."""
+    summary: Summary = Summary()
 
     @property
     def root_causes(self) -> tuple[Finding, ...]:

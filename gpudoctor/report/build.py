@@ -62,6 +62,7 @@ def build(examination: Examination, command: str = "check", argv: tuple[str, ...
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
+        summary=diagnosis.summary,
         not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
         argv=argv,
     )

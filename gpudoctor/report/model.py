@@ -13,6 +13,7 @@ import msgspec
 
 from gpudoctor.examination import Timing
 from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.findings.summary import Summary
 from gpudoctor.snapshot import Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
@@ -195,6 +196,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     timings: tuple[Timing, ...]
     snapshot: Snapshot
     skipped: tuple[Skipped, ...] = ()
+    summary: Summary = Summary()
     not_judged: Annotated[tuple[NotJudged, ...], _text("With anything here the verdict is never ready.")] = ()
     argv: Annotated[
         tuple[str, ...],

@@ -1,0 +1,79 @@
+"""The summary of a machine: its GPUs, driver, frameworks and Python at a glance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TypeVar
+
+from gpudoctor.derive.gpus import Gpu
+from gpudoctor.derive.views.framework import FrameworkView
+from gpudoctor.derive.views.machine import MachineView
+from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
+from gpudoctor.snapshot import Cause, Container, CudaDevice, Host, KernelDriver, Missing, NvmlGpu, Pci, Python
+
+_Value = TypeVar("_Value", str, int)
+
+
+def summary(machine: MachineView) -> Summary:
+    """Return what is known of `machine` at a glance."""
+    seen = machine.observed
+    host = seen.host if isinstance(seen.host, Host) else Host()
+    python = seen.python if isinstance(seen.python, Python) else Python(executable="", why="")
+    driver = machine.driver_or_missing
+    cuda = driver if isinstance(driver, Missing) else driver.cuda_served
+    return Summary(
+        gpus=_models(machine),
+        driver=_driver(machine),
+        cuda=None if isinstance(cuda, Missing) else str(cuda),
+        frameworks=None if isinstance(seen.frameworks, Missing) else tuple(map(_build, machine.frameworks)),
+        python=_known(python.version),
+        environment=_known(python.kind),
+        platform=None if isinstance(host.platform, Missing) else str(host.platform),
+        os=" ".join(filter(None, map(_known, (host.distribution, host.distribution_version)))) or None,
+        kernel=_known(host.kernel),
+        architecture=_known(host.architecture),
+        container=seen.container.runtime if isinstance(seen.container, Container) else _absent(seen.container),
+    )
+
+
+def _known(value: _Value | Missing) -> _Value | None:
+    return None if isinstance(value, Missing) else value
+
+
+def _absent(missing: Missing) -> str | None:
+    """Return the empty text for what was looked for and is not there, None for what is not known."""
+    return "" if missing.cause is Cause.ABSENT else None
+
+
+def _driver(machine: MachineView) -> str | None:
+    """Return the loaded driver's version, empty where none is loaded; only of a GPU on a PCI bus does a module of the kernel tell."""
+    driver, module = machine.driver_or_missing, machine.observed.kernel_driver
+    if not isinstance(driver, Missing):
+        return str(driver.version)
+    version = module.version if isinstance(module, KernelDriver) else module
+    return _absent(version) if machine.site.has_pci and isinstance(version, Missing) else None
+
+
+def _models(machine: MachineView) -> tuple[GpuModel, ...] | None:
+    if not machine.hardware and not (machine.site.has_pci and isinstance(machine.observed.pci, Pci)):
+        return None
+    counts = Counter((_known(gpu.name) or "", _memory(gpu)) for gpu in machine.hardware)
+    return tuple(GpuModel(model, count, memory) for (model, memory), count in counts.items())
+
+
+def _memory(gpu: Gpu) -> int | None:
+    """Return the bytes of a GPU as NVML counts them, which sees a whole card; else as CUDA does."""
+    layers = (gpu.nvml, gpu.cuda_unmasked, gpu.cuda)
+    totals = (layer.memory_total for layer in layers if isinstance(layer, NvmlGpu | CudaDevice))
+    return next((total for total in totals if isinstance(total, int)), None)
+
+
+def _build(framework: FrameworkView) -> FrameworkBuild:
+    found, version = framework.cuda_or_missing, framework.observed.version
+    return FrameworkBuild(
+        name=framework.name,
+        rocm=framework.observed.rocm_build is True,
+        version=None if isinstance(version, Missing) else version.value,
+        cuda=_absent(found) if isinstance(found, Missing) else str(found.version),
+        cudnn=None if isinstance(found, Missing) or isinstance(found.cudnn, Missing) else str(found.cudnn),
+    )

@@ -1,0 +1,68 @@
+"""The summary in one line: GPUs, driver and the CUDA it supports, frameworks with their CUDA and cuDNN, Python and its environment."""
+
+# ruff: noqa: RUF001 -- a cross counts
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpudoctor.findings.summary import FrameworkBuild, Summary
+
+_PLATFORMS = {"wsl1": "WSL 1", "wsl2": "WSL 2", "jetson": "Jetson", "windows": "Windows", "macos": "macOS"}
+"""Platforms on which a GPU is reached in a way of their own."""
+
+
+def parts(summary: Summary) -> list[str]:
+    """Return the parts of the summary line, in order; what is not known is left out."""
+    return [*_gpus(summary), *_driver(summary), *_frameworks(summary), *_python(summary), *_surroundings(summary)]
+
+
+def _gpus(summary: Summary) -> Iterator[str]:
+    if summary.gpus is None:
+        return
+    models: Counter[str] = Counter()
+    for one in summary.gpus:
+        models[one.model or "NVIDIA GPU"] += one.count
+    yield ", ".join(f"{count} × {model}" for model, count in models.items()) or "no NVIDIA GPU"
+
+
+def _driver(summary: Summary) -> Iterator[str]:
+    if summary.driver:
+        yield f"driver {summary.driver}" + (f" (CUDA {_short(summary.cuda)})" if summary.cuda else "")
+    elif summary.driver is not None:
+        yield "no NVIDIA driver loaded"
+
+
+def _frameworks(summary: Summary) -> Iterator[str]:
+    if summary.frameworks is None:
+        return
+    yield from map(_framework, summary.frameworks)
+    if not summary.frameworks:
+        yield "no framework"
+
+
+def _framework(build: FrameworkBuild) -> str:
+    name = f"{build.name} {build.version or ''}".rstrip()
+    if build.rocm:
+        return f"{name} (ROCm)"
+    if build.cuda == "":
+        return f"{name} (no CUDA)"
+    libraries = [f"{title} {_short(version)}" for title, version in (("CUDA", build.cuda), ("cuDNN", build.cudnn)) if version]
+    return f"{name} ({', '.join(libraries)})" if libraries else name
+
+
+def _python(summary: Summary) -> Iterator[str]:
+    if summary.python:
+        yield f"Python {_short(summary.python)}" + (f" ({summary.environment})" if summary.environment else "")
+
+
+def _surroundings(summary: Summary) -> Iterator[str]:
+    if summary.platform in _PLATFORMS:
+        yield _PLATFORMS[summary.platform]
+    if summary.container:
+        yield f"in {summary.container}"
+
+
+def _short(version: str) -> str:
+    """Return the major and minor part of a version."""
+    return ".".join(version.split(".")[:2])
