@@ -221,12 +221,16 @@ def test_a_real_environment_is_made_and_runs_the_clone(tmp_path: Path) -> None:
 def test_the_wheel_carries_the_tables_and_runs(tmp_path: Path) -> None:
     command: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--wheel-dir", tmp_path, ROOT]
     subprocess.run(command, check=True, capture_output=True, timeout=250)
-    with zipfile.ZipFile(next(tmp_path.glob("gpudoctor-*.whl"))) as wheel:
+    with zipfile.ZipFile(next(tmp_path.glob("gpudoctor_cli-*.whl"))) as wheel:
         names = set(wheel.namelist())
         wheel.extractall(tmp_path / "installed")
     assert {f"gpudoctor/compat/{table.name}" for table in (ROOT / "compat").iterdir()} <= names
     assert {f"gpudoctor/{path.relative_to(ROOT / 'gpudoctor')}" for path in (ROOT / "gpudoctor").rglob("*.py")} <= names
+    assert {f"gpudoctor/{path.relative_to(ROOT / 'gpudoctor')}" for path in (ROOT / "gpudoctor").rglob("*.md")} <= names
     assert not [name for name in names if name.startswith(("tests", "scripts"))]
+    (commands,) = (tmp_path / "installed").glob("gpudoctor_cli-*.dist-info/entry_points.txt")
+    assert "gpudoctor = " in commands.read_text()
+    assert "gpudoctor-cli = " in commands.read_text()
     program = "import sys; sys.path.insert(0, sys.argv.pop(1)); import runpy; runpy.run_module('gpudoctor', run_name='__main__')"
     command = [sys.executable, "-I", "-c", program, tmp_path / "installed", "check", "--no-smoke", "--format", "json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
