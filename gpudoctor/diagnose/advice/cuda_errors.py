@@ -1,4 +1,4 @@
-"""What a bare CUDA error code can mean, likeliest first: the cause, what fixes it, and the command that shows whether it applies."""
+"""What a bare CUDA error code can mean, likeliest cause first, with its fix and the command that confirms it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Candidate(msgspec.Struct, frozen=True):
     cure: str
     command: str = ""
     check: str = ""
-    """The command that shows whether this is the cause."""
+    """The command that confirms the cause."""
     variable: str = ""
-    """The cause is possible only where this variable is set."""
+    """The variable without which this cause is ruled out."""
     on_host: bool = False
-    """Only the host of a container can apply the cure."""
+    """Whether the fix has to be applied on a container's host."""
 
 
-_STUB = "Take the toolkit's stubs folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"
-_COMPAT = "Take the cuda-compat folder out of LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_STUB = "Remove the toolkit's stubs folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
+_COMPAT = "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
 _LOADED = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
 _LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
 _RESET = Candidate("the GPU failed or was reset after the driver was loaded", "Reset it", "sudo nvidia-smi --gpu-reset", _LOG, on_host=True)
@@ -39,7 +39,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         Candidate("another process holds the GPU's memory", "End it", check="nvidia-smi"),
         Candidate("this GPU or MIG instance is too small", "Use a larger one", check="nvidia-smi -q -d MEMORY"),
     ),
-    CudaError.STUB_LIBRARY: (Candidate("a toolkit's stub is loaded in place of the driver's libcuda", _STUB, check=_LOADED),),
+    CudaError.STUB_LIBRARY: (Candidate("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
     CudaError.DEVICE_UNAVAILABLE: (
         Candidate(
             "the GPU is in an exclusive or prohibited compute mode", "Set the default mode", "sudo nvidia-smi -c DEFAULT", on_host=True
@@ -49,7 +49,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     CudaError.NO_DEVICE: (
         Candidate(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
         Candidate("the device files are missing", "Create them", "sudo nvidia-modprobe -c 0 -u", "ls -l /dev/nvidia*", on_host=True),
-        Candidate("MIG is enabled without an instance", "Disable MIG", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True),
+        Candidate("MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True),
     ),
     CudaError.INVALID_DEVICE: (
         Candidate(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
@@ -61,7 +61,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     ),
     CudaError.NO_BINARY_FOR_GPU: (
         Candidate("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
-        Candidate("the driver's compiler does not support this GPU", "Update the NVIDIA driver", on_host=True),
+        Candidate("the driver's PTX compiler does not support this GPU", "Update the NVIDIA driver", on_host=True),
     ),
     CudaError.ECC_UNCORRECTABLE: (
         Candidate(
@@ -73,70 +73,74 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         ),
     ),
     CudaError.INVALID_PTX: (
-        Candidate("libcuda and libnvidia-ptxjitcompiler have different releases", "Reinstall the driver as a whole", on_host=True),
+        Candidate("libcuda and libnvidia-ptxjitcompiler have different versions", "Reinstall the whole driver", on_host=True),
     ),
     CudaError.JIT_COMPILER_NOT_FOUND: (
         Candidate(
-            "the driver's compiler is missing",
-            "Install libnvidia-ptxjitcompiler.so.1 from the driver's release",
+            "the driver's PTX compiler is missing",
+            "Install libnvidia-ptxjitcompiler.so.1 of the driver's version",
             check="ldconfig -p | grep -E 'libcuda|ptxjit'",
             on_host=True,
         ),
     ),
     CudaError.UNSUPPORTED_PTX_VERSION: (
-        Candidate("libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the driver as a whole", on_host=True),
+        Candidate("libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the whole driver", on_host=True),
     ),
     CudaError.JIT_COMPILATION_DISABLED: (
         Candidate("CUDA_DISABLE_PTX_JIT stops the driver from compiling PTX", "Unset it", "unset CUDA_DISABLE_PTX_JIT"),
     ),
     CudaError.OPERATING_SYSTEM: (
-        Candidate("a limit of this shell", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
+        Candidate("a resource limit of this shell is too low", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
         Candidate("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True),
     ),
     CudaError.ILLEGAL_ADDRESS: (
         _RESET,
-        Candidate("overclocking or undervolting", "Set the card's default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc"),
+        Candidate("the GPU is overclocked or undervolted", "Restore the default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc"),
     ),
     CudaError.LAUNCH_FAILED: (
         _RESET,
-        Candidate("another program broke the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps"),
+        Candidate("another program crashed the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps"),
     ),
     CudaError.NOT_SUPPORTED: (
-        Candidate("this virtual GPU has no licence for compute", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
+        Candidate("this virtual GPU has no compute licence", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
         Candidate("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True),
     ),
     CudaError.SYSTEM_NOT_READY: (
-        Candidate("the fabric manager does not run", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
-        Candidate("the GPUs of a confidential machine are not set to ready", "Set them to ready", "sudo nvidia-smi conf-compute -srs 1"),
+        Candidate("the fabric manager is not running", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
+        Candidate(
+            "confidential computing is on, but the GPUs are not set to ready", "Set them to ready", "sudo nvidia-smi conf-compute -srs 1"
+        ),
     ),
     CudaError.SYSTEM_DRIVER_MISMATCH: (
-        Candidate("the driver was upgraded and its old module is still loaded", "Reboot", "sudo reboot", on_host=True),
-        Candidate("a cuda-compat library is found before the driver's own", _COMPAT, check=_LOADED),
+        Candidate("the driver was updated, but the old kernel module is still loaded", "Reboot", "sudo reboot", on_host=True),
+        Candidate("a cuda-compat libcuda shadows the driver's", _COMPAT, check=_LOADED),
     ),
     CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE: (
-        Candidate("a cuda-compat library is in use on a GPU that does not support it", _COMPAT, check=_LOADED),
+        Candidate("a cuda-compat libcuda is loaded on a GPU that does not support it", _COMPAT, check=_LOADED),
     ),
     CudaError.MPS_CONNECTION_FAILED: (
-        Candidate("the MPS daemon does not run", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
+        Candidate("the MPS daemon is not running", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
         Candidate("the MPS daemon belongs to another user", "Run without it", "export CUDA_MPS_PIPE_DIRECTORY=/nonexistent"),
     ),
     CudaError.MPS_RPC_FAILURE: (Candidate("the MPS server died", "Restart MPS", _RESTART_MPS, "tail /var/log/nvidia-mps/server.log"),),
     CudaError.MPS_SERVER_NOT_READY: (
-        Candidate("the MPS server is starting, or recovering from a failed program", "Restart MPS", _RESTART_MPS),
+        Candidate("the MPS server is starting or recovering from a crashed program", "Restart MPS", _RESTART_MPS),
     ),
-    CudaError.MPS_MAX_CLIENTS_REACHED: (Candidate("MPS has its maximum of clients", "End one of them", check=_CLIENTS),),
-    CudaError.MPS_MAX_CONNECTIONS_REACHED: (Candidate("MPS has no free connection to the GPU", "End one of its programs", check=_CLIENTS),),
+    CudaError.MPS_MAX_CLIENTS_REACHED: (Candidate("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS),),
+    CudaError.MPS_MAX_CONNECTIONS_REACHED: (
+        Candidate("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS),
+    ),
     CudaError.UNKNOWN: (
         Candidate("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
         Candidate("/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", on_host=True),
-        Candidate("a GPU fell off the bus", "Shut down and switch on again", "sudo poweroff", _LOG, on_host=True),
+        Candidate("a GPU fell off the bus", "Power-cycle the machine", "sudo poweroff", _LOG, on_host=True),
     ),
 }
-"""The candidates come from users' solved reports and NVIDIA's own descriptions of each code."""
+"""The candidates come from solved user reports and NVIDIA's descriptions of the codes."""
 
 
 def cures(code: int, machine: MachineView) -> tuple[Fix, ...]:
-    """Return what to try for a code, the likeliest cause first."""
+    """Return the fixes to try for a code, likeliest cause first."""
     candidates = CUDA_CANDIDATES.get(code, ())
     variables = machine.environment.set_variables
     likely = [candidate for candidate in candidates if not candidate.variable or candidate.variable in variables]
@@ -151,8 +155,8 @@ def cures(code: int, machine: MachineView) -> tuple[Fix, ...]:
 
 def _restart(site: Site) -> Fix:
     if site.container:
-        return Fix("Reboot the host: this reloads the driver and resets the GPUs.", needs=(ROOT, REBOOT))
-    return reboot("Reboot: this reloads the driver and resets the GPUs")
+        return Fix("Reboot the host to reload the driver and reset the GPUs.", needs=(ROOT, REBOOT))
+    return reboot("Reboot to reload the driver and reset the GPUs")
 
 
 def _try(candidate: Candidate, site: Site, kind: FixKind) -> tuple[Fix, ...]:

@@ -1,4 +1,4 @@
-"""How to install or update the NVIDIA driver here: the distribution's package, NVIDIA's own repository, or its installer."""
+"""How to install or update the NVIDIA driver: the distribution's package, NVIDIA's repository, or NVIDIA's installer."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from gpudoctor.versions import Version
 DOWNLOADS = "https://www.nvidia.com/drivers"
 _REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 _KEYRING = "cuda-keyring_1.1-1_all.deb"
+_DNF = ("rhel", "amzn")
+"""The systems whose NVIDIA repository is dnf's."""
 _ANY_RELEASE = {
     "ubuntu": "sudo ubuntu-drivers install",
     "debian": "sudo apt install nvidia-driver firmware-misc-nonfree",
-    "rhel": "sudo dnf module install nvidia-driver:latest-dkms",
     "fedora": "sudo dnf install akmod-nvidia",
-    "arch": "sudo pacman -S nvidia-open",
+    "arch": "sudo pacman -Syu nvidia-open",
     "suse": "sudo zypper install nvidia-open-driver-G06-signed-kmp-default nvidia-compute-utils-G06",
 }
-"""The command that installs some release of the driver, by the ID or ID_LIKE of /etc/os-release, from each distribution's documentation."""
+"""The command that installs the distribution's current driver, by ID or ID_LIKE of /etc/os-release, from each distribution's documentation."""
 _ROLLING = "arch"
-"""The distribution whose package is always NVIDIA's newest driver."""
-_NAMES = {"debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
+"""The distribution whose package is always NVIDIA's newest driver; its modules are open, so it drops GPUs before Turing."""
+_NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
 
 
 def update_driver(machine: MachineView, floor: Version | None = None, *, title: str = "", flavour: str = "", older: bool = False) -> Fix:
-    """Return the fix that installs the driver here, `floor` or a newer one; `title` replaces "Install the NVIDIA driver".
+    """Return the fix that installs the driver, `floor` or newer; `title` replaces "Install the NVIDIA driver".
 
-    `flavour` is that of the kernel modules, where the GPUs do not decide it. `older`: than the one that is installed.
+    `flavour` selects open or proprietary kernel modules where the GPUs take both. `older` asks for a driver older than the installed one.
     """
     bounds = driver_bounds(machine, floor)
     bounds = msgspec.structs.replace(bounds, flavour=bounds.flavour or flavour)
@@ -43,7 +44,7 @@ def update_driver(machine: MachineView, floor: Version | None = None, *, title: 
         return elsewhere
     if bounds.contradictory:
         return Fix(
-            f"Keep driver branch {bounds.newest_branch}, the last that supports this GPU, and use another build: no driver supports both."
+            f"Keep driver branch {bounds.newest_branch}, the last that supports this GPU, and install a build for an older CUDA version."
         )
     if bounds.flavour == "impossible":
         return Fix(
@@ -55,7 +56,8 @@ def update_driver(machine: MachineView, floor: Version | None = None, *, title: 
         return Fix(f"{title}{_source(package, machine.site)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT))
     command = command_for(machine.site, _ANY_RELEASE)
     any_will_do = bounds == DriverBounds() and not driver_packages(machine)
-    if command and (any_will_do or _ROLLING in machine.site.distribution):
+    newest_will_do = _ROLLING in machine.site.distribution and bounds.newest_branch is None and bounds.flavour != "proprietary"
+    if command and (any_will_do or newest_will_do):
         return Fix(f"{title}, then reboot", command, (ROOT, DOWNLOAD, REBOOT))
     return _use_installer(title, bounds)
 
@@ -65,7 +67,7 @@ def _floor(floor: Version) -> str:
 
 
 def _elsewhere(site: Site, title: str) -> Fix | None:
-    """The fix where this system is not the one that installs the driver; None where it is."""
+    """Return the fix where the driver is installed outside this system or with JetPack; None where it is installed here."""
     if site.container:
         return Fix(f"{title} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT))
     if site.on_wsl:
@@ -96,15 +98,23 @@ def _install(package: DriverPackage, site: Site, bounds: DriverBounds) -> str:
     if package.origin == "distribution":
         return f"sudo apt install {package.package}" + (" firmware-misc-nonfree" if site.distribution[0] == "debian" else "")
     system, architecture = repository_name(site, package)
-    if package.system.startswith("rhel"):
-        stream = package.package if bounds.newest_branch is None else f"nvidia-driver:{bounds.newest_branch}-dkms"
+    if package.system.startswith(_DNF):
         repository = f"{_REPOSITORY}/{system}/{architecture}/cuda-{system}.repo"
-        return f"sudo dnf config-manager --add-repo {repository} && sudo dnf module install {stream}"
+        return f"sudo dnf config-manager --add-repo {repository} && {_dnf_install(package, bounds)}"
     add = f"{_add_keyring(system, architecture)} && sudo apt update"
     if bounds.newest_branch is None:
         return f"{add} && sudo apt install {package.package}"
     pinning = f"sudo apt install nvidia-driver-pinning-{bounds.newest_branch}"
     return f"{add} && {pinning} && sudo apt install --allow-downgrades {package.package}"
+
+
+def _dnf_install(package: DriverPackage, bounds: DriverBounds) -> str:
+    """Return the command that installs a package, or the driver of a module stream: RHEL 8, 9 and Amazon Linux have one a flavour and branch."""
+    if ":" not in package.package:
+        return f"sudo dnf install {package.package}"
+    stream = package.package if bounds.newest_branch is None else f"nvidia-driver:{bounds.newest_branch}-dkms"
+    driver = "nvidia-open" if package.modules == "open" else "cuda-drivers"
+    return f"sudo dnf module reset nvidia-driver && sudo dnf module enable {stream} && sudo dnf install {driver}"
 
 
 def _add_keyring(system: str, architecture: str) -> str:
@@ -114,5 +124,5 @@ def _add_keyring(system: str, architecture: str) -> str:
 def add_repository(machine: MachineView) -> str:
     """Return the command that adds NVIDIA's package repository for a release of Debian or Ubuntu; empty where the tables list none."""
     packages = driver_packages(machine)
-    listed = next((package for package in packages if package.origin == "nvidia" and not package.system.startswith("rhel")), None)
+    listed = next((package for package in packages if package.origin == "nvidia" and not package.system.startswith(_DNF)), None)
     return f"{_add_keyring(*repository_name(machine.site, listed))} && sudo apt update" if listed is not None else ""

@@ -1,4 +1,4 @@
-"""Which releases of the NVIDIA driver fit the GPUs here, and which package of this distribution installs one."""
+"""Which NVIDIA drivers support the GPUs of a machine, and which package of its distribution installs one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ TURING, BLACKWELL = Version(7, 5, text="7.5"), Version(10, text="10.0")
 
 
 class DriverBounds(msgspec.Struct, frozen=True):
-    """The drivers that fit."""
+    """The drivers that support a machine's GPUs and reach a minimum version."""
 
     floor: Version | None = None
-    """A branch alone where its minor and patch are 0."""
+    """The oldest driver that will do; a whole branch where minor and patch are 0."""
     newest_branch: int | None = None
     """The last branch that supports every GPU here; None where the newest does."""
     flavour: str = ""
-    """open or proprietary, where the GPUs take only that; "impossible" where no flavour supports all of them."""
+    """The kernel modules that the GPUs need, open or proprietary; empty where both work, "impossible" where no flavour supports all GPUs."""
 
     @property
     def contradictory(self) -> bool:
@@ -30,7 +30,7 @@ class DriverBounds(msgspec.Struct, frozen=True):
         return self.floor is not None and self.newest_branch is not None and self.floor.major > self.newest_branch
 
     def fits(self, package: DriverPackage) -> bool:
-        """Whether a package installs such a driver; a package that follows the newest one can be held at a branch."""
+        """Whether a package installs such a driver; one that follows the newest driver can be pinned to a branch."""
         if self.flavour and package.modules != self.flavour:
             return False
         if package.version is None:
@@ -40,7 +40,7 @@ class DriverBounds(msgspec.Struct, frozen=True):
 
 
 def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverBounds:
-    """The drivers, `floor` or newer, that support the GPUs of this machine."""
+    """Return the drivers, `floor` or newer, that support the GPUs of this machine."""
     found = [_capability(gpu, machine.matrix) for gpu in machine.hardware if not gpu.set_aside]
     capabilities = [capability for capability in found if capability is not None]
     branches = [machine.matrix.branches_for(capability) for capability in capabilities]
@@ -57,7 +57,7 @@ def _has_blackwell(capabilities: list[Version]) -> bool:
 
 
 def _flavour(capabilities: list[Version]) -> str:
-    """The kernel modules' flavour that GPUs of these compute capabilities need."""
+    """Return the flavour of kernel modules that GPUs of these compute capabilities need."""
     has_older = any(capability < TURING for capability in capabilities)
     if _has_blackwell(capabilities):
         return "impossible" if has_older else "open"
@@ -65,13 +65,13 @@ def _flavour(capabilities: list[Version]) -> str:
 
 
 def _capability(gpu: Gpu, matrix: Matrix) -> Version | None:
-    """A GPU's compute capability; that of its chip where no driver has bound it."""
+    """Return a GPU's compute capability, from its PCI id where no driver has bound it."""
     chip = matrix.chip(gpu.pci.device) if isinstance(gpu.pci, PciDevice) else None
     return gpu_code.capability(gpu, matrix) or (chip.compute_capability if chip is not None else None)
 
 
 def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
-    """The driver packages that the tables list for this distribution's release, or for the RHEL that it rebuilds."""
+    """Return the driver packages that the tables list for this release of the distribution, or for the RHEL that it rebuilds."""
     site = machine.site
     names = [f"{site.distribution[0]}-{site.release}"] if site.distribution else []
     if "rhel" in site.distribution:
@@ -80,13 +80,14 @@ def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
 
 
 def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = False) -> DriverPackage | None:
-    """The distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own.
+    """Return the distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own; None where none fits.
 
-    A package without a branch in its name goes back to an older driver only where NVIDIA's repository can hold it there.
+    A package without a branch in its name can downgrade only where NVIDIA's repository pins it to a branch. Where the GPUs take both
+    flavours, NVIDIA's packages are the open ones: they are its default since driver 560.
     """
     fitting = [package for package in driver_packages(machine) if bounds.fits(package)]
     if not bounds.flavour:
-        fitting = [package for package in fitting if package.modules == "proprietary"]
+        fitting = [package for package in fitting if package.modules == ("open" if package.origin == "nvidia" else "proprietary")]
     own = [package for package in fitting if package.origin == "distribution" and not (older and package.package == "nvidia-driver")]
     long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
     return next(iter((long_lived or own or fitting)[-1:]), None)
@@ -98,5 +99,5 @@ def _is_long_lived(package: DriverPackage, matrix: Matrix) -> bool:
 
 
 def repository_name(site: Site, package: DriverPackage) -> tuple[str, str]:
-    """How NVIDIA's package repository spells a system and a machine: ("ubuntu2404", "x86_64")."""
+    """Return a system and its architecture as NVIDIA's package repository spells them: ("ubuntu2404", "x86_64")."""
     return package.system.replace("-", "").replace(".", ""), "sbsa" if site.architecture == "aarch64" else "x86_64"

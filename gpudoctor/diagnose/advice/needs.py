@@ -1,3 +1,3 @@
-"""What a fix takes besides its command."""
+"""What a fix needs in addition to its command."""
 
 ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"

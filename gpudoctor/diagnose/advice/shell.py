@@ -1,4 +1,4 @@
-"""Paths as a shell reads them."""
+"""Paths quoted for a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def shell_path(path: str) -> str:
-    """A path as a shell reads it; a redacted home folder or user name is spelt so that the shell fills it in."""
+    """Return a path quoted for a shell; a redacted home folder or user name becomes a variable that the shell expands."""
     parts = path.split("/")
     if parts[0] == "~":
         return "/".join(filter(None, ('"$HOME"', shell_path("/".join(parts[1:])) if parts[1:] else "")))
@@ -17,5 +17,5 @@ def shell_path(path: str) -> str:
 
 
 def shell_list(folders: Iterable[str]) -> str:
-    """Folders, separated by colons, as a shell reads them."""
+    """Return folders quoted for a shell, separated by colons."""
     return ":".join(map(shell_path, folders))

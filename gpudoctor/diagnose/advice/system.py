@@ -1,4 +1,4 @@
-"""Fixes that any rule may offer: variables, processes, the kernel log, a reboot."""
+"""Fixes that many rules share: variables, processes, the kernel log, a reboot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
 
-FIND_GPU_USERS = Fix("See which processes have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
+FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
 
 
 def command_for(site: Site, commands: Mapping[str, str]) -> str:
@@ -29,7 +29,7 @@ def set_variable(name: str, value: str, title: str) -> Fix:
 
 
 def names_of(processes: Iterable[GpuProcess]) -> str:
-    """Return processes with their numbers, separated by commas; empty where there are none."""
+    """Return processes by name and pid, separated by commas; empty where there are none."""
     named = (f"{process.name} (pid {process.pid})" if isinstance(process.name, str) else f"pid {process.pid}" for process in processes)
     return ", ".join(named)
 
@@ -40,13 +40,17 @@ def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
     if not found:
         return None
     names = names_of(found)
-    if site.container:  # NVML counts the host's processes
-        return Fix(f"End {names} on the host, if nobody needs it any more.", needs=(ROOT,))
+    if site.container:  # NVML reports pids of the host
+        return Fix(f"End {names} on the host, if {_it(found)} no longer needed.", needs=(ROOT,))
     pids = " ".join(str(process.pid) for process in found)
-    return Fix(f"End {names}, if nobody needs it any more", f"sudo kill {pids}", (ROOT,))
+    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", (ROOT,))
 
 
-def read_log(pattern: str = "NVRM|Xid", title: str = "Read what the driver wrote to the kernel log") -> Fix:
+def _it(processes: list[GpuProcess]) -> str:
+    return "it is" if len(processes) == 1 else "they are"
+
+
+def read_log(pattern: str = "NVRM|Xid", title: str = "Read the driver's messages in the kernel log") -> Fix:
     """Return the check that shows the kernel log's lines matching an extended regular expression."""
     return Fix(title, f"sudo dmesg -T | grep -E {shlex.quote(pattern)}", (ROOT,), kind=FixKind.CHECK)
 
@@ -56,11 +60,11 @@ def reboot(title: str = "Reboot") -> Fix:
     return Fix(title, "sudo reboot", (ROOT, REBOOT))
 
 
-def power_cycle(title: str = "Shut the machine down, wait 30 seconds and switch it on again") -> Fix:
-    """Return the fix that takes power away from the GPUs."""
+def power_cycle(title: str = "Shut the machine down, wait 30 s, and switch it on again") -> Fix:
+    """Return the fix that power-cycles the machine and with it the GPUs."""
     return Fix(title, "sudo poweroff", (ROOT, REBOOT))
 
 
 def read_page(cause: str) -> Fix:
-    """Return the check that opens the page of a rule, which says what to do."""
-    return Fix(f"Read what {cause} means and what to do about it", f"gpudoctor explain {cause}", kind=FixKind.CHECK)
+    """Return the check that shows the page of a rule."""
+    return Fix(f"Read the page of {cause}", f"gpudoctor explain {cause}", kind=FixKind.CHECK)

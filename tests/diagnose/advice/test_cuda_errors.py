@@ -16,7 +16,7 @@ def test_each_candidate_says_what_it_is_and_what_cures_it(code: int) -> None:
         assert candidate.cause
         assert candidate.cure
         assert not candidate.cause.endswith(".")
-        assert candidate.command or candidate.check or candidate.cure.startswith(("Take", "Reinstall", "Update", "Install", "Use", "End"))
+        assert candidate.command or candidate.check or candidate.cure.startswith(("Remove", "Reinstall", "Update", "Install", "Use", "End"))
 
 
 def test_a_candidate_for_a_variable_is_named_only_where_that_is_set(matrix: Matrix) -> None:
