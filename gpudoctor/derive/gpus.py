@@ -63,10 +63,11 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How to call it to a person: index, name, and address where it has one."""
-        index = f"GPU {self.nvml.index}" if isinstance(self.nvml, NvmlGpu) else "GPU"
-        name = f" {self.name}" if isinstance(self.name, str) else ""
-        return f"{index}{name}" + ("" if self.key.startswith("nvml:") else f" at {self.key}")
+        """Return what a person calls it: "GPU 3 (0000:1f:00.0)"; its product name instead where it has no address."""
+        index = str(self.nvml.index) if isinstance(self.nvml, NvmlGpu) else ""
+        if self.key.startswith("nvml:"):
+            return " ".join(("GPU", *filter(None, (index, self.name if isinstance(self.name, str) else ""))))
+        return f"GPU {index} ({self.key})" if index else f"GPU {self.key}"
 
     @property
     def minor(self) -> int | Missing:

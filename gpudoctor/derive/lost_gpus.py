@@ -31,7 +31,7 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
     refusals = _mostly(gpu)
     if refusals is None or refusals.code == NvmlError.NO_PERMISSION:
         return interrupts
-    return (*interrupts, Evidence("NVML calls that failed", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
+    return (*interrupts, Evidence("failed NVML calls", f"{refusals.times} of {refusals.asked} with error {refusals.code}", _NVML))
 
 
 def forbidden(gpu: Gpu) -> bool:

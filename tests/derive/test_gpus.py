@@ -44,7 +44,7 @@ def test_layers_are_joined_by_address() -> None:
     assert gpu.key == address(0)
     assert not any(isinstance(layer, Missing) for layer in (gpu.pci, gpu.proc, gpu.node, gpu.nvml, gpu.cuda))
     assert gpu.cuda == gpu.cuda_unmasked
-    assert gpu.label == "GPU 0 NVIDIA A100-SXM4-80GB at 0000:01:00.0"
+    assert gpu.label == "GPU 0 (0000:01:00.0)"
 
 
 def test_cuda_may_number_otherwise_than_nvml() -> None:

@@ -1,4 +1,4 @@
-"""What the kernel log says, as evidence."""
+"""Evidence from the kernel log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 240
 
 
 def logged(machine: MachineView, pattern: str, address: str = "") -> tuple[Evidence, ...]:
-    """The last line of the kernel log that matches a pattern and, where given, names the GPU at an address; empty where none does."""
+    """Return the last line of the kernel log that matches `pattern` and names `address`, if given; empty where none does."""
     line = machine.kernel.last_line(pattern, address)
     log = machine.observed.kernel_log
     return (Evidence("kernel log", line[:_LONGEST], log.where),) if line and isinstance(log, KernelLog) else ()

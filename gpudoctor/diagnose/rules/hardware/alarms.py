@@ -1,4 +1,4 @@
-"""What NVML's alarms about a GPU mean."""
+"""Evidence from NVML's alarms about a GPU."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from gpudoctor.snapshot import Missing, Status
 
 
 def alarm_evidence(alarm: Status | None) -> tuple[Evidence, ...]:
-    """NVML's answer, as evidence; empty where there is none."""
+    """Return NVML's answer as evidence; empty where there is none."""
     return (Evidence("NVML", f"{alarm.code} {alarm.text}", "libnvidia-ml.so.1"),) if alarm else ()
 
 
 def alarm_confidence(gpu: GpuView) -> Confidence:
-    """How sure it is that an alarm is about this GPU: where NVML did not start, it may be about any."""
+    """Return how sure it is that an alarm is about this GPU: if NVML did not start, it may be about any."""
     any_gpu = isinstance(gpu.observed.nvml, Missing) and len(gpu.machine.gpus) > 1
     return Confidence.POSSIBLE if any_gpu else Confidence.CERTAIN

@@ -20,8 +20,8 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
     since="0.1",
     predicts=False,
     explains=(
-        Explains(("no-gpu", "no-driver"), "CUDA has neither GPU nor driver on a machine with AMD GPUs alone."),
-        Explains(CUDA_FAILS, "A CUDA build finds no GPU on such a machine, so training uses the CPU or fails."),
+        Explains(("no-gpu", "no-driver"), "A machine with only AMD GPUs has no NVIDIA GPU or driver."),
+        Explains(CUDA_FAILS, "A CUDA build finds no GPU here, so training runs on the CPU or fails."),
     ),
 )
 def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
@@ -36,14 +36,14 @@ def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
     labels = ", ".join(map(device_label, gpus))
     yield Problem(
         severity=Severity.NOTE if machine.policy.allow_cpu else None,
-        message=f"{names} {'is' if len(for_cuda) == 1 else 'are'} built for CUDA, which does not run on {labels}.",
+        message=f"{names} {'is a CUDA build' if len(for_cuda) == 1 else 'are CUDA builds'} and cannot use the GPU ({labels}).",
         evidence=(
             *(Evidence("GPU", device_label(device), f"/sys/bus/pci/devices/{device.address}") for device in gpus),
             *(Evidence(f"{framework.name} build", "CUDA", _where(framework)) for framework in for_cuda),
         ),
         fixes=(
             _install_rocm_build(machine, for_cuda),
-            Fix("Accept the CPU and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )
 
@@ -54,10 +54,10 @@ def _where(framework: FrameworkView) -> str:
 
 
 def _install_rocm_build(machine: MachineView, frameworks: list[FrameworkView]) -> Fix:
-    """How to install a ROCm build. uv finds the index for the installed driver; pip would need its address, which no table holds."""
+    """Return how to install a ROCm build. uv picks the index for the installed driver; pip needs its URL, which no table has."""
     framework = next((framework for framework in frameworks if framework.spec.uv_backend), None)
     if framework is None:
-        return Fix("Install a ROCm build, as AMD publishes it: https://rocm.docs.amd.com", needs=(DOWNLOAD,))
+        return Fix("Install a ROCm build; see https://rocm.docs.amd.com", needs=(DOWNLOAD,))
     python = machine.observed.python
     path = interpreter(python)
     uv = "uv" if installs_with_uv(python) else f"{install_package(python, 'uv')} && {path} -m uv"

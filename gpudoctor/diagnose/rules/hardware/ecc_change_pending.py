@@ -12,13 +12,13 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD141", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def ecc_change_pending(gpu: GpuView) -> Iterator[Problem]:
-    """ECC changes at the next GPU reset."""
+    """ECC mode change is pending until the next GPU reset."""
     enabled = gpu.ecc_enabled
     if enabled == gpu.ecc_pending:
         return
     now, then = on_or_off(enabled), on_or_off(gpu.ecc_pending)
     yield Problem(
-        message=f"{gpu.label}: ECC is {now} and will be {then} after the next reset.",
-        evidence=(Evidence("ECC mode now, pending", f"{now}, {then}", "nvmlDeviceGetEccMode"),),
+        message=f"{gpu.label}: ECC is {now} and will be {then} after the next reset or reboot.",
+        evidence=(Evidence("ECC mode, pending mode", f"{now}, {then}", "nvmlDeviceGetEccMode"),),
         fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.key} --ecc-config={int(enabled)}")),
     )

@@ -16,7 +16,7 @@ def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
     if gpu.ecc_enabled or gpu.nvml.ecc_pending is True:
         return
     yield Problem(
-        message=f"{gpu.label}: ECC is off, so flipped bits in its memory go unnoticed.",
+        message=f"{gpu.label}: ECC is off, so memory errors go undetected.",
         evidence=(Evidence("ECC mode", "disabled", "nvmlDeviceGetEccMode"),),
         fixes=(_switch_on(gpu),),
     )
@@ -24,6 +24,6 @@ def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
 
 def _switch_on(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
-        return Fix("Have the host switch ECC on, unless it is off on purpose.")
-    title = "Switch ECC on, unless it is off on purpose; it takes effect at the next reset or reboot"
+        return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.")
+    title = "Enable ECC and reboot, unless it is off on purpose"
     return Fix(title, f"sudo nvidia-smi -i {gpu.key} --ecc-config=1", (ROOT, REBOOT))

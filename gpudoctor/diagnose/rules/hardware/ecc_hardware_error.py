@@ -13,13 +13,13 @@ from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import EccPlace, Sram
 
 _PLACES = {
-    "l1": "the L1 caches",
-    "l2": "the L2 cache",
+    "l1": "L1 cache",
+    "l2": "L2 cache",
     "memory": "device memory",
     "registers": "registers",
     "texture": "texture memory",
-    "cbu": "the convergence barrier unit",
-    "sram": "on-chip memory",
+    "cbu": "convergence barrier unit (CBU)",
+    "sram": "SRAM",
 }
 
 
@@ -32,36 +32,39 @@ _PLACES = {
     explains=(
         Explains(
             ("row-remap-pending", "pages-retirement-pending"),
-            "The driver takes the memory with the error out of use at the next reset.",
+            "The driver retires the failed memory at the next reset.",
             Join.GPU,
         ),
         Explains(
             ("gpu-missing-from-cuda", "gpu-requires-reset"),
-            "After an uncorrectable error the GPU takes no work until it is reset.",
+            "After an uncorrectable error the GPU accepts no work until it is reset.",
             Join.GPU,
         ),
-        Explains(("gpu-computes-wrong",), "Damaged memory changes what a program computes.", Join.GPU),
-        Explains(("cuda-init-fails", "all-reduce-failed"), "An uncorrectable error on one GPU ends programs that use several."),
+        Explains(("gpu-computes-wrong",), "Corrupted memory gives wrong results.", Join.GPU),
+        Explains(
+            ("cuda-init-fails", "all-reduce-failed"),
+            "An uncorrectable error on one GPU kills the programs that use it, multi-GPU jobs included.",
+        ),
     ),
 )
 def ecc_hardware_error(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory had uncorrectable errors."""
+    """GPU had uncorrectable ECC errors."""
     seen = gpu.nvml
     if seen.ecc_enabled is False:
         not_applicable("ECC is off, so errors are not counted")
     if isinstance(seen.sram, Sram) and seen.sram.threshold_exceeded:
         yield Problem(
-            message=f"{gpu.label}: errors in on-chip memory (SRAM) exceed NVIDIA's threshold.",
+            message=f"{gpu.label}: uncorrectable SRAM errors exceed NVIDIA's threshold for replacement.",
             severity=gpu.warning_unless_failed,
             evidence=(Evidence("SRAM threshold exceeded", "yes", "nvmlDeviceGetSramEccErrorStatus"),),
-            fixes=(replace("Have the card replaced"),),
+            fixes=(replace(),),
         )
     logged = gpu.xids(*UNCORRECTABLE)
     count = seen.ecc_uncorrected if logged else gpu.ecc_uncorrected
     if not logged and not count:
         return
     cleared = count == 0
-    counters = {"uncorrected ECC errors since the driver was loaded": count, "over the card's life": seen.ecc_uncorrected_total}
+    counters = {"uncorrectable ECC errors since the driver was loaded": count, "lifetime": seen.ecc_uncorrected_total}
     yield Problem(
         message=f"{gpu.label} had {_errors(count)}.",
         severity=Severity.NOTE if cleared else gpu.warning_unless_failed,
@@ -76,15 +79,15 @@ def ecc_hardware_error(gpu: GpuView) -> Iterator[Problem]:
 
 def _errors(count: object) -> str:
     if not isinstance(count, int):
-        return "uncorrectable memory errors since boot"
+        return "uncorrectable ECC errors since boot"
     if count == 0:
-        return "an uncorrectable memory error since boot; its counter was cleared afterwards"
-    return f"{count} uncorrectable memory error{'' if count == 1 else 's'} since the driver was loaded"
+        return "an uncorrectable ECC error since boot; the counter was cleared afterwards"
+    return f"{count} uncorrectable ECC error{'' if count == 1 else 's'} since the driver was loaded"
 
 
 def _places(places: object) -> tuple[Evidence, ...]:
-    """Where the uncorrected errors were, if NVML tells: device memory has spare rows, on-chip memory has none."""
+    """Return where the errors were, if NVML says: device memory has spare rows, on-chip memory has none."""
     listed: tuple[EccPlace, ...] = places if isinstance(places, tuple) else ()
     found = [(place.place, place.uncorrected) for place in listed if isinstance(place.uncorrected, int) and place.uncorrected]
     where = ", ".join(f"{count} in {_PLACES.get(place, place)}" for place, count in found)
-    return (Evidence("where", where, "NVML"),) if where else ()
+    return (Evidence("location", where, "NVML"),) if where else ()

@@ -24,39 +24,41 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
     explains=(
         Explains(
             ("smoke-wrong-result", "smoke-did-not-learn", "smoke-loss-not-finite", "all-reduce-failed"),
-            "Wrong bits spread through every number that is computed from them.",
+            "Wrong bits spread to every result computed from them.",
         ),
-        Explains(TRAINING_FAILS, "Wrong addresses and loop counters crash a program, make it hang or make it give up the GPU."),
+        Explains(TRAINING_FAILS, "Wrong addresses and loop counters crash or hang a program."),
     ),
 )
 def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
-    """GPU computed wrong integers."""
+    """GPU returns wrong results for integer arithmetic."""
     if gpu.kernel_right:
         return
     context = gpu.context
-    first = context.first_wrong if isinstance(context.first_wrong, str) else "not known which"
+    first = context.first_wrong if isinstance(context.first_wrong, str) else ""
     wrong = f"{context.wrong} of {context.elements}"
     yield Problem(
-        message=f"{gpu.label}: {wrong} results of a small kernel {'is' if context.wrong == 1 else 'are'} wrong, the first: {first}.",
+        message=f"{gpu.label} computed {wrong} integers wrong in gpudoctor's test kernel{f': {first}' if first else ''}.",
         evidence=(
             Evidence("wrong results", wrong, "gpudoctor's kernel"),
-            Evidence("the first", first, "gpudoctor's kernel"),
+            *((Evidence("first wrong result", first, "gpudoctor's kernel"),) if first else ()),
         ),
         fixes=(
             Fix("Check for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
             _avoid(gpu),
-            Fix("Confirm it with NVIDIA's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
+            Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
             replace(kind=FixKind.ELSE),
         ),
     )
 
 
 def _avoid(gpu: GpuView) -> Fix:
-    """Train on the other GPUs; where there is none, set this one to its default clocks."""
+    """Return the fix that trains on the other GPUs; if there is none, the one that removes overclocking."""
     others = [device for device in gpu.machine.cuda_devices if device.address != gpu.key]
     if others:
         left = ",".join(device.uuid if isinstance(device.uuid, str) else str(device.ordinal) for device in others)
-        return set_variable(VARIABLE, left, "Train on the other GPUs only")
+        return set_variable(VARIABLE, left, "Train on the other GPUs")
     return Fix(
-        "Undo overclocking: set the default clocks", f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc", (ROOT,)
+        "Remove overclocking and undervolting, and reset locked clocks",
+        f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc",
+        (ROOT,),
     )

@@ -16,7 +16,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
 _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
-"""Why NVML may know no address of a GPU that it opens."""
+"""Why NVML may not know the address of a GPU that it opens."""
 
 
 @rule(
@@ -25,14 +25,14 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
     breaks=Rung.NVML,
     since="0.1",
     predicts=False,
-    explains=(Explains(CUDA_FAILS, "A GPU that the driver cannot open is lost to CUDA and to training, and can make cuInit fail."),),
+    explains=(Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others."),),
 )
 def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
-    """NVML does not open all GPUs of this machine."""
+    """GPU is missing from NVML and nvidia-smi."""
     counted = gpu.machine.nvml_gpus
     pci, proc = gpu.observed.pci, gpu.observed.proc
     if gpu.observed.set_aside:
-        not_applicable("bound to vfio-pci for a virtual machine")
+        not_applicable("bound to vfio-pci for VM passthrough")
     if isinstance(pci, PciDevice) and has_open_source_driver(pci):
         not_applicable(f"{pci.driver} is bound to it")
     if isinstance(proc, ProcGpu) and proc.excluded is True:
@@ -43,7 +43,7 @@ def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
     opened = sum(isinstance(other.address, str) for other in counted)
     usable = gpu.proven(Rung.LIBCUDA)
     yield Problem(
-        message=f"{gpu.label}: {seen}; NVML opens {opened} other {'GPU' if opened == 1 else 'GPUs'}."
+        message=f"{seen[0].upper()}{seen[1:]}; it opens {opened} other {'GPU' if opened == 1 else 'GPUs'}."
         + (" CUDA lists this GPU." if usable else ""),
         severity=Severity.WARNING if usable else None,
         evidence=(
@@ -55,29 +55,29 @@ def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _seen_by_nvml(gpu: GpuView) -> str:
-    """What NVML makes of a GPU that it did not open; ends the rule where only the address is unknown."""
+    """Return what NVML says about a GPU that it did not open; ends the rule if only the address is unknown."""
     seen = gpu.observed.nvml
     if not isinstance(seen, NvmlGpu) or not isinstance(seen.address, Missing):
-        return "NVML does not list it"
+        return f"NVML does not list {gpu.label}"
     if seen.address.cause in _UNKNOWN_ADDRESS:
         raise CouldNotTell(seen.address, Rung.NVML)
-    return f"NVML counts it and cannot open it ({seen.address.reason})"
+    return f"NVML cannot open {gpu.label}: {seen.address.reason}"
 
 
 def _bound(device: PciDevice | Missing) -> str:
-    return bound_driver(device) if isinstance(device, PciDevice) else f"not known ({device.reason})"
+    return bound_driver(device) if isinstance(device, PciDevice) else f"unknown ({device.reason})"
 
 
 def _fixes(gpu: GpuView, *, usable: bool) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
-        return (Fix("Restart the container; if the GPU is still missing, look for it on the host."),)
+        return (Fix("Restart the container. If the GPU is still missing, run gpudoctor on the host."),)
     if usable:
         return read_gpu_log(gpu), _SAME_DRIVER, reboot()
     return bring_back(gpu)
 
 
 _SAME_DRIVER = Fix(
-    "Find out whether NVML and CUDA come from the same driver version",
+    "Check that libcuda and libnvidia-ml come from the same driver version",
     "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'",
     kind=FixKind.CHECK,
 )

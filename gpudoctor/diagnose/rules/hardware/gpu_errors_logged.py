@@ -14,7 +14,14 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
-"""The catalogue's actions for what a program did, not the GPU."""
+"""The catalogue's actions for a fault of the program, not the GPU."""
+_STEPS = {
+    "RESTART_VM": "Restart the virtual machine",
+    "UPDATE_SWFW": "Update the driver and the GPU's firmware",
+    "CONTACT_SUPPORT": "Contact the vendor's support",
+    "XID_154": "Follow the recovery action that the Xid 154 line names",
+}
+"""The other actions, as steps."""
 _MOST = 3
 
 
@@ -40,7 +47,7 @@ class _Error(NamedTuple):
 
 @rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
-    """Driver logged errors (Xids) for this GPU since boot."""
+    """Driver logged Xid errors for this GPU."""
     log = gpu.machine.kernel_log
     errors = _errors(gpu)
     if not errors:
@@ -52,12 +59,12 @@ def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
         severity=None if worst.by_gpu and not gpu.ran_kernel else Severity.NOTE,
         confidence=Confidence.LIKELY if worst.by_gpu else Confidence.POSSIBLE,
         evidence=tuple(Evidence(error.name, error.last[:120], log.where) for error in shown),
-        fixes=(read_log(rf"Xid \(PCI:{gpu.key[:-2]}", "Read all of them"), _remedy(worst, gpu)),
+        fixes=(read_log(rf"Xid \(PCI:{gpu.key[:-2]}", "List all Xid errors of this GPU"), _remedy(worst, gpu)),
     )
 
 
 def _errors(gpu: GpuView) -> list[_Error]:
-    """The errors that no other rule checks, those of the GPU itself first."""
+    """Return the errors that no other rule checks, those of the GPU itself first."""
     events = gpu.machine.kernel_log.events
     codes = dict.fromkeys(event.code for event in events if event.code not in NAMED)
     errors = [_error(gpu, code) for code in codes if gpu.xids(code)]
@@ -66,13 +73,18 @@ def _errors(gpu: GpuView) -> list[_Error]:
 
 def _error(gpu: GpuView, code: int) -> _Error:
     row, events = gpu.machine.matrix.xid(code), gpu.xids(code)
-    meaning = row.meaning if row else "not in gpudoctor's copy of NVIDIA's catalogue"
+    meaning = row.meaning if row else "not in NVIDIA's Xid catalogue"
     return _Error(f"Xid {code}", meaning, row.action if row else "", len(events), events[-1].text)
 
 
 def _remedy(worst: _Error, gpu: GpuView) -> Fix:
     if not worst.by_gpu:
-        return Fix("Look for the error in the program", "compute-sanitizer python TRAINING.py", kind=FixKind.CHECK)
+        return Fix("Find the bug in the program", "compute-sanitizer python TRAINING.py", kind=FixKind.CHECK)
     if worst.action == "RESET_GPU":
-        return Fix(f"Reset the GPU, as NVIDIA asks for after {worst.name}", f"sudo nvidia-smi --gpu-reset -i {gpu.key}", (ROOT,))
-    return Fix(f"Do what NVIDIA's catalogue asks for after {worst.name}: {worst.action.replace('_', ' ').lower()}.", needs=(ROOT,))
+        return Fix(
+            f"Stop all processes on the GPU and reset it (NVIDIA's action for {worst.name})",
+            f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
+            (ROOT,),
+        )
+    step = _STEPS.get(worst.action, worst.action.replace("_", " ").capitalize())
+    return Fix(f"{step} (NVIDIA's action for {worst.name}).", needs=(ROOT,))

@@ -20,8 +20,8 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     since="0.1",
     predicts=False,
     explains=(
-        Explains(GPU_NOT_OPENED, "Neither NVML nor CUDA can open a GPU that is off the bus.", Join.GPU),
-        Explains(CUDA_FAILS, "A GPU off the bus makes cuInit fail, often on every GPU, and ends training."),
+        Explains(GPU_NOT_OPENED, "NVML and CUDA cannot open a GPU that is off the bus.", Join.GPU),
+        Explains(CUDA_FAILS, "With one GPU off the bus, cuInit often fails for all GPUs, and training stops."),
         Explains(
             ("uvm-broken-after-suspend", "uvm-not-loaded"),
             "cuInit then fails with error 999, which also points to nvidia_uvm.",
@@ -30,14 +30,14 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     ),
 )
 def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
-    """GPU no longer answers on the PCI bus."""
+    """GPU has fallen off the bus."""
     signs, vanished = gpu.off_the_bus, gpu.vanished
     if not signs and not vanished:
         return
     several = len(signs) + len(gpu.xids(OFF_THE_BUS)) > 1 or any(registers_of_ones(gpu.observed))
-    why = "; ".join(f"{sign.what}: {sign.value}" for sign in signs) or "NVML no longer lists it, and the kernel logged Xid 79"
+    why = f"{signs[0].what}: {signs[0].value}" if signs else "NVML no longer lists it, and the kernel logged Xid 79"
     yield Problem(
-        message=f"{gpu.label} was lost while the driver had it ({why}).",
+        message=f"{gpu.label} has fallen off the bus ({why}).",
         severity=None if lost_under_load(gpu.observed) else gpu.error_unless_kernel_ran,
         confidence=Confidence.CERTAIN if several or vanished else Confidence.LIKELY,
         evidence=(*signs, *last_xid(gpu, OFF_THE_BUS)),

@@ -18,10 +18,10 @@ BF16, TENSOR_CORES = Version(*FEATURES["bf16"]), Version(7, 0)
 
 @rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="bf16")
 def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
-    """GPU has no BF16 arithmetic."""
+    """GPU does not support BF16."""
     required = any(parse(text).subject == "bf16" for text in machine.policy.require)
     if not required and not machine.known_frameworks:
-        not_applicable("no framework is installed that would use it")
+        not_applicable("no framework is installed that uses BF16")
     gpus = machine.usable_gpus
     for model in _models(gpu for gpu in gpus if isinstance(gpu.capability_or_missing, Version) and gpu.capability_or_missing < BF16):
         yield _problem(model, required=required)
@@ -31,7 +31,7 @@ def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
 
 
 def _models(gpus: Iterable[GpuView]) -> list[list[GpuView]]:
-    """The GPUs of each model."""
+    """Return the GPUs of each model."""
     models: dict[str, list[GpuView]] = {}
     for gpu in gpus:
         models.setdefault(gpu.model, []).append(gpu)
@@ -39,16 +39,16 @@ def _models(gpus: Iterable[GpuView]) -> list[list[GpuView]]:
 
 
 def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
-    """The problem of all GPUs of one model."""
+    """Return the problem of all GPUs of one model."""
     model, capability = gpus[0].model, gpus[0].capability
-    count, others = (f"{len(gpus)} x ", f" and {len(gpus) - 1} more") if len(gpus) > 1 else ("", "")
+    count, others = (f"{len(gpus)} × ", f" and {len(gpus) - 1} more") if len(gpus) > 1 else ("", "")  # noqa: RUF001 -- a cross counts
     precision = "FP16 with loss scaling" if capability >= TENSOR_CORES else "FP32"
     training = Fix(f"Train in {precision}.", kind=FixKind.INSTEAD if required else FixKind.FIX)
-    elsewhere = Fix(f"Run on GPUs of compute capability {BF16.short} or newer, or do not require bf16.")
+    elsewhere = Fix(f"Use GPUs with compute capability {BF16.short} or newer, or drop --require bf16.")
     return Problem(
-        message=f"{count}{model} (compute capability {capability}): no BF16 arithmetic, which needs {BF16.short} or newer; "
-        "programs refuse it or emulate it slowly.",
-        title=f"{'bf16 is required; ' if required else ''}{model} has no BF16 arithmetic",
+        message=f"{count}{model} (compute capability {capability}) {'have' if count else 'has'} no BF16 hardware, "
+        f"which needs {BF16.short} or newer; frameworks refuse BF16 or emulate it slowly.",
+        title=f"{'Required bf16 is missing: ' if required else ''}{model} does not support BF16",
         severity=Severity.ERROR if required else None,
         evidence=(Evidence("compute capability", str(capability), f"{gpus[0].label}{others}"), *_measured(gpus)),
         fixes=(elsewhere, training) if required else (training,),
@@ -56,11 +56,11 @@ def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
 
 
 def _measured(gpus: list[GpuView]) -> Iterator[Evidence]:
-    """In which precisions a framework multiplied matrices on these GPUs, where that was measured."""
+    """Return the matmul rate in each precision that a framework measured on these GPUs."""
     keys = {gpu.key for gpu in gpus}
     for framework in gpus[0].machine.smokes:
         matmuls = [product for product in framework.products if product.address in keys]
         rates = {product.precision: product.flops for product in matmuls if isinstance(product.flops, int | float)}
         if rates:
             seen = ", ".join(f"{precision.upper()} {flops / 1e12:.1f} TFLOPS" for precision, flops in rates.items())
-            yield Evidence("matmul measured", seen + ("" if "bf16" in rates else ", none in BF16"), framework.framework)
+            yield Evidence("measured matmul rate", seen + ("" if "bf16" in rates else ", none in BF16"), framework.framework)

@@ -19,7 +19,7 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "Calls that open the GPU fail as well.", Join.GPU),
-        Explains(CUDA_FAILS, "A GPU that does not respond makes cuInit fail, often on every GPU, and ends training."),
+        Explains(CUDA_FAILS, "With one GPU not responding, cuInit often fails for all GPUs, and training stops."),
         Explains(
             ("uvm-broken-after-suspend", "uvm-not-loaded"),
             "cuInit then fails with error 999, which also points to nvidia_uvm.",
@@ -28,11 +28,11 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     ),
 )
 def gpu_not_responding(gpu: GpuView) -> Iterator[Problem]:
-    """GPU answers NVML calls with errors."""
+    """GPU does not respond to NVML."""
     signs = gpu.unresponsive
     if signs:
         yield Problem(
-            message=f"{gpu.label}: {'; '.join(f'{sign.what}: {sign.value}' for sign in signs)}.",
+            message=f"{gpu.label} does not respond properly ({'; '.join(f'{sign.what}: {sign.value}' for sign in signs)}).",
             severity=gpu.error_unless_kernel_ran,
             confidence=Confidence.LIKELY,
             evidence=signs,

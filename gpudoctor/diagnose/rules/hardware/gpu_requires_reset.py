@@ -20,11 +20,11 @@ _ERRORS = {
     "bus-reset": "a reset of its PCIe bus",
     "system-reboot": "a reboot of the machine",
 }
-"""The recovery actions without which the GPU cannot be used, and what each asks for."""
+"""The recovery actions without which the GPU cannot be used, and what it needs then."""
 _WARNINGS = {
-    "drain-p2p": "that all programs that use peer access end",
-    "drain-and-reset": "no new work, and a reset when the current work has ended",
-    "recover-imex-domain": "a recovery of its IMEX domain",
+    "drain-p2p": "all programs with peer-to-peer access to end",
+    "drain-and-reset": "a reset once its current work has ended; give it no new work",
+    "recover-imex-domain": "its IMEX domain to be recovered",
 }
 
 
@@ -35,8 +35,8 @@ _WARNINGS = {
     since="0.1",
     predicts=False,
     explains=(
-        Explains(GPU_NOT_OPENED, "The driver does not open a GPU that waits for a reset.", Join.GPU),
-        Explains(CUDA_FAILS, "A GPU that waits for a reset is lost to CUDA and to training, and can make cuInit fail."),
+        Explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU),
+        Explains(CUDA_FAILS, "CUDA cannot use a GPU that needs a reset; cuInit can fail on the others."),
     ),
 )
 def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
@@ -49,7 +49,7 @@ def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
     severe = bool(alarm) or action in _ERRORS
     reboots = "reboot" in action and not gpu.machine.site.container
     yield Problem(
-        message=f"{gpu.label}: the driver asks for {wanted or 'a reset'}.",
+        message=f"{gpu.label} needs {wanted or 'a reset'}.",
         severity=gpu.error_unless_kernel_ran if severe else Severity.WARNING,
         confidence=alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *((Evidence("recovery action", action, "NVML"),) if wanted else ())),
@@ -58,6 +58,6 @@ def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _reported_action(gpu: GpuView) -> str:
-    """The recovery action; empty where NVML names none."""
+    """Return the recovery action; empty where NVML names none."""
     seen = gpu.observed.nvml
     return seen.recovery_action if isinstance(seen, NvmlGpu) and isinstance(seen.recovery_action, str) else ""

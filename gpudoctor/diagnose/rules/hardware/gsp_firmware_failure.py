@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
@@ -16,6 +17,8 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, PciDevice
 
+_PROCESS = re.compile(r"^pid=[^,]*, name=[^,]*, ")
+"""The process that the driver names first; the message is about the GPU."""
 _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
 
 
@@ -25,32 +28,36 @@ _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)
     breaks=Rung.NVML,
     since="0.1",
     explains=(
-        Explains(GPU_NOT_OPENED, "The driver cannot start a GPU whose firmware does not start.", Join.GPU),
+        Explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU),
         Explains(
             ("gpu-fell-off-bus", "gpu-not-responding", "gpu-requires-reset"),
-            "Calls about a GPU whose firmware stopped answering fail until it is reset.",
+            "Driver calls fail until a GPU with hung firmware is reset.",
             Join.GPU,
         ),
         Explains(("driver-hung", *CUDA_FAILS), "The driver waits for the firmware, so CUDA and training fail or hang."),
     ),
 )
 def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
-    """GPU firmware (GSP) failed or stopped responding."""
+    """GSP firmware failed or stopped responding."""
     if not isinstance(gpu.observed.pci, PciDevice) or gpu.observed.set_aside:
-        not_applicable("not a GPU that a kernel driver of this machine should drive")
+        not_applicable("not driven by this machine's kernel driver")
     events, lines = gpu.xids(*GSP_FAILURES), logged(gpu.machine, _LINES, gpu.key)
     log = gpu.machine.observed.kernel_log
     if not events and not lines:
         if isinstance(log, Missing) and not gpu.opened:  # the firmware of a GPU that NVML opened responds
             raise CouldNotTell(log, Rung.KERNEL_DRIVER)
         return
-    reason = events[-1].text if events else lines[-1].value
+    reason = f"Xid {events[-1].code}, {_PROCESS.sub('', events[-1].text)}" if events else lines[-1].value
     yield Problem(
-        message=f"{gpu.label}: GSP firmware failed: {reason[:100]}",
+        message=f"{gpu.label}: GSP firmware failed ({reason[:100].rstrip('.!')}).",
         evidence=(*last_xid(gpu, *GSP_FAILURES), *lines),
         fixes=(
-            Fix("Save the kernel log for a report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
+            Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
             power_cycle(),
-            Fix("Update the driver; if it happens again, have the card examined.", needs=(ROOT, DOWNLOAD, REBOOT), kind=FixKind.ELSE),
+            Fix(
+                "Update the driver. If it happens again, have the GPU checked by the vendor.",
+                needs=(ROOT, DOWNLOAD, REBOOT),
+                kind=FixKind.ELSE,
+            ),
         ),
     )

@@ -21,8 +21,8 @@ from gpudoctor.findings import FixKind, Problem, Rung, Severity
     since="0.1",
     predicts=False,
     explains=(
-        Explains(GPU_NOT_OPENED, "The driver may refuse to open a card whose infoROM is corrupt.", Join.GPU),
-        Explains(CUDA_FAILS, "A card that the driver does not open is lost to CUDA and to training, and can make cuInit fail."),
+        Explains(GPU_NOT_OPENED, "The driver may refuse to open a GPU with a corrupt infoROM.", Join.GPU),
+        Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not open; cuInit can fail on the others."),
     ),
 )
 def inforom_corrupt(gpu: GpuView) -> Iterator[Problem]:
@@ -30,9 +30,9 @@ def inforom_corrupt(gpu: GpuView) -> Iterator[Problem]:
     alarm = gpu.nvml_error(NvmlError.CORRUPTED_INFOROM)
     if alarm:
         yield Problem(
-            message=f"{gpu.label}: NVML reports a corrupt infoROM.",
+            message=f"{gpu.label} has a corrupt infoROM (NVML error {alarm.code}).",
             severity=Severity.WARNING if gpu.opened else None,
             confidence=alarm_confidence(gpu),
             evidence=alarm_evidence(alarm),
-            fixes=(power_cycle(), replace("Have the card repaired", FixKind.ELSE)),
+            fixes=(power_cycle(), replace("Have the infoROM reflashed or the GPU replaced", FixKind.ELSE)),
         )

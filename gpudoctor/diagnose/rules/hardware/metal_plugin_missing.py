@@ -21,13 +21,13 @@ from gpudoctor.snapshot import Platform
     breaks=Rung.FRAMEWORK,
     since="0.1",
     predicts=False,
-    explains=(Explains(TRAINING_FAILS, "Without the plug-in TensorFlow lists no GPU on macOS.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Without tensorflow-metal, TensorFlow lists no GPU on macOS.", Join.FRAMEWORK),),
 )
 def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """TensorFlow lacks its GPU plug-in for macOS, tensorflow-metal."""
+    """tensorflow-metal is not installed, so TensorFlow cannot use the GPU."""
     plugin = framework.spec.metal_plugin
     if not plugin:
-        not_applicable("only TensorFlow needs a plug-in")
+        not_applicable("only TensorFlow needs a GPU plugin on macOS")
     if known(framework.machine.host.platform) != Platform.MACOS:
         not_applicable("not macOS")
     environment = framework.environment
@@ -37,7 +37,7 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     command = install_package(environment.observed.python, f"{plugin}=={release}" if release else plugin)
     yield Problem(
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
-        message=f"{framework.label} is installed on macOS without {plugin}.",
+        message=f"{framework.label} cannot use the GPU: Apple's plugin {plugin} is not installed.",
         evidence=(Evidence(plugin, "not installed", "the environment's packages"),),
-        fixes=(Fix("Install Apple's plug-in", command, (DOWNLOAD,)),),
+        fixes=(Fix(f"Install {plugin}", command, (DOWNLOAD,)),),
     )

@@ -20,9 +20,9 @@ from gpudoctor.snapshot import Cause, Missing
     breaks=Rung.SLOT,
     since="0.1",
     explains=(
-        Explains(("no-driver",), "Without a GPU the driver has nothing to drive."),
-        Explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU CUDA has no device to show."),
-        Explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU nothing can train on one."),
+        Explains(("no-driver",), "The NVIDIA driver loads only if there is an NVIDIA GPU."),
+        Explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU, CUDA has no device."),
+        Explains(("required-gpus-missing", *TRAINING_FAILS), "Without a GPU, no framework can train on one."),
     ),
 )
 def no_gpu(machine: MachineView) -> Iterator[Problem]:
@@ -31,16 +31,16 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
     if any(device.is_nvidia_gpu for device in devices):
         return
     if machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH:  # so a kernel module is loaded
-        reason = "the PCI bus shows no NVIDIA device, but an NVIDIA kernel driver answered, and it loads only where there is one"
+        reason = "no NVIDIA device on the PCI bus, but an NVIDIA kernel module is loaded, and it loads only if there is one"
         raise CouldNotTell(Missing(Cause.FAILED, reason), Rung.NVML)
     for_rocm = rocm_frameworks(machine) if amd_gpus(machine) else ""
     if for_rocm:
         reason = f"the GPU is from AMD and {for_rocm} is built for ROCm, which gpudoctor does not examine"
         raise CouldNotTell(Missing(Cause.UNSUPPORTED, reason), None)
     others = ", ".join(device_label(device) for device in devices)
-    instead = f" (display devices and accelerators found: {others})" if others else ""
+    instead = f"; found {others}" if others else ""
     yield Problem(
-        message=f"No NVIDIA GPU is on the PCI bus{instead}.",
+        message=f"No NVIDIA GPU on the PCI bus{instead}.",
         severity=Severity.NOTE if machine.policy.allow_cpu else None,
         evidence=(
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
@@ -48,9 +48,9 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
         ),
         fixes=(
             Fix(
-                "Use an instance type with a GPU; in a virtual machine, pass one through; "
-                "on your own machine, reseat the card and its power cables."
+                "Choose an instance type with a GPU; in a VM, pass one through; "
+                "on your own machine, reseat the card and check its power cables."
             ),
-            Fix("Accept the CPU and train on it", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+            Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),
     )

@@ -10,24 +10,24 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 TOO_MANY, ALL = 60, 64
-"""NVIDIA's page on retirement: from 60 retired pages on a card is to be replaced; 64 can be retired in all."""
+"""NVIDIA's page on retirement: a GPU with 60 retired pages is replaced, and 64 can be retired."""
 
 
 @rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def pages_retirement_pending(gpu: GpuView) -> Iterator[Problem]:
-    """Bad GPU memory pages wait to be retired, or too many are retired."""
+    """GPU memory pages are pending retirement, or too many are retired."""
     pages = gpu.retired_pages
     count = pages.single_bit + pages.double_bit
     retired = Evidence("retired pages (single-bit, double-bit)", f"{pages.single_bit}, {pages.double_bit}", "NVML")
     if pages.pending:
         yield Problem(
-            message=f"{gpu.label}: bad memory pages are retired when the driver is next loaded.",
+            message=f"{gpu.label} has bad memory pages in use; they are retired at the next reset.",
             evidence=(Evidence("page retirement pending", "yes", "NVML"), retired),
             fixes=(reset(gpu),),
         )
     if count >= TOO_MANY:
         yield Problem(
-            message=f"{gpu.label}: {count} of at most {ALL} memory pages are retired.",
+            message=f"{gpu.label} has {count} retired memory pages; {ALL} is the maximum, {TOO_MANY} the limit for replacement.",
             evidence=(retired,),
-            fixes=(replace("Have the card replaced"),),
+            fixes=(replace(),),
         )

@@ -15,9 +15,9 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
 _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
-"""As drivers/pci/setup-res.c of the kernel words it; BARs from 7 on are those of virtual functions, which a GPU works without."""
+"""From drivers/pci/setup-res.c of the kernel. BARs from 7 on belong to virtual functions; a GPU works without them."""
 _INVALID = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
-"""As the kernel driver's nv-pci.c words it."""
+"""From nv-pci.c of the kernel driver."""
 _OWN_BARS = 6
 
 
@@ -27,13 +27,13 @@ _OWN_BARS = 6
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     explains=(
-        Explains(("gpu-count-mismatch",), "The driver refuses a card whose memory has no address.", Join.GPU),
-        Explains(("no-driver", "device-nodes-missing"), "A driver that refuses its only card unloads again."),
-        Explains(CUDA_FAILS, "A card that the driver refuses is lost to CUDA and to training."),
+        Explains(("gpu-count-mismatch",), "The driver refuses a GPU whose BAR has no address.", Join.GPU),
+        Explains(("no-driver", "device-nodes-missing"), "A driver that refuses the only GPU unloads again."),
+        Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver refuses."),
     ),
 )
 def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory has no address range on the PCI bus."""
+    """PCI BAR of the GPU has no address."""
     if not gpu.machine.site.has_pci:
         not_applicable(NO_PCI_BUS)
     if gpu.opened:
@@ -43,12 +43,12 @@ def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
         return
     bars = ", ".join(f"BAR{number}" for number in sorted(missing))
     yield Problem(
-        message=f"{gpu.label}: {bars} {'has' if len(missing) == 1 else 'have'} no address on the PCI bus, so the driver cannot use the GPU.",
+        message=f"{gpu.label}: {bars} {'has' if len(missing) == 1 else 'have'} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),
         fixes=(
-            Fix('Switch on "Above 4G Decoding" in the firmware setup, and the largest MMIO window.', needs=(REBOOT,)),
+            Fix('Enable "Above 4G Decoding" in the BIOS, with the largest MMIO window that it offers.', needs=(REBOOT,)),
             Fix(
-                "Add pci=realloc to the kernel command line (GRUB_CMDLINE_LINUX) and reboot.",
+                "Add pci=realloc to GRUB_CMDLINE_LINUX in /etc/default/grub, regenerate grub.cfg and reboot.",
                 needs=(ROOT, REBOOT),
                 kind=FixKind.ELSE,
             ),
@@ -57,7 +57,7 @@ def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _unassigned(gpu: GpuView) -> dict[int, Evidence]:
-    """The BARs without an address, by number. The kernel's resource list counts before the log; ends the rule where neither names one."""
+    """Return the BARs without an address, by number; the kernel's resource list overrides the log."""
     logged = {**_logged(gpu, _NO_ROOM), **_logged(gpu, _INVALID)}
     device = gpu.observed.pci
     seen = device.bars if isinstance(device, PciDevice) else device
@@ -72,7 +72,7 @@ def _unassigned(gpu: GpuView) -> dict[int, Evidence]:
 
 
 def _logged(gpu: GpuView, pattern: str) -> dict[int, Evidence]:
-    """The kernel log's line about each BAR of this GPU."""
+    """Return the kernel log's line about each BAR of this GPU."""
     log = gpu.machine.observed.kernel_log
     if not isinstance(log, KernelLog):
         return {}

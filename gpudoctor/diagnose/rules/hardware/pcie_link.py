@@ -10,17 +10,16 @@ from gpudoctor.findings import Confidence, Evidence, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 
 BUSY = 10
-"""Percent of utilisation above which a GPU is not idle, and its link runs at full speed."""
+"""Percent utilisation from which a GPU is not idle, so its link runs at full speed."""
 ENOUGH = 3
-"""Samples of a stage that show how fast a link can be."""
+"""Samples of a stage that are enough to show the link's speed."""
 HALF, QUARTER = 0.5, 0.25
-"""Of the card's own bandwidth. Boards for two cards give each half of the lanes, and a generation is half of the next: common and a note; with
-both together, or less, copies between CPU and GPU take four times as long."""
+"""Shares of the GPU's own bandwidth. Half is common (a board that splits its lanes, or a slot one generation older) and only a note."""
 _UNDER_LOAD = "NVML, during the training run"
 
 
 class LinkFault(NamedTuple):
-    """A fault of a link: the end of a sentence about the link, its evidence, how certain and how severe it is."""
+    """A fault of a link; `text` completes "its PCIe link ..."."""
 
     text: str
     evidence: Evidence
@@ -29,7 +28,7 @@ class LinkFault(NamedTuple):
 
 
 def link_faults(gpu: GpuView) -> Iterator[LinkFault]:
-    """The faults of the GPU's link; ends the rule where its width is not known."""
+    """Return the faults of the GPU's link; ends the rule if its width is unknown."""
     yield from _narrow(gpu)
     yield from _limited_by_slot(gpu)
     yield from _slow(gpu)
@@ -38,9 +37,9 @@ def link_faults(gpu: GpuView) -> Iterator[LinkFault]:
 
 
 def _narrow(gpu: GpuView) -> Iterator[LinkFault]:
-    """Fewer lanes than card and slot have in common, or than another GPU of this model has here.
+    """Fewer lanes than card and slot support, or than another GPU of this model has.
 
-    Lanes during training count as well: some links give lanes up while idle.
+    Lanes during training count too: some links drop lanes while idle.
     """
     stages = gpu.stages_under_load
     most = gpu.link_width_max
@@ -48,15 +47,15 @@ def _narrow(gpu: GpuView) -> Iterator[LinkFault]:
     others = [other.observed.nvml.link_width for other in gpu.same_model if isinstance(other.observed.nvml, NvmlGpu)]
     best = max((lanes for lanes in others if isinstance(lanes, int)), default=0)
     if 0 < width < most:
-        evidence = Evidence("link width now, at most", f"x{width}, x{most}", _UNDER_LOAD if stages else "NVML")
-        yield LinkFault(f"has {width} of {most} lanes", evidence)
+        evidence = Evidence("link width, maximum", f"x{width}, x{most}", _UNDER_LOAD if stages else "NVML")
+        yield LinkFault(f"runs with {width} of {most} lanes", evidence)
     elif 0 < width < best:
-        evidence = Evidence("link width, of another GPU of this model", f"x{width}, x{best}", "NVML")
-        yield LinkFault(f"has {width} {'lane' if width == 1 else 'lanes'} where another GPU of this model has {best}", evidence)
+        evidence = Evidence("link width, same model elsewhere", f"x{width}, x{best}", "NVML")
+        yield LinkFault(f"runs with {width} {'lane' if width == 1 else 'lanes'}; another GPU of the same model has {best}", evidence)
 
 
 def _limited_by_slot(gpu: GpuView) -> Iterator[LinkFault]:
-    """A slot that gives the card half of its own bandwidth or less; NVML's maximum is that of card and slot together."""
+    """A slot that gives the GPU half of its own bandwidth or less; NVML's maximum is that of GPU and slot together."""
     lanes, generation = gpu.nvml.link_width_max, gpu.nvml.link_generation_max
     if not isinstance(lanes, int) or not isinstance(generation, int) or not lanes or not generation:
         return
@@ -67,16 +66,16 @@ def _limited_by_slot(gpu: GpuView) -> Iterator[LinkFault]:
     share = lanes * 2.0**generation / (card_lanes * 2.0**card_generation)
     if share > HALF:
         return
-    slot, card = f"generation {generation} x{lanes}", f"generation {card_generation} x{card_lanes}"
+    slot, card = f"Gen {generation} x{lanes}", f"Gen {card_generation} x{card_lanes}"
     yield LinkFault(
-        f"reaches {slot} in this slot, while the card supports {card}",
-        Evidence("link at most in this slot, of the card", f"{slot}, {card}", "NVML, /sys/bus/pci/devices"),
+        f"is limited to {slot} by its slot (the GPU supports {card})",
+        Evidence("maximum in this slot, of the GPU", f"{slot}, {card}", "NVML, /sys/bus/pci/devices"),
         severity=Severity.NOTE if share > QUARTER else Severity.WARNING,
     )
 
 
 def _slow(gpu: GpuView) -> Iterator[LinkFault]:
-    """A lower generation than possible under load: certain during large copies, likely during other work."""
+    """A link below its maximum generation under load: certain during large copies, likely otherwise."""
     seen = gpu.nvml
     fastest = seen.link_generation_max
     if not isinstance(fastest, int):
@@ -88,13 +87,13 @@ def _slow(gpu: GpuView) -> Iterator[LinkFault]:
     if speeds:
         doing, confidence = ("copies", Confidence.CERTAIN) if copying else ("other work", Confidence.LIKELY)
         if max(speeds) < fastest:
-            evidence = Evidence("generation at best, at most", f"{max(speeds)}, {fastest} during {doing}", _UNDER_LOAD)
-            yield LinkFault(f"ran at generation {max(speeds)} of {fastest} during {doing}", evidence, confidence)
+            evidence = Evidence("highest generation seen, maximum", f"{max(speeds)}, {fastest} during {doing}", _UNDER_LOAD)
+            yield LinkFault(f"ran at Gen {max(speeds)} instead of Gen {fastest} during {doing}", evidence, confidence)
         return
     speed, load = seen.link_generation, seen.utilization
     if isinstance(speed, int) and isinstance(load, int) and speed < fastest and load >= BUSY:
-        evidence = Evidence("generation under load, at most", f"{speed}, {fastest} at {load} % utilisation", "NVML")
-        yield LinkFault(f"runs at generation {speed} of {fastest} under load", evidence, Confidence.LIKELY)
+        evidence = Evidence("generation under load, maximum", f"{speed}, {fastest} at {load}% utilisation", "NVML")
+        yield LinkFault(f"runs at Gen {speed} instead of Gen {fastest} under load", evidence, Confidence.LIKELY)
 
 
 def _repeating(gpu: GpuView) -> Iterator[LinkFault]:
@@ -102,17 +101,17 @@ def _repeating(gpu: GpuView) -> Iterator[LinkFault]:
     repeated = sum(stage.replays for stage in gpu.stages_under_load if isinstance(stage.replays, int))
     if repeated:
         evidence = Evidence("replays", str(repeated), _UNDER_LOAD)
-        yield LinkFault(f"repeated {repeated:,} {'transfer' if repeated == 1 else 'transfers'} during the training run", evidence)
+        yield LinkFault(f"had {repeated:,} {'replay' if repeated == 1 else 'replays'} during the training run", evidence)
     elif isinstance(first, int) and isinstance(later, int) and later > first:
-        yield LinkFault("is repeating transfers at this moment", Evidence("replay counter, and moments later", f"{first}, {later}", "NVML"))
+        yield LinkFault("is replaying packets right now", Evidence("replay counter, a moment later", f"{first}, {later}", "NVML"))
 
 
 def _failing(gpu: GpuView) -> Iterator[LinkFault]:
-    """The errors that PCIe's advanced error reporting counted."""
+    """The uncorrectable errors counted by PCIe Advanced Error Reporting (AER)."""
     device = gpu.observed.pci
     if isinstance(device, Missing):
         return
     count = sum(errors for errors in (device.aer_fatal, device.aer_nonfatal) if isinstance(errors, int))
     if count:
-        evidence = Evidence("uncorrected PCIe errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*")
-        yield LinkFault(f"had {count} uncorrectable {'error' if count == 1 else 'errors'} since boot", evidence, Confidence.LIKELY)
+        evidence = Evidence("uncorrectable AER errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*")
+        yield LinkFault(f"had {count} uncorrectable {'error' if count == 1 else 'errors'} (AER) since boot", evidence, Confidence.LIKELY)

@@ -21,12 +21,12 @@ from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(GPU_IS_SLOW, "A GPU waits for its data when the link is slow.", Join.GPU),),
+    explains=(Explains(GPU_IS_SLOW, "On a slow link the GPU waits for its data.", Join.GPU),),
 )
 def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
-    """PCIe link is narrower, slower or less reliable than it could be."""
+    """PCIe link runs below its width or speed, or has errors."""
     if not gpu.machine.site.has_pci:
-        not_applicable("the PCIe link belongs to another system")
+        not_applicable("this system does not show the PCIe link")
     if gpu.nvml.virtualization == "vgpu":
         not_applicable("a virtual GPU has no PCIe link of its own")
     if gpu.observed.integrated:
@@ -34,14 +34,14 @@ def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
     faults = tuple(link_faults(gpu))
     if faults:
         yield Problem(
-            message=f"{gpu.label}: its PCIe link {', '.join(fault.text for fault in faults)}.",
+            message=f"{gpu.label}: PCIe link {', '.join(fault.text for fault in faults)}.",
             severity=max(fault.severity for fault in faults),
             confidence=max(fault.confidence for fault in faults),
             evidence=tuple(fault.evidence for fault in faults),
             fixes=(
                 Fix("Check the link again under load", f"nvidia-smi -q -i {gpu.key} | grep -A12 'GPU Link Info'", kind=FixKind.CHECK),
                 Fix(
-                    "Reseat the card and its riser or cable, and set the slot to its full width and speed in the firmware setup.",
+                    "Reseat the GPU and its riser or cable, try another slot, and set the slot to full width and speed in the BIOS.",
                     needs=(ROOT, REBOOT),
                 ),
             ),

@@ -23,21 +23,21 @@ from gpudoctor.snapshot import Missing
     since="0.1",
     predicts=False,
     explains=(
-        Explains(GPU_NOT_OPENED, "The driver refuses to start a card without power.", Join.GPU),
-        Explains(CUDA_FAILS, "A card that the driver refuses to start is lost to CUDA and to training, and can make cuInit fail."),
+        Explains(GPU_NOT_OPENED, "The driver does not start a GPU without power.", Join.GPU),
+        Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver does not start; cuInit can fail on the others."),
     ),
 )
 def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
-    """GPU power cables are not connected or give no power."""
+    """GPU power cable is not connected."""
     logged = gpu.xids(NO_POWER)
     alarm = None if logged and isinstance(gpu.observed.nvml, Missing) else gpu.nvml_error(NvmlError.INSUFFICIENT_POWER)
     if alarm is None and not logged:
         return
-    what = "NVML reports insufficient external power" if alarm else "the kernel logged that its power connectors are not connected"
+    what = f"has insufficient external power (NVML error {alarm.code})" if alarm else f"has no auxiliary power connected (Xid {NO_POWER})"
     yield Problem(
-        message=f"{gpu.label}: {what}.",
+        message=f"{gpu.label} {what}.",
         severity=gpu.error_unless_kernel_ran,
         confidence=Confidence.CERTAIN if logged else alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *last_xid(gpu, NO_POWER)),
-        fixes=(Fix("Power off and connect all power connectors of the card.", needs=(ROOT, REBOOT)),),
+        fixes=(Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT)),),
     )

@@ -12,9 +12,9 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 
 SMALL = 256 * MIB
-"""The size of BAR1 that cards without resizable BAR have, as Microsoft's page on resizable BAR gives it for discrete GPUs."""
+"""BAR1 of discrete GPUs without Resizable BAR, from Microsoft's page on it."""
 LARGE = 4 * GIB
-"""The BAR1 of a card with less memory than this is small whatever the firmware does."""
+"""A card with less memory has a small BAR1 whatever the BIOS does."""
 
 
 @rule("GD145", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
@@ -26,7 +26,7 @@ def resizable_bar_off(gpu: GpuView) -> Iterator[Problem]:
     if not 0 < size <= SMALL or memory <= LARGE:
         return
     yield Problem(
-        message=f"{gpu.label}: BAR1 is {size // MIB} MiB for {memory / GIB:.0f} GiB of memory.",
+        message=f"{gpu.label}: Resizable BAR is off (BAR1 is {size // MIB} MiB for {memory / GIB:.0f} GiB of memory).",
         confidence=Confidence.CERTAIN,
         evidence=(Evidence("BAR1, memory", f"{size // MIB} MiB, {memory // MIB} MiB", "nvmlDeviceGetBAR1MemoryInfo"),),
         fixes=(_switch_on(gpu),),
@@ -37,7 +37,5 @@ def _switch_on(gpu: GpuView) -> Fix:
     site = gpu.machine.site
     needs = () if site.container else (REBOOT,)
     if site.container or site.on_wsl:
-        return Fix("Have the host's firmware give the GPU its whole BAR1.", needs=needs)
-    return Fix(
-        'If you use several GPUs or GPUDirect, switch on "Above 4G Decoding" and "Resizable BAR" in the firmware setup.', needs=needs
-    )
+        return Fix("Ask the host's administrator to enable Resizable BAR in the BIOS, if you use several GPUs or GPUDirect.", needs=needs)
+    return Fix('Enable "Above 4G Decoding" and "Resizable BAR" in the BIOS, if you use several GPUs or GPUDirect.', needs=needs)

@@ -18,7 +18,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     breaks=Rung.FRAMEWORK,
     since="0.1",
     predicts=False,
-    explains=(Explains(TRAINING_FAILS, "The first operation fails on a GPU for which the build has no kernels.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK),),
 )
 def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
     """ROCm build has no kernels for this AMD GPU."""
@@ -31,10 +31,10 @@ def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
     targets, supported = ", ".join(sorted(here)), ", ".join(sorted(built))
     location = framework.observed.location
     yield Problem(
-        message=f"{framework.label} is built for {supported}, but the GPU here is {targets}.",
+        message=f"{framework.label} has no kernels for {targets} (it has {supported}).",
         evidence=(
-            Evidence("target of the GPU", targets, "/sys/class/kfd"),
+            Evidence("GPU target", targets, "/sys/class/kfd"),
             Evidence("targets in the build", supported, location if isinstance(location, str) else ""),
         ),
-        fixes=(Fix(f"Install a ROCm build of {framework.spec.title or framework.name} for {min(here)}.", needs=(DOWNLOAD,)),),
+        fixes=(Fix(f"Install a ROCm build of {framework.spec.title or framework.name} with kernels for {min(here)}.", needs=(DOWNLOAD,)),),
     )

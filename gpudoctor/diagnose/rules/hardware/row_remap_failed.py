@@ -18,16 +18,16 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     since="0.1",
     predicts=False,
     explains=(
-        Explains(("row-remap-pending",), "A row that cannot be replaced stays pending.", Join.GPU),
-        Explains(("spare-rows-exhausted",), "Replacing a row fails when its bank has no spare rows left.", Join.GPU),
+        Explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU),
+        Explains(("spare-rows-exhausted",), "Remapping fails when the bank has no spare rows left.", Join.GPU),
     ),
 )
 def row_remap_failed(gpu: GpuView) -> Iterator[Problem]:
-    """GPU failed to replace a bad memory row."""
+    """Row remapping failed: a bad GPU memory row stays in use."""
     rows = gpu.remapped_rows
     if rows.failed:
         yield Problem(
-            message=f"{gpu.label} failed to replace a bad memory row ({rows.correctable + rows.uncorrectable} replaced before).",
-            evidence=(Evidence("row remapping failed", "yes", "nvmlDeviceGetRemappedRows"), *last_xid(gpu, ROW_REMAP_FAILED)),
-            fixes=(replace("Have the card replaced"),),
+            message=f"{gpu.label} failed to remap a bad memory row ({rows.correctable + rows.uncorrectable} remapped before).",
+            evidence=(Evidence("Remapping Failure Occurred", "yes", "nvmlDeviceGetRemappedRows"), *last_xid(gpu, ROW_REMAP_FAILED)),
+            fixes=(replace(),),
         )

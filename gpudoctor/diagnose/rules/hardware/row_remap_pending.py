@@ -13,10 +13,10 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD105", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def row_remap_pending(gpu: GpuView) -> Iterator[Problem]:
-    """GPU needs a reset to replace a bad memory row."""
+    """GPU needs a reset to remap a bad memory row."""
     if gpu.remapped_rows.pending:
         yield Problem(
-            message=f"{gpu.label} replaces a bad memory row at the next reset.",
-            evidence=(Evidence("row remapping pending", "yes", "nvmlDeviceGetRemappedRows"), *last_xid(gpu, ROW_REMAPPED)),
+            message=f"{gpu.label} has a row remap pending; it takes effect at the next reset.",
+            evidence=(Evidence("Remapped Rows: Pending", "yes", "nvmlDeviceGetRemappedRows"), *last_xid(gpu, ROW_REMAPPED)),
             fixes=(reset(gpu),),
         )

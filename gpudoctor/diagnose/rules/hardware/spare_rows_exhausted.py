@@ -12,19 +12,19 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 @rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
-    """GPU memory has a bank with few or no spare rows left."""
+    """GPU memory bank has few or no spare rows left."""
     rows = gpu.spare_rows
     if not rows.none and not rows.low:
         return
     banks, left = (rows.none, "no") if rows.none else (rows.low, "few")
     total = rows.max + rows.high + rows.partial + rows.low + rows.none
-    histogram = f"all {rows.max}, many {rows.high}, some {rows.partial}, few {rows.low}, none {rows.none}"
+    histogram = f"Max {rows.max}, High {rows.high}, Partial {rows.partial}, Low {rows.low}, None {rows.none}"
     yield Problem(
         message=f"{gpu.label}: {banks} of {total} memory banks {'has' if banks == 1 else 'have'} {left} spare rows left.",
         severity=None if rows.none else Severity.NOTE,
-        evidence=(Evidence("banks by spare rows left", histogram, "nvmlDeviceGetRowRemapperHistogram"),),
+        evidence=(Evidence("banks by remap availability", histogram, "nvmlDeviceGetRowRemapperHistogram"),),
         fixes=(
-            Fix("Watch whether more rows are remapped", f"nvidia-smi -q -d ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
-            replace("Have the card replaced when a row cannot be remapped"),
+            Fix("Check whether more rows are remapped", f"nvidia-smi -q -d ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            replace("Plan to replace the GPU; replace it when a remap fails"),
         ),
     )

@@ -22,17 +22,17 @@ VENDORS = {
 
 
 def device_label(device: PciDevice) -> str:
-    """The vendor and PCI id of a device that is not NVIDIA's."""
+    """Return the vendor and PCI id of a device that is not NVIDIA's."""
     return f"{VENDORS.get(device.vendor, 'vendor')} {device.vendor}:{device.device}"
 
 
 def bound_driver(device: PciDevice) -> str:
-    """The kernel driver bound to a device, or why there is none."""
+    """Return the kernel driver bound to a device, or why there is none."""
     return device.driver if isinstance(device.driver, str) else f"none ({device.driver.reason})"
 
 
 def amd_gpus(machine: MachineView) -> tuple[PciDevice, ...]:
-    """AMD's GPUs; empty where there is an NVIDIA GPU, beside which they only drive the display."""
+    """Return AMD's GPUs; empty if there is an NVIDIA GPU, since they then only drive the display."""
     devices = machine.pci_devices
     if any(device.is_nvidia_gpu for device in devices):
         return ()
@@ -40,5 +40,5 @@ def amd_gpus(machine: MachineView) -> tuple[PciDevice, ...]:
 
 
 def rocm_frameworks(machine: MachineView) -> str:
-    """The names of the frameworks that are ROCm builds; empty where none is."""
+    """Return the names of the frameworks that are ROCm builds; empty where none is."""
     return ", ".join(framework.name for framework in machine.frameworks if framework.observed.rocm_build is True)

@@ -21,7 +21,7 @@ def test_it_cannot_tell_where_nvml_did_not_answer_or_was_not_asked() -> None:
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
 
 
-@pytest.mark.parametrize(("count", "text"), [(1, "had 1 uncorrectable memory error since"), (2, "had 2 uncorrectable memory errors since")])
+@pytest.mark.parametrize(("count", "text"), [(1, "had 1 uncorrectable ECC error since"), (2, "had 2 uncorrectable ECC errors since")])
 def test_errors_are_counted(count: int, text: str) -> None:
     (finding,) = findings_of(RULE, with_gpus({"ecc_uncorrected": count}))
     assert text in finding.message
@@ -61,10 +61,10 @@ def test_it_explains_the_row_that_waits_for_a_reset() -> None:
 def test_the_places_of_the_errors_are_evidence() -> None:
     places = (EccPlace("memory", uncorrected=0), EccPlace("l2", uncorrected=2), EccPlace("quantum", uncorrected=1))
     (finding,) = findings_of(RULE, with_gpus({"ecc_enabled": True, "ecc_uncorrected": 3, "ecc_places": places}))
-    assert [row.value for row in finding.evidence if row.what == "where"] == ["2 in the L2 cache, 1 in quantum"]
+    assert [row.value for row in finding.evidence if row.what == "location"] == ["2 in L2 cache, 1 in quantum"]
 
 
 def test_on_chip_memory_has_a_threshold_of_its_own() -> None:
     (finding,) = findings_of(RULE, with_gpus({"ecc_uncorrected": 0, "sram": Sram(uncorrected_total=9, threshold_exceeded=True)}))
     assert "SRAM" in finding.message
-    assert finding.fixes[0].title.startswith("Have the card replaced")
+    assert finding.fixes[0].title.startswith("Replace the GPU")

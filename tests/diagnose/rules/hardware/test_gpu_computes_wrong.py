@@ -10,7 +10,7 @@ WRONG = {"kernel_right": False, "wrong": 3, "first_wrong": "0x1 instead of 0x3"}
 
 def test_the_only_gpu_gets_its_default_clocks() -> None:
     (finding,) = findings_of(RULE, machine(1, contexts=touched(1, **WRONG)))
-    assert finding.message.endswith("3 of 8192 results of a small kernel are wrong, the first: 0x1 instead of 0x3.")
+    assert finding.message.endswith("computed 3 of 8192 integers wrong in gpudoctor's test kernel: 0x1 instead of 0x3.")
     assert [fix.kind for fix in finding.fixes] == [FixKind.CHECK, FixKind.FIX, FixKind.CHECK, FixKind.ELSE]
     assert finding.fixes[1].command.startswith(f"sudo nvidia-smi -i {address(0)} -rgc")
 

@@ -19,13 +19,13 @@ def test_it_passes_where_nvml_opens_all_gpus() -> None:
 def test_a_gpu_that_nvml_does_not_list_is_an_error() -> None:
     (finding,) = findings_of(RULE, second_lost())
     assert (finding.subject.key, finding.severity) == (address(1), Severity.ERROR)
-    assert finding.message.endswith("NVML does not list it; NVML opens 1 other GPU.")
+    assert finding.message.endswith("NVML does not list GPU 0000:02:00.0; it opens 1 other GPU.")
 
 
 def test_a_gpu_that_nvml_cannot_open_is_an_error_with_the_reason() -> None:
     gone = Missing(Cause.LOST, "GPU is lost")
     (finding,) = findings_of(RULE, with_gpus({}, {"address": gone}, libcuda=libcuda(1)))
-    assert "cannot open it (GPU is lost)" in finding.message
+    assert "cannot open GPU 1 (0000:02:00.0): GPU is lost" in finding.message
 
 
 def test_a_gpu_that_cuda_lists_is_a_warning() -> None:

@@ -20,8 +20,8 @@ def cards(*capabilities: Any, **changes: Any) -> Snapshot:
 
 def test_each_model_is_one_problem() -> None:
     findings = findings_of(RULE, cards("7.5", "8.0", "7.5", "6.1", "7.5"))
-    assert [finding.title for finding in findings] == ["GPU of 7.5 has no BF16 arithmetic", "GPU of 6.1 has no BF16 arithmetic"]
-    assert findings[0].message.startswith("3 x GPU of 7.5")
+    assert [finding.title for finding in findings] == ["GPU of 7.5 does not support BF16", "GPU of 6.1 does not support BF16"]
+    assert findings[0].message.startswith("3 × GPU of 7.5")  # noqa: RUF001 -- a cross counts
     assert [finding.fixes[0].title for finding in findings] == ["Train in FP16 with loss scaling.", "Train in FP32."]
     assert {finding.severity for finding in findings} == {Severity.NOTE}
 

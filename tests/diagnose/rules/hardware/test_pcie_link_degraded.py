@@ -51,17 +51,17 @@ def test_a_link_that_is_narrow_under_load_too_is_found() -> None:
 
 def test_transfers_that_were_repeated_under_load_are_counted() -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(replays=3), stage(StageKind.SPEED, replays=4))))
-    assert "repeated 7 transfers" in finding.message
+    assert "had 7 replays" in finding.message
 
 
 def test_a_replay_counter_that_rises_is_found() -> None:
     (finding,) = findings_of(RULE, with_gpus({**WIDE, "pcie_replays": 5, "pcie_replays_later": 6}))
-    assert "is repeating transfers at this moment" in finding.message
+    assert "is replaying packets right now" in finding.message
 
 
 def test_uncorrected_errors_of_the_link_are_counted() -> None:
     (finding,) = findings_of(RULE, with_gpus(WIDE, pci=Pci((card(0, aer_fatal=1, aer_nonfatal=0),))))
-    assert "had 1 uncorrectable error since boot" in finding.message
+    assert "had 1 uncorrectable error (AER) since boot" in finding.message
 
 
 @pytest.mark.parametrize("virtual", [{"virtualization": "vgpu"}, {"compute_capability": "8.7"}])

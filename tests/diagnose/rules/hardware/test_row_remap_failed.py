@@ -13,7 +13,7 @@ def test_a_failed_replacement_explains_the_pending_row_and_the_exhausted_bank() 
     rows = SpareRows(max=600, high=1, partial=1, low=0, none=1)
     snapshot = with_gpus({"remapped_rows": FAILED, "spare_rows": rows}, kernel_log=xids((64, 0)))
     (finding,) = findings_of(RULE, snapshot)
-    assert "(5 replaced before)" in finding.message
+    assert "(5 remapped before)" in finding.message
     assert finding.evidence[-1].what == "Xid 64"
     for consequence in ("row-remap-pending", "spare-rows-exhausted"):
         assert [folded.because_of for folded in findings_of(consequence, snapshot)] == [(finding.id,)]
