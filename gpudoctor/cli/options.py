@@ -121,6 +121,12 @@ Config = Annotated[
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
 XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
+Explained = Annotated[
+    list[str],
+    typer.Argument(metavar="WHAT...", help="A rule's code or name, an exit code, an Xid, a CUDA error, or any line of a log."),
+]
+Families = Annotated[list[str] | None, typer.Argument(metavar="[FAMILY]...", help="Families to list: driver, or GD2. Default: all.")]
+SeverityOnly = Annotated[Literal["error", "warning", "note"] | None, typer.Option("--severity", help="List only rules of this severity.")]
 PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
 
 Requirements = Annotated[

@@ -1,56 +1,65 @@
-"""`gpudoctor explain`, `rules` and `schema`: the documentation, made from the code."""
+"""`gpudoctor explain`, `rules` and `schema`: the manual, made from the code and the rules' pages."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
 import typer
 
+from gpudoctor import manual
 from gpudoctor.cli import options, output
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look
 from gpudoctor.cli.program import app
+from gpudoctor.cli.width import asked
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import RULES
-from gpudoctor.errors import UsageError
-from gpudoctor.nearest import suggestion
+from gpudoctor.findings import Severity
+from gpudoctor.manual import Answer, families, text
+from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
 from gpudoctor.report.build import url
 from gpudoctor.report.document import RulePage
-from gpudoctor.report.page import Page
-from gpudoctor.report.words import SEVERITIES
+from gpudoctor.report.page import Look
 from gpudoctor.rule_pages import read
 
 
-@app.command(short_help="Explain a rule: GD203, or driver-too-old.")
+@app.command(short_help="Explain a rule, an error message or an exit code.")
 def explain(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="A code (GD203) or a name (driver-too-old).")],
+    what: options.Explained,
     format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
 ) -> int:
-    """Explain a rule: what it means, why it matters, what to do, where it is documented."""
-    found = _find(rule)
-    if format is TextOrJson.JSON:
-        output.write(documents.rules((_page(found),)))
-        return 0
-    seen = look(no_color=False)
-    text = read(found)
-    if seen.colour:
-        from gpudoctor.report.drawing import markdown  # noqa: PLC0415 -- 20 ms for rich, only for colour
+    """Explain a rule, an error message, an Xid, a CUDA error or an exit code: what it means and how to fix it.
 
-        text = markdown(text, seen.width)
-    output.write(text.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
+    Examples: gpudoctor explain GD203; gpudoctor explain CUDA error 803; gpudoctor explain exit-codes
+    """
+    answer = manual.look_up(" ".join(what), open_matrix())
+    if format is TextOrJson.JSON:
+        output.write(documents.rules(tuple(map(_page, answer.rules)), answer.meaning, answer.codes))
+        return 0
+    _write(_shown(answer, seen := look(no_color=False)), seen)
     return 0
 
 
-@app.command(short_help="List the rules.")
-def rules(format: options.PageFormat = TextOrJson.TEXT) -> int:  # noqa: A002 -- named as the option
-    """List the rules."""
-    pages = tuple(_page(rule) for rule in RULES)
-    output.write(documents.rules(pages) if format is TextOrJson.JSON else _table(pages).encode("utf-8"))
+@app.command(short_help="List the rules, by family or severity.")
+def rules(
+    family: options.Families = None,
+    severity: options.SeverityOnly = None,
+    format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+) -> int:
+    """List the rules by family.
+
+    Families: hardware, driver, platform, libraries, builds, python, state, multi-gpu, training.
+    """
+    chosen = tuple(rule for rule in families.rules_of(family or ()) if severity is None or rule.severity is Severity(severity))
+    if format is TextOrJson.JSON:
+        output.write(documents.rules(tuple(map(_page, chosen))))
+        return 0
+    seen = look(no_color=False)
+    fits = asked() is not None or (sys.stdout is not None and sys.stdout.isatty())
+    _write(text.rules_by_family(chosen, seen, wrap=fits), seen)
     return 0
 
 
@@ -65,12 +74,29 @@ def schema(
     return 0
 
 
-def _find(name: str) -> Rule:
-    for rule in RULES:
-        if name.upper() == rule.code or name.lower() == rule.name:
-            return rule
-    known = [word for rule in RULES for word in (rule.code, rule.name)]
-    raise UsageError(f"No rule is called {name!r}; {suggestion(name, known, '`gpudoctor rules` lists them.')}")
+def _shown(answer: Answer, seen: Look) -> str:
+    """Return the one page that was found, or the list of those to choose from, below what the text itself means."""
+    parts = [text.meaning(answer, seen)] if answer.meaning else []
+    if answer.codes:
+        parts.append(_drawn(text.exit_codes(answer.codes, seen.width), seen))
+    if len(answer.rules) == 1:
+        parts.append(_drawn(read(answer.rules[0]), seen))
+    elif answer.rules:
+        parts.append(text.choices(answer.rules, seen))
+    return "\n".join(parts)
+
+
+def _drawn(markdown: str, seen: Look) -> str:
+    """Return Markdown as a terminal with colour shows it; without colour as it is."""
+    if not seen.colour:
+        return markdown
+    from gpudoctor.report import drawing  # noqa: PLC0415 -- 20 ms for rich, only for colour
+
+    return drawing.markdown(markdown, seen.width)
+
+
+def _write(shown: str, seen: Look) -> None:
+    output.write(shown.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
 
 
 def _page(rule: Rule) -> RulePage:
@@ -80,19 +106,8 @@ def _page(rule: Rule) -> RulePage:
         severity=rule.severity.value,
         breaks=rule.breaks.value,
         since=rule.since,
+        family=families.name_of(rule),
         title=rule.title,
         doc=read(rule).partition("\n\n")[2],
         url=url(rule),
     )
-
-
-def _table(pages: Iterable[RulePage]) -> str:
-    seen = look(no_color=False)
-    table = Page(seen)
-    pages = list(pages)
-    name = max(len(page.name) for page in pages) + 2
-    room = max(seen.width - 7 - 9 - name, 20) if sys.stdout is not None and sys.stdout.isatty() else None
-    for page in pages:
-        title = page.title if room is None or len(page.title) <= room else f"{page.title[: room - 3].rstrip()}..."
-        table.cells([(page.code, 7, "bold"), (page.severity, 9, SEVERITIES.get(page.severity, "")), (page.name, name, ""), (title, 0, "")])
-    return table.render()

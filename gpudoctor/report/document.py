@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
+from gpudoctor.exit_codes import ExitCode
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Report, Tool
@@ -38,17 +39,28 @@ class RulePage(msgspec.Struct, frozen=True, kw_only=True):
     severity: Annotated[str, msgspec.Meta(examples=["error", "warning", "note"])]
     breaks: Annotated[str, msgspec.Meta(description="The rung that cannot be reached while it is true.")]
     since: Annotated[str, msgspec.Meta(description="The version of gpudoctor that had it first.")]
+    family: Annotated[str, msgspec.Meta(examples=["driver", "multi-gpu"])] = ""
     title: str
     doc: Annotated[str, msgspec.Meta(description="Markdown.")]
     url: str
 
 
+class ExitCodePage(msgspec.Struct, frozen=True, kw_only=True):
+    """An exit code, or several with one meaning."""
+
+    codes: tuple[int, ...]
+    meaning: str
+    action: Annotated[str, msgspec.Meta(description="What to do.")]
+
+
 class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The rules that this gpudoctor knows."""
+    """The rules that this gpudoctor knows, or those that explain a text."""
 
     schema: Literal["gpudoctor.rules/1"] = "gpudoctor.rules/1"
     tool: Tool
     rules: tuple[RulePage, ...]
+    meaning: Annotated[tuple[str, ...], msgspec.Meta(description="What the text that was searched for means, in sentences.")] = ()
+    exit_codes: tuple[ExitCodePage, ...] = ()
 
 
 class TableSource(msgspec.Struct, frozen=True):
@@ -106,9 +118,10 @@ def error(kind: str, message: str, exit_code: int) -> bytes:
     return encode(ErrorDocument(tool=TOOL, exit_code=exit_code, error=Trouble(kind, readable(message))))
 
 
-def rules(pages: tuple[RulePage, ...]) -> bytes:
-    """The rules' pages."""
-    return encode(RulesDocument(tool=TOOL, rules=pages))
+def rules(pages: tuple[RulePage, ...], meaning: tuple[str, ...] = (), exit_codes: tuple[ExitCode, ...] = ()) -> bytes:
+    """Return the pages of rules and exit codes, and what a text means."""
+    codes = tuple(ExitCodePage(codes=one.codes, meaning=one.meaning, action=one.action) for one in exit_codes)
+    return encode(RulesDocument(tool=TOOL, rules=pages, meaning=meaning, exit_codes=codes))
 
 
 def matrix(subject: str, rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...], sources: Iterable[Source]) -> bytes:

@@ -6,8 +6,24 @@ import io
 from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Heading, Markdown
+from rich.markdown import CodeBlock, Heading, Markdown
+from rich.padding import Padding
 from rich.text import Text
+from rich.theme import Theme
+
+_COMMAND = "cyan"
+_THEME = Theme(
+    {
+        "markdown.code": _COMMAND,
+        "markdown.code_block": _COMMAND,
+        "markdown.h1": "bold",
+        "markdown.h2": "bold",
+        "markdown.h3": "bold",
+        "markdown.table.header": "bold",
+        "markdown.table.border": "dim",
+    }
+)
+"""Colours for dark and light terminals: no background of our own."""
 
 
 class _Left(Heading):
@@ -18,8 +34,15 @@ class _Left(Heading):
         yield self.text
 
 
+class _Commands(CodeBlock):
+    """A block of commands to paste: indented, never wrapped."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Padding(Text(str(self.text).rstrip(), style=_COMMAND, no_wrap=True, overflow="ignore"), (0, 0, 0, 2))
+
+
 class _Page(Markdown):
-    elements = {**Markdown.elements, "heading_open": _Left}  # noqa: RUF012 -- as its parent has it
+    elements = {**Markdown.elements, "heading_open": _Left, "fence": _Commands, "code_block": _Commands}  # noqa: RUF012 -- as its parent has it
 
 
 def coloured(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
@@ -39,4 +62,4 @@ def markdown(text: str, width: int) -> str:
 
 
 def _console(out: io.StringIO, width: int) -> Console:
-    return Console(file=out, width=width, force_terminal=True, color_system="standard", legacy_windows=False, _environ={})
+    return Console(file=out, width=width, force_terminal=True, color_system="standard", legacy_windows=False, theme=_THEME, _environ={})

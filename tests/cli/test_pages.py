@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.manual.families import NAMES
 from gpudoctor.rule_pages import read
 from tests.cli.command import document, in_terminal, run, sentence
 
@@ -41,16 +46,81 @@ def test_explain_something_unknown_suggests_the_nearest() -> None:
     assert "gpudoctor rules" in sentence(run("explain", "zzzzzzzz").stderr)
 
 
-def test_rules_lists_every_rule() -> None:
+@pytest.mark.parametrize("text", [("CUDA", "error", "803"), ("CUDA error 803",)])
+def test_explain_lists_several_pages_and_how_to_open_one(text: tuple[str, ...]) -> None:
+    shown = run("explain", *text).stdout.decode()
+    assert shown.startswith("CUDA error 803 (CUDA_ERROR_SYSTEM_DRIVER_MISMATCH): ")
+    assert "\nGD202  driver-library-mismatch" in shown
+    assert "\nOpen one: gpudoctor explain GD202\n" in shown
+    made = document("rules", run("explain", *text, "--format", "json").stdout)
+    assert [page["code"] for page in made["rules"]] == ["GD202", "GD217"]
+    assert made["meaning"][0].startswith("CUDA error 803")
+
+
+def test_explain_shows_one_page_below_what_the_line_means() -> None:
+    shown = run("explain", "NVRM: Xid (PCI:0000:1f:00): 79, pid=1, GPU has fallen off the bus.").stdout.decode()
+    assert shown.startswith("Xid 79 (ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS): ")
+    assert "\n# GD103 gpu-fell-off-bus\n" in shown
+
+
+def test_explain_an_exit_code() -> None:
+    assert run("explain", "exit-3").stdout.startswith(b"# Exit code 3: unknown\n")
+    shown = run("explain", "exit-codes").stdout.decode()
+    assert all(f"\n## {one.label}: {one.short}\n" in shown for one in EXIT_CODES)
+    (code,) = document("rules", run("explain", "exit-130", "--format", "json").stdout)["exit_codes"]
+    assert code["codes"] == [130, 143]
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+@pytest.mark.parametrize("text", [("CUDA error 803",), ("exit-codes",), ("GD203",)])
+def test_explain_fits_a_terminal(text: tuple[str, ...], columns: str) -> None:
+    _, shown = in_terminal("explain", *text, stream="stdout", COLUMNS=columns)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in shown.splitlines()]
+    wide = [line for line in lines if len(line.rstrip()) > int(columns)]
+    assert all(line.startswith("  ") or " " not in line.strip(" •") for line in wide), wide  # commands and addresses are not wrapped
+
+
+def test_rules_lists_every_rule_below_its_family() -> None:
     lines = run("rules").stdout.decode().splitlines()
-    assert [line.split()[:3] for line in lines] == [[rule.code, rule.severity.value, rule.name] for rule in RULES]
+    headings = [line for line in lines if line and not line.startswith("GD")]
+    assert [heading.partition(":")[0].lower() for heading in headings] == list(NAMES)
+    assert [line.split()[:3] for line in lines if line.startswith("GD")] == [[rule.code, rule.severity.value, rule.name] for rule in RULES]
     pages = document("rules", run("rules", "--format", "json").stdout)["rules"]
     assert [f"# {page['code']} {page['name']}\n\n{page['doc']}" for page in pages] == [read(rule) for rule in RULES]
 
 
-def test_rules_fits_a_terminal() -> None:
-    _, shown = in_terminal("rules", stream="stdout", COLUMNS="70")
-    assert len(shown.splitlines()) == len(RULES)
+@pytest.mark.parametrize("columns", ["70", "80", "120"])
+def test_rules_wraps_at_the_width_of_a_terminal(columns: str) -> None:
+    _, shown = in_terminal("rules", stream="stdout", COLUMNS=columns, NO_COLOR="1")
+    assert max(map(len, shown.splitlines())) <= int(columns)
+    words = " ".join(shown.split())
+    assert all(f"{rule.code} {rule.severity.value} {rule.name} {rule.title}" in words for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("driver",), lambda rule: rule.code.startswith("GD2")),
+        (("GD2", "multi_gpu"), lambda rule: rule.code[:3] in {"GD2", "GD8"}),
+        (("--severity", "note"), lambda rule: rule.severity.value == "note"),
+        (("hardware", "--severity", "error"), lambda rule: rule.code.startswith("GD1") and rule.severity.value == "error"),
+    ],
+)
+def test_rules_of_a_family_or_a_severity(arguments: tuple[str, ...], wanted: Callable[[Rule], bool]) -> None:
+    pages = document("rules", run("rules", *arguments, "--format", "json").stdout)["rules"]
+    assert [page["code"] for page in pages] == [rule.code for rule in RULES if wanted(rule)]
+    listed = [line.split()[0] for line in run("rules", *arguments).stdout.decode().splitlines() if line.startswith("GD")]
+    assert listed == [page["code"] for page in pages]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("drivers",), "did you mean driver?"), (("zzz",), "the families are hardware"), (("--severity", "bad"), "'error'")],
+)
+def test_rules_of_an_unknown_family_or_severity(arguments: tuple[str, ...], words: str) -> None:
+    ended = run("rules", *arguments)
+    assert ended.returncode == 2
+    assert words in sentence(ended.stderr)
 
 
 @pytest.mark.parametrize("name", ["report", "snapshot", "error", "rules"])

@@ -1,0 +1,54 @@
+"""Finds what `gpudoctor explain` shows for a name, a number or a pasted log line: rule pages, exit codes, meanings of NVIDIA's numbers."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.errors import UsageError
+from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.exits import explain_exit_code
+from gpudoctor.manual.numbers import explain_cuda_error, explain_number, explain_xids
+from gpudoctor.manual.signs import explain_log
+from gpudoctor.matrix import Matrix
+from gpudoctor.nearest import suggestion
+
+__all__ = ["Answer", "look_up"]
+
+
+_NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)+")
+"""A text that was meant as a rule's name."""
+
+
+def look_up(text: str, matrix: Matrix) -> Answer:
+    """Return what explains `text`: the rule of this code or name, an exit code, else what NVIDIA's numbers, known log lines or words find.
+
+    Raises UsageError, with what to try instead, if nothing does.
+    """
+    answer = (
+        _named(text)
+        or explain_exit_code(text)
+        or explain_number(text, matrix)
+        or explain_xids(text, matrix)
+        or explain_cuda_error(text)
+        or explain_log(text)
+    )
+    return answer or _by_words(text)
+
+
+def _named(text: str) -> Answer:
+    name = "-".join(text.casefold().replace("_", " ").split())
+    return Answer(rules=tuple(rule for rule in RULES if name in {rule.name, rule.code.casefold()}))
+
+
+def _by_words(text: str) -> Answer:
+    from gpudoctor.manual.words import search  # noqa: PLC0415 -- reads every page
+
+    near = suggestion(text, [rule.name for rule in RULES], "")
+    if near and _NAME.fullmatch(text):
+        raise UsageError(f"No rule is called {text!r}; {near}")
+    found = search(text, RULES)
+    if found:
+        return Answer(rules=found)
+    hint = near or "`gpudoctor rules` lists the rules, and `gpudoctor check` finds what is wrong on this machine."
+    raise UsageError(f"No page explains {text!r}; {hint}")

@@ -1,0 +1,24 @@
+"""What a search in the manual finds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.exit_codes import ExitCode
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Pages, and in sentences what the text itself means; empty if nothing was found."""
+
+    meaning: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    codes: tuple[ExitCode, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.meaning or self.rules or self.codes)
+
+    def __add__(self, other: Answer) -> Answer:
+        """Return both answers as one, each page once."""
+        rules = tuple(dict.fromkeys(self.rules + other.rules))
+        return Answer(self.meaning + other.meaning, rules, self.codes + other.codes)

@@ -1,0 +1,30 @@
+"""Explains log lines by the table of signatures."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.manual.answer import Answer
+from gpudoctor.signatures import SIGNATURES, Signature
+
+_BY_NAME = {rule.name: rule for rule in RULES}
+_LONGEST = 1 << 16
+"""Characters of a pasted log that are searched, from the end."""
+
+
+def explain_log(text: str) -> Answer:
+    """Return what the known lines of a pasted log mean; of several signs in one line only the most specific counts."""
+    found = dict.fromkeys(sign for line in text[-_LONGEST:].splitlines() if (sign := first_sign(line)))
+    return Answer(tuple(f"Meaning: {sign.meaning}." for sign in found), rules_named(*(cause for sign in found for cause in sign.causes)))
+
+
+def first_sign(line: str) -> Signature | None:
+    """Return the most specific known sign in a line."""
+    return next((sign for sign in SIGNATURES if line and re.search(sign.pattern, line, re.IGNORECASE)), None)
+
+
+def rules_named(*names: str) -> tuple[Rule, ...]:
+    """Return the rules of these names, each once."""
+    return tuple(_BY_NAME[name] for name in dict.fromkeys(names))

@@ -1,0 +1,116 @@
+"""What `gpudoctor explain` finds: by code, name, number, pasted line and words."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.codes import CudaError
+from gpudoctor.derive import xids
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.errors import UsageError
+from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.manual import look_up
+from gpudoctor.matrix.tables import SXIDS, XIDS
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.signatures import SIGNATURES
+
+MATRIX = open_matrix()
+
+
+def found(text: str) -> list[str]:
+    return [rule.name for rule in look_up(text, MATRIX).rules]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_every_rule_by_code_number_name_and_title(rule: object) -> None:
+    code, name, title = rule.code, rule.name, rule.title  # type: ignore[attr-defined]
+    for text in (code, code.lower(), name, name.upper(), name.replace("-", "_"), name.replace("-", " ")):
+        assert found(text) == [name]
+    assert found(code[2:])[0] == name
+    assert name in found(title)
+
+
+@pytest.mark.parametrize("sign", SIGNATURES, ids=lambda sign: sign.lines[0][:30])
+def test_every_known_log_line_finds_what_it_is_a_sign_of(sign: object) -> None:
+    for line in sign.lines:  # type: ignore[attr-defined]
+        assert set(found(line)) & set(sign.causes)  # type: ignore[attr-defined]
+        assert set(found(f"[rank0]: RuntimeError: {line.lower()}")) & set(sign.causes)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("203", ["driver-too-old"]),
+        ("gd203", ["driver-too-old"]),
+        ("CUDA error 803", ["driver-library-mismatch", "cuda-compat-lib-conflict"]),
+        ("cudaError: 803", ["driver-library-mismatch", "cuda-compat-lib-conflict"]),
+        ("803", ["nvlink-inactive", "driver-library-mismatch", "cuda-compat-lib-conflict"]),
+        ("undefined symbol: ncclCommRegister", ["nccl-version-conflict"]),
+        ("CUDA error 700", ["cuda-init-fails", "smoke-crashed"]),
+        ("79", ["gpu-fell-off-bus"]),
+        ("Xid 79", ["gpu-fell-off-bus"]),
+        ("NVRM: Xid (PCI:0000:1f:00): 79, pid=1, GPU has fallen off the bus.", ["gpu-fell-off-bus"]),
+        ("NVRM: Xid (PCI:0000:1f:00): 31, pid=1, Ch 00000010", ["gpu-errors-logged"]),
+        ("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 10003, Fatal", ["nvswitch-fatal-error"]),
+        ("SXid 10001", []),
+        ("nouveau", ["nouveau-loaded"]),
+        ("secure boot", ["secure-boot-unsigned-module"]),
+    ],
+)
+def test_by_number_line_and_word(text: str, rules: list[str]) -> None:
+    assert found(text) == rules
+
+
+def test_the_first_cause_of_a_missing_device_is_the_likeliest() -> None:
+    assert found("CUDA_ERROR_NO_DEVICE")[0] == "cuda-init-fails"
+
+
+def test_a_log_with_several_errors_finds_them_all() -> None:
+    log = "ok\nRuntimeError: CUDA_ERROR_STUB_LIBRARY\nok\nundefined symbol: ncclCommRegister\n"
+    assert found(log) == ["libcuda-is-stub", "nccl-version-conflict"]
+
+
+@pytest.mark.parametrize("code", sorted(xids.NAMED))
+def test_an_xid_that_a_rule_checks_by_number_finds_that_rule(code: int) -> None:
+    (name,) = found(f"Xid {code}")
+    module = next(rule.body.__module__ for rule in RULES if rule.name == name)
+    constants = [value for key, value in vars(xids).items() if key.isupper() and key != "NAMED"]
+    holding = [value for value in constants if value == code or (isinstance(value, tuple) and code in value)]
+    assert any(getattr(__import__(module, fromlist=["_"]), key, None) in holding for key in vars(xids) if key.isupper())
+
+
+def test_every_xid_and_sxid_of_the_tables_has_a_meaning() -> None:
+    for row in MATRIX.rows(XIDS):
+        assert f"Xid {row.code} " in look_up(f"Xid {row.code}", MATRIX).meaning[0]
+    for switch_row in MATRIX.rows(SXIDS):
+        assert f"SXid {switch_row.code} " in look_up(f"SXid {switch_row.code}", MATRIX).meaning[0]
+
+
+@pytest.mark.parametrize("error", CudaError)
+def test_every_cuda_error_is_explained_by_its_number(error: CudaError) -> None:
+    assert f"CUDA error {error.value} (CUDA_ERROR_{error.name})" in look_up(f"CUDA error {error.value}", MATRIX).meaning[0]
+
+
+@pytest.mark.parametrize("one", EXIT_CODES, ids=lambda one: one.name)
+def test_exit_codes(one: object) -> None:
+    for code in one.codes:  # type: ignore[attr-defined]
+        for text in (f"exit-{code}", f"exit code {code}", f"Exit code: {code}", f"exited with code {code}"):
+            assert look_up(text, MATRIX).codes == (one,)
+    assert look_up("exit-codes", MATRIX).codes == EXIT_CODES
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("driver-to-old", "did you mean driver-too-old?"),
+        ("zzzz", "`gpudoctor rules`"),
+        ("Xid 9999", "https://docs.nvidia.com"),
+        ("exit-77", "`gpudoctor rules`"),
+        ("", "`gpudoctor rules`"),
+        ("()", "`gpudoctor rules`"),
+    ],
+)
+def test_what_nothing_explains_names_the_next_step(text: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=r"^(No|Xid 9999)") as raised:
+        look_up(text, MATRIX)
+    assert hint in str(raised.value)
