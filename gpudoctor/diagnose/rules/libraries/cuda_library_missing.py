@@ -41,14 +41,14 @@ def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:
-    """A planned TensorFlow without the extra that installs CUDA, on a machine without a CUDA toolkit."""
+    """Report a planned framework without the extra that installs CUDA, where no system CUDA is stated."""
     plan = planned_framework(framework)
     own, extra = plan.distribution, framework.spec.gpu_extra
     if not plan.takes_system_cuda or extra in own.extras or not isinstance(framework.machine.observed.toolkits, Missing):
         return
     yield Problem(
-        message=f"{own.label} would be installed without CUDA libraries: {own.name}[{extra}] installs them, and no system CUDA was stated.",
-        title="TensorFlow is planned without the CUDA libraries that it loads",
+        message=f"{own.label} installs no CUDA libraries without the extra ({own.name}[{extra}]), and no system CUDA is stated.",
+        title=f"{framework.spec.title} is planned without its CUDA libraries",
         confidence=Confidence.LIKELY,
         evidence=(
             Evidence(f"{own.name}[{extra}] requires", f"{plan.in_extra[0]} and {len(plan.in_extra) - 1} more", source_of(plan.row)),
@@ -57,7 +57,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
         fixes=(
             *install_with_extra(framework, plan.row),
             Fix(
-                f"Install CUDA {plan.cuda.version.short} and its cuDNN on the system, and state them with --system-cuda and --system-cudnn.",
+                f"Install CUDA {plan.cuda.version.short} and a cuDNN for it, and state them with --system-cuda and --system-cudnn.",
                 needs=(DOWNLOAD,),
                 kind=FixKind.INSTEAD,
             ),

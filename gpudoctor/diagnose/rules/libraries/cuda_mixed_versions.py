@@ -25,10 +25,10 @@ from gpudoctor.versions import Version
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",
-    explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or brings a second CUDA runtime into the process."),),
+    explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process."),),
 )
 def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
-    """Libraries of two CUDA major versions are mixed."""
+    """CUDA libraries of two major versions are mixed."""
     machine = environment.machine
     if not machine.gpus:
         not_applicable(NO_GPU)
@@ -41,7 +41,7 @@ def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _foreign_libraries(framework: FrameworkView, cuda: EffectiveCuda, uses: tuple[LibraryUse, ...]) -> Iterator[Problem]:
-    """What a framework would load from wheels for another CUDA: the first file of each component."""
+    """Report libraries that a framework would load from wheels for another CUDA: the first file of each component."""
     first: dict[str, LibraryUse] = {}
     for use in uses:
         first.setdefault(use.component, use)
@@ -61,9 +61,9 @@ def _foreign_libraries(framework: FrameworkView, cuda: EffectiveCuda, uses: tupl
 
 
 def _cuda_major_of(file: LibraryFile) -> int:
-    """The CUDA of a file's wheel: 12 for nvidia-cudnn-cu12, 13 for nvidia-cusparse in nvidia/cu13; 0 where it is not known."""
+    """Return the CUDA major version of a file's wheel: 12 for nvidia-cudnn-cu12, 13 for a file in nvidia/cu13; 0 if unknown."""
     owner = file.owner if isinstance(file.owner, str) else ""
-    if not owner.startswith("nvidia-") or file.owners:  # of two wheels that share a folder, where their files do not tell
+    if not owner.startswith("nvidia-") or file.owners:  # two wheels share the folder
         return 0
     folder = file.path.rpartition("/nvidia/cu")[2].partition("/")[0]
     digits = next((text for text in (owner.rpartition("-cu")[2], folder) if text.isdigit()), "0")
@@ -71,7 +71,7 @@ def _cuda_major_of(file: LibraryFile) -> int:
 
 
 def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, ...]) -> Iterator[Fix]:
-    """The packages for the build's own CUDA, in versions that the framework accepts, in place of those for another."""
+    """Return fixes that install the packages for the build's own CUDA and remove those for another."""
     machine, stack = framework.machine, framework.environment.stack_or_missing
     if not isinstance(stack, Missing):
         suffix = f"-cu{cuda.version.major}"
@@ -96,7 +96,7 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
 
 
 def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
-    """Toolkits of two major versions in LD_LIBRARY_PATH."""
+    """Report toolkits of two CUDA major versions in LD_LIBRARY_PATH."""
     entries = [entry for entry in environment.machine.variable(PATH).split(":") if entry]
     toolkits = [(version, place) for version, place in system_cudas(environment.machine.known_toolkits) if place not in {"", "/usr"}]
     found: dict[int, tuple[str, Version]] = {}
@@ -111,9 +111,14 @@ def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
     left = [entry for entry in entries if not any(_is_in(entry, place) for place in others)]
     folders = " and ".join(f"{entry} (CUDA {version.short})" for entry, version in found.values())
     yield Problem(
-        message=f"{PATH} names folders of {len(found)} CUDA major versions: {folders}.",
+        message=f"{PATH} mixes CUDA major versions: {folders}.",
         evidence=(Evidence(PATH, ":".join(entries), "environment"),),
-        fixes=(Fix(f"Keep only CUDA {found[newest][1].short} in {PATH}, here and where it is set", f"export {PATH}={shell_list(left)}"),),
+        fixes=(
+            Fix(
+                f"Keep only CUDA {found[newest][1].short} in {PATH}, here and in the profile that sets it",
+                f"export {PATH}={shell_list(left)}",
+            ),
+        ),
     )
 
 

@@ -38,14 +38,14 @@ _MOST = 3
                 "pip-nvidia-libs-not-on-path",
                 "cuda-library-damaged",
             ),
-            "The build asks for files that the system's CUDA version does not have.",
+            "The build needs library files that the system's CUDA version does not have.",
         ),
         Explains(("cupy-wheel-cuda-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),
         Explains(TRAINING_FAILS, "Without CUDA's libraries the framework fails to import or uses the CPU."),
     ),
 )
 def cuda_version_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
-    """The system's CUDA version does not match the build."""
+    """System CUDA version does not match the framework's build."""
     machine = environment.machine
     if not machine.gpus:
         not_applicable(NO_GPU)
@@ -63,16 +63,18 @@ def _mismatch(
 ) -> Problem:
     machine = environment.machine
     names = " and ".join(dict.fromkeys(version.short for version, _ in installed))
-    linux = machine.site.platform != Platform.WINDOWS  # the tables have no file names of Windows
+    linux = machine.site.platform != Platform.WINDOWS  # the tables have no Windows file names
     lacks = f", which lacks {', '.join(lacking[:_MOST])}" if linux else ""
     evidence = [
-        Evidence("CUDA of the build", user.cuda, user.where),
-        *(Evidence("CUDA of the system", str(version), where) for version, where in installed),
+        Evidence("CUDA version of the build", user.cuda, user.where),
+        *(Evidence("CUDA version of the system", str(version), where) for version, where in installed),
     ]
     if linux:
-        evidence.append(Evidence("files it asks for and the system lacks", " ".join(lacking), "matrix: file names of each CUDA version"))
+        evidence.append(
+            Evidence("files the build needs and the system lacks", " ".join(lacking), "matrix: file names of each CUDA version")
+        )
     return Problem(
-        message=f"{user.label} is built for CUDA {user.cuda} and loads the system's CUDA {names}{lacks}.",
+        message=f"{user.label} is built for CUDA {user.cuda}, but the system has CUDA {names}{lacks}.",
         severity=_severity(user, environment),
         only_for=user.framework.name if user.framework else "",
         confidence=Confidence.CERTAIN if machine.supposed or user.framework else Confidence.LIKELY,
@@ -82,7 +84,7 @@ def _mismatch(
 
 
 def _severity(user: SystemCudaUser, environment: EnvironmentView) -> Severity | None:
-    """A note for a framework that trained; of CuPy it is not known how far it gets."""
+    """Return a note for a framework that trained, and a warning for CuPy, which is not run."""
     if user.framework is None:
         return None if environment.machine.supposed else Severity.WARNING
     return Severity.NOTE if user.framework.trains_on_gpu else None
@@ -98,24 +100,24 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
         if not release:
             return (toolkit,)
         command = install_package(machine.observed.python, f"{wheel}=={release}", replace=user.distribution)
-        return Fix(f"Install the wheel for CUDA {system.major}", command, (DOWNLOAD,)), instead
+        return Fix(f"Install {wheel}, which is built for CUDA {system.major}", command, (DOWNLOAD,)), instead
     spec = user.framework.spec
     for row in user.framework.published:
         if any(package.startswith("nvidia-cuda-runtime") for package in packages_in_extra(user.framework, row)):
             pin = f"{spec.name}[{spec.gpu_extra}]=={row.release}"
             command = install_package(machine.observed.python, pin)
-            return Fix(f"Install {spec.title} with its own CUDA, as packages", command, (DOWNLOAD,)), instead
+            return Fix(f"Install {spec.title} with its own CUDA libraries", command, (DOWNLOAD,)), instead
     return (toolkit, *_built_for(system, user, environment))
 
 
 def _install_toolkit(user: SystemCudaUser) -> Fix:
-    """Install the toolkit of the build's CUDA with NVIDIA's installer."""
-    title = f"Install CUDA {user.cuda} beside the other one, and put its lib64 folder first in LD_LIBRARY_PATH"
+    """Return the fix that installs the toolkit of the build's CUDA."""
+    title = f"Install CUDA {user.cuda} beside the existing version and put its lib64 folder first in LD_LIBRARY_PATH"
     return Fix(f"{title} ({_ARCHIVE}, without its driver).", needs=(DOWNLOAD,))
 
 
 def _built_for(system: Version, user: SystemCudaUser, environment: EnvironmentView) -> Iterator[Fix]:
-    """The newest release of the same distribution that is built for the system's CUDA and works here."""
+    """Return the fix that installs the newest release that is built for the system's CUDA and works here."""
     machine, stack = environment.machine, environment.stack_or_missing
     python = "" if isinstance(stack, Missing) else stack.python
     for row in reversed(machine.matrix.releases(user.distribution, "linux_x86_64")):

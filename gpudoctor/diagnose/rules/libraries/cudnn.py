@@ -1,4 +1,4 @@
-"""The cuDNN that a framework would load: evidence, and how to install one that fits."""
+"""Evidence and fixes for a framework that would load an unsuitable cuDNN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.versions import Version
 
 
 def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
-    """The cuDNN that the build needs, and the one that would be loaded."""
+    """Return the cuDNN that the build needs and the cuDNN that would be loaded."""
     found = framework.cudnn
     return (
         Evidence("cuDNN that the build needs", str(found.wanted), found.wanted_where),
@@ -21,18 +21,18 @@ def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
 
 
 def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
-    """How to install a cuDNN that the framework works with."""
+    """Return fixes that install a cuDNN that works with the framework."""
     found, stack = framework.cudnn, framework.environment.stack_or_missing
     required = (demand.requirement.specifier for demand in found.demands)
     specifier = next(required, "") or f">={wanted},<{wanted.major + 1}"
     command = install_package(framework.machine.observed.python, f"{found.wheel}{specifier}")
     if found.wheel and found.loaded_where.startswith(found.wheel):
-        return (Fix("Install a cuDNN that fits", command, (DOWNLOAD,)),)
-    replace = f"Replace {found.loaded_where} with cuDNN {wanted} or a later {wanted.major}.x for this CUDA."
+        return (Fix(f"Install {found.wheel}{specifier}", command, (DOWNLOAD,)),)
+    replace = f"Replace {found.loaded_where.partition(' (')[0]} with cuDNN {wanted} or a newer {wanted.major}.x for the same CUDA."
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     if not found.wheel or (wheel is not None and satisfies(wheel.version, specifier)):
         return (Fix(replace, needs=(DOWNLOAD,)),)
     return (
-        Fix(f"Install {found.wheel} {specifier} into the environment", command, (DOWNLOAD,)),
+        Fix(f"Install {found.wheel}{specifier} in the environment", command, (DOWNLOAD,)),
         Fix(replace, needs=(DOWNLOAD,), kind=FixKind.ELSE),
     )

@@ -43,18 +43,18 @@ def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
     if lost:
         left = len(lost) < len(usable)
         yield Problem(
-            message=f"cuDNN {loaded} has no kernels for {models(lost)}, which {framework.label} otherwise supports.",
+            message=f"cuDNN {loaded} has no kernels for {models(lost)}, which {framework.label} supports.",
             severity=Severity.WARNING if found.chosen or left else None,
             only_for=framework.name,
             evidence=(
                 Evidence("cuDNN", str(loaded), found.loaded_where),
-                Evidence("GPU code in it", code.text, code.where),
+                Evidence("kernels in it", code.text, code.where),
                 *capability_evidence(lost),
             ),
             fixes=(_pin(framework, lost),),
         )
     elif framework.known_meetings and any(fit is Fit.UNKNOWN for _, fit in fits):
-        not_stated(f"nothing says whether cuDNN {loaded} has kernels for every GPU")
+        not_stated(f"the kernels in cuDNN {loaded} are not known for every GPU")
 
 
 def _pin(framework: FrameworkView, lost: list[Meeting]) -> Fix:
@@ -63,14 +63,14 @@ def _pin(framework: FrameworkView, lost: list[Meeting]) -> Fix:
     published = machine.matrix.cudnns(framework.cuda.version.major, wheels)
     row = next((row for row in reversed(published) if _fits(row, framework, lost)), None)
     if row is None:
-        title = f"Install a {framework.name} with a cuDNN for this GPU; none that {framework.label} accepts has kernels for it"
+        title = f"Install a {framework.name} whose cuDNN supports this GPU; no cuDNN that {framework.label} accepts does"
         return msgspec.structs.replace(install_framework(machine, framework.name)[0], title=title)
     command = install_package(machine.observed.python, f"{found.wheel}=={row.release}")
-    return Fix(f"Pin cuDNN {row.release}, the newest with kernels for the GPU", command, (DOWNLOAD,))
+    return Fix(f"Pin cuDNN {row.release}, the newest with kernels for this GPU", command, (DOWNLOAD,))
 
 
 def _fits(row: CudnnRelease, framework: FrameworkView, lost: list[Meeting]) -> bool:
-    """Whether a cuDNN is one that the framework accepts and has machine code for the lost GPUs."""
+    """Return whether the framework accepts a cuDNN release that has machine code for the lost GPUs."""
     found = framework.cudnn
     accepted = all(satisfies(str(row.release), demand.requirement.specifier) is not False for demand in found.demands)
     compatible = isinstance(found.wanted, Missing) or not unlike(found.wanted, row.release)

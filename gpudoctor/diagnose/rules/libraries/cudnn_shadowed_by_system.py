@@ -14,7 +14,7 @@ from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse
 
 _OTHERS = {"system", "toolkit", "conda"}
-"""Owners of a file that no package of the environment installed."""
+"""Owners outside the environment's Python packages."""
 _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
 
 
@@ -33,7 +33,7 @@ _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
     ),
 )
 def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
-    """Another cuDNN shadows the environment's package."""
+    """System cuDNN shadows the environment's cuDNN package."""
     for use in framework.libraries_used:
         package = _package_copy(use) if use.component == "cudnn" else ""
         if not package or not isinstance(use.file, LibraryFile) or use.file.owner not in _OTHERS:
@@ -42,20 +42,20 @@ def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
         if copy is not None:
             first = f'export {PATH}={shell_path(folder(package))}"${{{PATH}:+:${PATH}}}"'
             yield Problem(
-                message=f"{framework.label} would load cuDNN from {copy.path} ({use.file.owner}), not from the environment's package: "
+                message=f"{framework.label} would load cuDNN from {copy.path} ({use.file.owner}) instead of the environment's package: "
                 f"{difference_text(copy)}.",
                 severity=severity_of(copy),
                 only_for=framework.name,
                 evidence=tuple(copy_evidence(copy)),
                 fixes=(
-                    Fix("Put the package's folder first, for this environment only", first),
-                    Fix(f"Remove {copy.path}, if nothing else needs it.", kind=FixKind.INSTEAD),
+                    Fix(f"Put the package's folder first in {PATH}, for this environment only", first),
+                    Fix(f"Remove {copy.path} if nothing else needs it.", kind=FixKind.INSTEAD),
                 ),
             )
         return
 
 
 def _package_copy(use: LibraryUse) -> str:
-    """The copy that one of NVIDIA's packages installed; empty where there is none."""
+    """Return the path of the copy that an nvidia-cudnn package installed; empty if there is none."""
     shadowed = (place.path for place in use.shadows if any(part in place.path for part in _IN_WHEELS))
     return next(shadowed, "") or copy_in_wheel(use)

@@ -29,7 +29,7 @@ def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     older = difference == "older"
     if difference == "major" or not (older or _below_requirement(framework)):
         return
-    patch = "" if older else "; only the patch version differs, which frameworks accept but installers do not"
+    patch = "" if older else "; only the patch version differs: the framework accepts it, installers do not"
     yield Problem(
         message=f"{framework.label} needs cuDNN {wanted} or newer but would load {loaded}{patch}.",
         severity=None if older or framework.machine.supposed else Severity.NOTE,
@@ -40,7 +40,7 @@ def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _below_requirement(framework: FrameworkView) -> bool:
-    """Whether the wheel is older than a requirement allows, even if only by a patch."""
+    """Return whether the wheel is older than a requirement allows, even if only by a patch version."""
     found = framework.cudnn
     from_wheel = found.loaded_where.startswith(found.wheel)
     return from_wheel and any(below(str(found.loaded), demand.requirement.specifier) for demand in found.demands)

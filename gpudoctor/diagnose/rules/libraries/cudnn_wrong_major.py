@@ -19,8 +19,8 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.FRAMEWORK,
     since="0.1",
     explains=(
-        Explains(("cudnn-missing",), "The build looks for the file name of its own major version.", Join.FRAMEWORK),
-        Explains(("cudnn-drops-gpu",), "The cuDNN that lacks the kernels is not the one the build needs.", Join.FRAMEWORK),
+        Explains(("cudnn-missing",), "The build looks for its own major version by file name.", Join.FRAMEWORK),
+        Explains(("cudnn-drops-gpu",), "The cuDNN without the kernels is not the version that the build needs.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "TensorFlow registers no GPU with the wrong cuDNN; PyTorch and JAX stop with an error.", Join.FRAMEWORK),
     ),
 )
@@ -30,7 +30,7 @@ def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
     wanted, loaded = known(found.wanted), known(found.loaded)
     if unlike(wanted, loaded) == "major":
         yield Problem(
-            message=f"{framework.label} is built with cuDNN {wanted}, but cuDNN {loaded} is installed (a different major version).",
+            message=f"{framework.label} is built with cuDNN {wanted} and cannot use the installed cuDNN {loaded} (a different major version).",
             only_for=framework.name,
             evidence=cudnn_evidence(framework),
             fixes=install_cudnn(framework, wanted),

@@ -14,7 +14,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 
 _PACKAGED = ("/usr", "/usr/lib/cuda")
-"""Toolkits of distributions, which install a host compiler that fits."""
+"""Toolkits from distribution packages, which depend on a supported host compiler."""
 _ORDER = ("NVCC_CCBIN", "CUDAHOSTCXX", "g++", "gcc")
 
 
@@ -23,12 +23,12 @@ def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
     """Host compiler is too new for nvcc."""
     toolkit = machine.build_toolkit
     if toolkit.path in _PACKAGED:
-        not_applicable("a distribution's toolkit installs a compiler that fits")
+        not_applicable("the distribution's toolkit installs a supported compiler")
     cuda, version = known(toolkit.toolkit_cuda), toolkit_version(toolkit)
     compilers = {compiler.name: compiler for compiler in machine.compilers}
     compiler = next((compilers[name] for name in _ORDER if name in compilers), None)
     if compiler is None or "clang" in compiler.path:
-        not_applicable("there is no gcc")
+        not_applicable("gcc is not installed")
     stated = known(compiler.version)
     gcc, row = versions.parse(stated.value), machine.matrix.cuda(version) if version else None
     if row is None or row.host_gcc is None or gcc is None or gcc.major <= row.host_gcc:
@@ -36,11 +36,11 @@ def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
     debian = {"debian", "ubuntu"}.intersection(machine.site.distribution)
     install = [Fix(f"Install gcc {row.host_gcc}", f"sudo apt install g++-{row.host_gcc}", (ROOT, DOWNLOAD))] if debian else []
     yield Problem(
-        message=f"nvcc {row.release.short} of {toolkit.path} accepts gcc up to {row.host_gcc}, but {compiler.path} is gcc {gcc.major}.",
+        message=f"nvcc {row.release.short} ({toolkit.path}) supports gcc up to {row.host_gcc}, but {compiler.path} is gcc {gcc.major}.",
         evidence=(
-            Evidence("newest gcc that nvcc accepts", str(row.host_gcc), cited(row.source, f"CUDA {row.release}")),
+            Evidence("newest gcc that nvcc supports", str(row.host_gcc), cited(row.source, f"CUDA {row.release}")),
             Evidence(f"host compiler ({compiler.name})", f"{compiler.path} {stated.value}", stated.where),
-            Evidence("CUDA of the toolkit", cuda.value, cuda.where),
+            Evidence("CUDA version of the toolkit", cuda.value, cuda.where),
         ),
-        fixes=(*install, Fix(f"Before a build, tell nvcc to use gcc {row.host_gcc}", f"export NVCC_CCBIN=g++-{row.host_gcc}")),
+        fixes=(*install, Fix(f"Make nvcc use gcc {row.host_gcc}", f"export NVCC_CCBIN=g++-{row.host_gcc}")),
     )

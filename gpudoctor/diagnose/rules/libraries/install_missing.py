@@ -1,4 +1,4 @@
-"""How to install the libraries that a framework lacks."""
+"""Fixes that install the libraries that a framework lacks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpudoctor.snapshot import Distribution, LibraryUse, Missing
 
 
 def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
-    """How to install the libraries as packages; those that are installed according to their metadata are reinstalled."""
+    """Return fixes that install the libraries as packages, or reinstall packages whose files are gone."""
     machine, spec = framework.machine, framework.spec
     if framework.debian_package:
         command = f"sudo apt-get install --reinstall {framework.debian_package}"
-        return (Fix(f"Reinstall {framework.debian_package} with what it requires", command, (ROOT, DOWNLOAD)),)
+        return (Fix(f"Reinstall {framework.debian_package}", command, (ROOT, DOWNLOAD)),)
     broken = installed_wheels(lost, framework.cuda_or_missing, framework.environment.stack_or_missing)
     if broken:
         wheels = tuple({wheel.name: wheel for _, wheel in broken}.values())
-        title = f"Reinstall {' and '.join(wheel.name for wheel in wheels)}, whose files are gone"
+        title = f"Reinstall {' and '.join(wheel.name for wheel in wheels)}, whose files are missing"
         reinstall = Fix(title, reinstall_packages(machine.observed.python, *wheels), (DOWNLOAD,))
         covered = {use for use, _ in broken}
         rest = tuple(use for use in lost if use not in covered)
@@ -38,25 +38,27 @@ def _install_extra(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tu
     machine, spec = framework.machine, framework.spec
     if any(packages_in_extra(framework, row) for row in framework.published):
         command = install_package(machine.observed.python, f"{framework.name}[{spec.gpu_extra}]=={framework.release}")
-        return (Fix(f"Install {spec.title}'s CUDA libraries, in the versions it was built with", command, (DOWNLOAD,)),)
+        return (Fix(f"Install {spec.title} with its CUDA libraries ({framework.name}[{spec.gpu_extra}])", command, (DOWNLOAD,)),)
     names = ", ".join(dict.fromkeys(use.wanted for use in lost))
-    toolkit = Fix(f"Install the CUDA toolkit and cuDNN that contain {names}; no package has them for this release.", needs=(DOWNLOAD,))
+    toolkit = Fix(
+        f"Install the CUDA toolkit and cuDNN that contain {names}; no Python package has them for this release.", needs=(DOWNLOAD,)
+    )
     return (toolkit, *install_framework(machine, framework.name, kind=FixKind.INSTEAD))
 
 
 def _reinstall_same_build(framework: FrameworkView) -> Fix:
-    """The same build with what it requires; its local version names its index."""
+    """Return the fix that reinstalls the same build and its dependencies; its local version names its index."""
     tag = framework.observed.local_version
     own_index = tag.startswith("cu") and tag[2:].isdigit() and not _on_default_index(framework, tag)
     index = f"{framework.spec.wheel_index}/{tag}" if own_index else ""
     version = f"{framework.release}+{tag}" if own_index else framework.release
     pin = f"{framework.name}=={version}" if version else framework.name
     command = install_package(framework.machine.observed.python, "--force-reinstall", pin, index=index)
-    return Fix(f"Reinstall {framework.spec.title} with what it requires", command, (DOWNLOAD,))
+    return Fix(f"Reinstall {framework.spec.title} and its dependencies", command, (DOWNLOAD,))
 
 
 def _on_default_index(framework: FrameworkView, tag: str) -> bool:
-    """Whether the default index has exactly this build."""
+    """Return whether the default index has exactly this build."""
     stack = framework.environment.stack_or_missing
     row = None if isinstance(stack, Missing) else stack.row(Distribution(framework.name, framework.release, ""))
     cuda = row.built_with_cuda if row is not None and row.accelerator == "cuda" else None

@@ -26,7 +26,7 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
     explains=(
         Explains(
             ("cudnn-shadowed-by-system", "nccl-version-conflict", "cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),
-            "The folder in LD_LIBRARY_PATH is where the wrong copy would be loaded from.",
+            "The wrong copy would be loaded from the folder in LD_LIBRARY_PATH.",
             Join.FRAMEWORK,
         ),
         Explains(TRAINING_FAILS, "The copy in LD_LIBRARY_PATH does not work with the framework.", Join.FRAMEWORK),
@@ -34,7 +34,7 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
     ),
 )
 def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
-    """LD_LIBRARY_PATH shadows a library that was installed for the framework."""
+    """LD_LIBRARY_PATH shadows the framework's own libraries."""
     found = list(_shadowing(framework))
     if not found:
         return
@@ -43,7 +43,7 @@ def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
     folders = list(dict.fromkeys(folder(copy.path) for copy in found))
     more = f" ({others} more {'library is' if others == 1 else 'libraries are'} shadowed too)" if others else ""
     yield Problem(
-        message=f"{PATH} makes {framework.label} load {worst.use.wanted} from {folder(worst.path)}, not from {folder(worst.instead)}: "
+        message=f"{framework.label} would load {worst.use.wanted} from {folder(worst.path)} ({PATH}) instead of {folder(worst.instead)}: "
         f"{difference_text(worst)}{more}.",
         severity=severity_of(worst),
         only_for=framework.name,
@@ -61,18 +61,18 @@ def _shadowing(framework: FrameworkView) -> Iterator[OtherCopy]:
 
 
 def _without_path(use: LibraryUse) -> str:
-    """The copy in the folders that the framework's own files name, or in its packages; empty where there is none."""
+    """Return the copy that would be found without the variable, by RPATH or in a package; empty if there is none."""
     named = (place.path for place in use.shadows if place.found_by in {FoundBy.RPATH, FoundBy.RUNPATH})
     return next(named, "") or copy_in_wheel(use)
 
 
 def _rank(copy: OtherCopy) -> int:
-    """The worst first."""
+    """Return the sort key: the worst copy first."""
     return 0 if copy.fatal else _WORST_FIRST.index(copy.difference) + 1
 
 
 def _evidence(copies: list[OtherCopy]) -> Iterator[Evidence]:
-    """The worst copy of each component."""
+    """Return evidence for the worst copy of each component."""
     worst: dict[str, OtherCopy] = {}
     for copy in copies:
         worst.setdefault(copy.use.component, copy)
@@ -81,21 +81,21 @@ def _evidence(copies: list[OtherCopy]) -> Iterator[Evidence]:
 
 
 def _remove_from_path(framework: FrameworkView, folders: list[str], copies: list[OtherCopy]) -> Fix:
-    """Set the variable to what may stay; where another library is found only in that folder, put the framework's folders before it."""
+    """Return the fix that removes the folders, or puts the framework's folders first if another library is found only there."""
     entries = [entry for entry in framework.machine.variable(PATH).split(":") if entry]
     out = [entry for entry in entries if any(f"{path}/".startswith(f"{entry.rstrip('/')}/") for path in folders)]
     if not out:
-        return Fix(f"Remove {' and '.join(folders)} from {PATH}, where it is set.")
+        return Fix(f"Remove {' and '.join(folders)} from {PATH} where it is set.")
     if any(_only_there(use, folders) for use in framework.all_libraries_used):
         first = shell_list(dict.fromkeys(folder(copy.instead) for copy in copies))
-        title = f"Put the framework's own folders first; other libraries need {' and '.join(out)}"
+        title = f"Put the framework's own folders first in {PATH}; other libraries are only in {' and '.join(out)}"
         return Fix(title, f'export {PATH}={first}:"${PATH}"')
     left = [entry for entry in entries if entry not in out]
     command = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
-    return Fix(f"Remove {' and '.join(out)} from {PATH}, here and where it is set", command)
+    return Fix(f"Remove {' and '.join(out)} from {PATH}, here and in the profile that sets it", command)
 
 
 def _only_there(use: LibraryUse, folders: list[str]) -> bool:
-    """Whether a library would not be found without these folders."""
+    """Return whether a library is found only in these folders."""
     in_folders = isinstance(use.file, LibraryFile) and use.found_by is FoundBy.LIBRARY_PATH and folder(use.file.path) in folders
     return in_folders and not use.shadows and not _without_path(use)

@@ -1,4 +1,4 @@
-"""Libraries that a framework asks for and the loader would not find."""
+"""Findings about libraries that a framework needs and the loader would not find."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST = 4
 
 
 def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> Problem:
-    """Libraries that are nowhere on this machine."""
-    verb = "is" if _names_one(lost) else "are"
+    """Return the finding for libraries that are not installed."""
+    they_are = "it is" if _names_one(lost) else "they are"
     other = next((place.path for use in lost for place in use.elsewhere), "")
-    different = f"; {other} is a different version" if other else ""
+    different = f" ({other} is a different version)" if other else ""
     return Problem(
-        message=f"{framework.label} needs {_file_names(lost)}, which {verb} nowhere on this machine{different}.",
+        message=f"{framework.label} cannot find {_file_names(lost)}: {they_are} not installed{different}.",
         only_for=framework.name,
         evidence=tuple(request_evidence(lost)),
         fixes=install_missing(framework, lost),
@@ -28,7 +28,7 @@ def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...])
 
 
 def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterator[Problem]:
-    """Libraries that are on disk where the loader does not look: in NVIDIA's packages, or elsewhere."""
+    """Report libraries that are installed where the loader does not look: in NVIDIA's packages, or elsewhere."""
     beside: list[tuple[LibraryUse, Place]] = []
     for use in framework.missing_libraries:
         places = sorted(same_name(use), key=lambda place: place.found_by is not FoundBy.WHEEL)
@@ -38,11 +38,11 @@ def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterato
         return
     folders = list(dict.fromkeys(folder(place.path) for _, place in beside))
     uses = [use for use, _ in beside]
-    owner = "NVIDIA's packages have" if in_wheels else "this machine has"
-    them = "it" if _names_one(uses) else "them"
+    they_are = "it is" if _names_one(uses) else "they are"
+    owner = "NVIDIA's packages, " if in_wheels else ""
     on_disk = [Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in beside[:_MOST]]
     yield Problem(
-        message=f"{framework.label} does not find {_file_names(uses)}: {owner} {them} in {folders[0]}, where the loader does not look.",
+        message=f"{framework.label} cannot find {_file_names(uses)}: {they_are} in {owner}{folders[0]}, which is not on the loader's path.",
         only_for=framework.name,
         evidence=(*on_disk, *request_evidence(uses[:1])),
         fixes=(
@@ -57,13 +57,13 @@ def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterato
 
 
 def request_evidence(uses: Iterable[LibraryUse]) -> Iterator[Evidence]:
-    """What requests each file, where the loader would look, and which other version is on disk."""
+    """Return what requests each file, where the loader looks, and which other version is on disk."""
     for use in list(uses)[:_MOST]:
         looked_in = ", ".join(use.looked_in[:4]) or "no folder"
         yield Evidence(use.wanted, f"requested by {use.asked_by}", f"looked in {looked_in}")
         others = [place.path for place in use.elsewhere if place not in same_name(use)]
         if others:
-            yield Evidence("a different version of it", others[0], f"on disk ({use.elsewhere[0].why})")
+            yield Evidence("a different version", others[0], f"on disk ({use.elsewhere[0].why})")
 
 
 def _names_one(uses: Iterable[LibraryUse]) -> bool:
@@ -71,7 +71,7 @@ def _names_one(uses: Iterable[LibraryUse]) -> bool:
 
 
 def _file_names(uses: Iterable[LibraryUse]) -> str:
-    """The first few files by name, and how many more there are."""
+    """Return the first few file names and how many more there are."""
     names = list(dict.fromkeys(use.wanted for use in uses))
     *first, last = names if len(names) <= _MOST else (*names[:_MOST], f"{len(names) - _MOST} more")
     return f"{', '.join(first)} and {last}" if first else last

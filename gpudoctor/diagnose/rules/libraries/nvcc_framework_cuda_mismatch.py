@@ -17,7 +17,7 @@ from gpudoctor.snapshot import Toolkit
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:
-        not_applicable("its extensions are not built with nvcc")
+        not_applicable(f"{framework.label} does not build extensions with nvcc")
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
     cuda, toolkit = framework.cuda, framework.machine.build_toolkit
@@ -27,15 +27,15 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     complete = (other for other in framework.machine.toolkits if isinstance(other.nvcc, str))
     fitting = next((other for other in complete if _major(other) == cuda.version.major), None)
     if fitting is not None:
-        fix = Fix("Before a build, set CUDA_HOME to the toolkit that fits", f"export CUDA_HOME={shell_path(fitting.path)}")
+        fix = Fix("Set CUDA_HOME to the toolkit with the same major version", f"export CUDA_HOME={shell_path(fitting.path)}")
     else:
-        fix = Fix(f"Before a build, install the toolkit of CUDA {cuda.version.short} beside the other one, and set CUDA_HOME to it.")
+        fix = Fix(f"Install the CUDA {cuda.version.short} toolkit beside the existing one and set CUDA_HOME to it before building.")
     yield Problem(
-        message=f"A build for {framework.label} (CUDA {cuda.version.short}) would use nvcc {version.short} from {toolkit.path}.",
+        message=f"nvcc {version.short} in {toolkit.path} cannot build extensions for {framework.label} (CUDA {cuda.version.short}).",
         evidence=(
-            Evidence("CUDA of PyTorch", str(cuda.version), cuda.where),
-            Evidence("CUDA of the toolkit", stated.value, stated.where),
-            Evidence("named by", ", ".join(toolkit.named_by) or toolkit.path, "environment and folders"),
+            Evidence("CUDA version of PyTorch", str(cuda.version), cuda.where),
+            Evidence("CUDA version of the toolkit", stated.value, stated.where),
+            Evidence("toolkit selected by", ", ".join(toolkit.named_by) or toolkit.path, "environment and folders"),
         ),
         fixes=(fix,),
     )

@@ -17,7 +17,7 @@ _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLA
 
 @rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
 def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
-    """No nvcc, although variables are set for a CUDA build."""
+    """nvcc is missing, although variables are set for a CUDA build."""
     variables = machine.variables.values
     if not machine.gpus:
         not_applicable(NO_GPU)
@@ -33,9 +33,9 @@ def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     if complete:
         fix = Fix("Set CUDA_HOME to the toolkit that has nvcc", f"export CUDA_HOME={shell_path(complete[0].path)}")
     else:
-        fix = Fix("Install a CUDA toolkit of the framework's CUDA version, if anything is to be built.")
+        fix = Fix("Install the CUDA toolkit of the framework's CUDA version if you build extensions; otherwise unset the variables.")
     yield Problem(
-        message=f"{why}: CUDA code cannot be built here.",
+        message=f"{why}: CUDA code cannot be compiled.",
         evidence=(
             *(Evidence(name, value, "environment") for name, value in set_for_build.items()),
             *(Evidence("a toolkit with nvcc", toolkit.path, str(toolkit.nvcc)) for toolkit in complete),

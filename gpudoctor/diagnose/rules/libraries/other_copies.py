@@ -1,4 +1,4 @@
-"""Another copy of a library than the one installed for a framework: how bad it is, in words and as evidence."""
+"""Severity, wording and evidence for a copy of a library that is not the framework's own."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _TITLES = {"cudnn": "cuDNN", "nccl": "NCCL", "cublas": "cuBLAS", "cublaslt": "cu
 
 
 def severity_of(copy: OtherCopy) -> Severity | None:
-    """The rule's own severity for a copy that does not work, a note for the same version, else a warning."""
+    """Return None (the rule's own severity) for a copy that does not work, a note for the same version, else a warning."""
     if copy.fatal:
         return None
     return Severity.NOTE if copy.difference == "same" else Severity.WARNING
 
 
 def difference_text(copy: OtherCopy) -> str:
-    """How the copy differs from the version that the build needs: "it is 9.1.0, but the build needs 9.3.0 or newer"."""
+    """Return how the copy differs from the version needed: "it is 9.1.0; the build needs 9.3.0 or newer"."""
     if copy.difference == "same":
         return f"it is {copy.version}, the same version"
-    newer = " or newer" if copy.difference == "older" else ""
-    needed = f"the build needs {copy.wanted}{newer}" if copy.wanted else "the version that the build needs is not known"
+    needs = {"older": f"needs {copy.wanted} or newer", "major": f"needs {copy.wanted}"}.get(copy.difference, f"was made with {copy.wanted}")
+    needed = f"the build {needs}" if copy.wanted else "the version that the build needs is not known"
     if not isinstance(copy.version, Version):
         return f"its version is not known; {needed}"
     major = ", a different major version" if copy.difference == "major" else ""
@@ -32,10 +32,10 @@ def difference_text(copy: OtherCopy) -> str:
 
 
 def copy_evidence(copy: OtherCopy) -> Iterator[Evidence]:
-    """Both copies, and the version that the build needs."""
+    """Return both copies and the version that the build needs."""
     name, component = copy.use.wanted, _TITLES.get(copy.use.component, copy.use.component)
     path = f"{copy.path} ({copy.version})" if isinstance(copy.version, Version) else copy.path
     yield Evidence(f"{name} that would be loaded", path, copy.use.why)
-    yield Evidence(f"{name} that would be loaded without it", f"{folder(copy.instead)}/{name}", "on disk")
+    yield Evidence(f"{name} installed for the framework", f"{folder(copy.instead)}/{name}", "on disk")
     if copy.wanted is not None:
         yield Evidence(f"{component} that the build needs", str(copy.wanted), copy.wanted_where)

@@ -24,7 +24,7 @@ from gpudoctor.snapshot import Fact, Missing
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
 def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework does not find the CUDA libraries of NVIDIA's packages."""
+    """CUDA libraries from pip packages are not on the framework's path."""
     if framework.machine.supposed:
         yield from _planned(framework)
     else:
@@ -32,7 +32,7 @@ def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:
-    """Packages that a planned TensorFlow requires and whose folders its own search path does not name."""
+    """Report packages that a planned framework requires but whose folders are not in its RUNPATH."""
     plan = planned_framework(framework)
     stack = framework.environment.stack
     installed = {*stack.distributions, *(demand.requirement.name for demand in stack.demands)}
@@ -41,9 +41,9 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
         return
     names, label = ", ".join(lost), plan.distribution.label
     yield Problem(
-        message=f"{label} does not find {names}: the search path in its own files (RUNPATH) does not name their folders.",
+        message=f"{label} cannot find {names}: its RUNPATH does not name their folders.",
         confidence=Confidence.LIKELY,
-        evidence=(Evidence(f"packages that {label} requires and does not find", " ".join(lost), source_of(plan.row)),),
+        evidence=(Evidence(f"packages that {label} requires and cannot find", " ".join(lost), source_of(plan.row)),),
         fixes=(
             *install_with_extra(framework, plan.row),
             Fix(
@@ -55,7 +55,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _on_system(name: str, plan: PlannedFramework, framework: FrameworkView) -> bool:
-    """Whether the system has what a package would install, under the name that the build asks for."""
+    """Return whether the system CUDA or cuDNN has the libraries of a package."""
     if not name.startswith("nvidia-cudnn"):
         return any(version.major == plan.cuda.version.major for version, _ in system_cudas(framework.machine.known_toolkits))
     stated = framework.machine.observed.system_cudnn

@@ -1,4 +1,4 @@
-"""A framework that is only planned: the extra that installs its CUDA libraries."""
+"""A planned framework and the extra that installs its CUDA libraries."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gpudoctor.snapshot import Distribution, Missing
 
 
 class PlannedFramework(msgspec.Struct, frozen=True, kw_only=True):
-    """A known CUDA release whose libraries come with an extra."""
+    """A known CUDA release whose libraries an extra installs."""
 
     distribution: Distribution
     row: FrameworkRelease
     cuda: EffectiveCuda
     in_extra: tuple[str, ...]
-    """What the extra requires."""
+    """The packages that the extra requires."""
     takes_system_cuda: bool
 
 
 def planned_framework(framework: FrameworkView) -> PlannedFramework:
-    """The planned framework; ends the rule for one whose CUDA libraries no extra installs."""
+    """Return the planned framework; the rule ends if no extra installs its CUDA libraries."""
     own, stack, cuda = framework.distribution, framework.environment.stack_or_missing, framework.cuda_or_missing
     row = None if own is None or isinstance(stack, Missing) else stack.row(own)
     if not framework.machine.gpus or own is None or row is None or not isinstance(cuda, EffectiveCuda):
@@ -43,13 +43,13 @@ def planned_framework(framework: FrameworkView) -> PlannedFramework:
 
 
 def packages_in_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[str, ...]:
-    """What a release requires for the extra that installs its CUDA libraries."""
+    """Return the packages that the release's CUDA extra requires."""
     extra = framework.spec.gpu_extra
     mark = f'extra=="{extra}"'
     return tuple(text.partition(";")[0] for text in row.requires if extra and mark in text)
 
 
 def install_with_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[Fix, ...]:
-    """The same release with the extra; where its wheel does not find what that installs, one that does, of the same minor if there is one."""
+    """Return the fix that installs the release with its CUDA extra, or another release if its own wheel cannot find the libraries."""
     prefer = str(row.release) if not row.unreachable else f"{row.release.short}.*"
     return install_framework(framework.machine, framework.observed.distribution, prefer=prefer)

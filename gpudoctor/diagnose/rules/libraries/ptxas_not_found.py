@@ -28,7 +28,7 @@ def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
     if not is_lost(use) or _BY_DRIVER in flags or f"{_BY_DRIVER}=true" in flags:
         return
     perhaps = framework.is_bounded("may-carry-assembler") and not framework.precedes("may-carry-assembler")
-    consequence = " and may need it: older plugins contain no compiler" if perhaps else ", so it cannot compile for the GPU"
+    consequence = " and may need it: older plugins have no built-in compiler" if perhaps else ", so it cannot compile for the GPU"
     let_driver = f'export XLA_FLAGS="{_BY_DRIVER}=true $XLA_FLAGS"'
     yield Problem(
         message=f"XLA in {framework.label} cannot find ptxas{consequence}.",
@@ -38,6 +38,6 @@ def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
         evidence=search_evidence(use),
         fixes=(
             *name_folder_or_install(framework, use),
-            Fix("Let the driver compile, which takes more memory", let_driver, kind=FixKind.INSTEAD),
+            Fix("Let the driver compile; this uses more memory", let_driver, kind=FixKind.INSTEAD),
         ),
     )

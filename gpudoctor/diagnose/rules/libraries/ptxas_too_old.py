@@ -41,31 +41,31 @@ def ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
     unknown = _unknown_gpus(framework, row)
     if not unknown and not skipped and (adapts or _reads_ptx(framework, row)):
         return
-    why = f"which may not read the PTX that {framework.label} writes"
+    why = f"which may be too old for the PTX that {framework.label} generates"
     why = "which XLA skips as too old" if skipped else why
-    why = f"which does not know {' and '.join(unknown)}" if unknown else why
+    why = f"which does not support {' and '.join(unknown)}" if unknown else why
     yield Problem(
         message=f"XLA in {framework.label} would use ptxas {version.short} from {use.file.path}, {why}.",
         confidence=Confidence.CERTAIN if unknown or skipped else Confidence.LIKELY,
         evidence=(
             Evidence("ptxas", f"{use.file.path} ({version})", stated.where),
-            Evidence("why this one", use.why, "XLA's order"),
+            Evidence("found by", use.why, "XLA's search order"),
             *_build_evidence(framework),
-            Evidence("targets that it knows", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
+            Evidence("targets it supports", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
         ),
         fixes=(_use_newer(framework, use),),
     )
 
 
 def _unknown_gpus(framework: FrameworkView, row: CudaRelease) -> list[str]:
-    """The architectures of the machine's GPUs that this assembler has no target for."""
+    """Return the architectures of the machine's GPUs that this ptxas does not support."""
     capabilities = (capability(gpu, framework.machine.matrix) for gpu in framework.machine.hardware)
     targets = dict.fromkeys(f"sm_{found.major}{found.minor}" for found in capabilities if found is not None)
     return [target for target in targets if row.sass is not None and target not in row.sass]
 
 
 def _reads_ptx(framework: FrameworkView, row: CudaRelease) -> bool:
-    """Whether it reads the PTX of the build's CUDA; yes for a build of which only the major version is known."""
+    """Return whether it reads the PTX of the build's CUDA; True if only the build's major version is known."""
     cuda = framework.cuda_or_missing
     if isinstance(cuda, Missing) or not cuda.version.text.count("."):
         return True
@@ -76,16 +76,16 @@ def _reads_ptx(framework: FrameworkView, row: CudaRelease) -> bool:
 def _build_evidence(framework: FrameworkView) -> Iterator[Evidence]:
     cuda = framework.cuda_or_missing
     if isinstance(cuda, EffectiveCuda):
-        yield Evidence("CUDA of the build", str(cuda.version), cuda.where)
+        yield Evidence("CUDA version of the build", str(cuda.version), cuda.where)
 
 
 def _use_newer(framework: FrameworkView, use: LibraryUse) -> Fix:
     paths = (place.path for place in (*use.shadows, *use.elsewhere))
     in_package = next((path for path in paths if "/site-packages/" in path and "/nvidia/" in path), "")
     if in_package and not in_package.endswith("triton/backends/nvidia/bin/ptxas"):
-        return Fix("Name the folder of the environment's own compiler package to XLA", name_folder(in_package))
+        return Fix("Point XLA to the compiler package in the environment", name_folder(in_package))
     cuda = framework.cuda_or_missing
     major = cuda.version.major if isinstance(cuda, EffectiveCuda) else 12
     package = "nvidia-cuda-nvcc" if major >= 13 else f"nvidia-cuda-nvcc-cu{major}"
     command = install_package(framework.machine.observed.python, "--upgrade", package)
-    return Fix("Install the newest compiler package for the build's CUDA, and take the old one off PATH", command, (DOWNLOAD,))
+    return Fix(f"Install the newest {package}, and remove the old toolkit from PATH", command, (DOWNLOAD,))

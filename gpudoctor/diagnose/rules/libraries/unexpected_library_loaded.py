@@ -29,5 +29,5 @@ def unexpected_library_loaded(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         message=f"{framework.label} loaded {first.mapped}; expected {first.simulated or 'no file'}.",
         evidence=tuple(evidence),
-        fixes=(Fix("See which step loads it", command, kind=FixKind.CHECK),),
+        fixes=(Fix("Find out what loads it", command, kind=FixKind.CHECK),),
     )

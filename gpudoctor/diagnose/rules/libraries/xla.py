@@ -1,4 +1,4 @@
-"""What XLA needs to compile for a GPU: NVIDIA's device library and its assembler."""
+"""Fixes and evidence for libdevice and ptxas, which XLA needs to compile for a GPU."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from gpudoctor.snapshot import LibraryUse
 
 _FLAG = "--xla_gpu_cuda_data_dir="
 _INSIDE = ("/bin/ptxas", "/nvvm/libdevice/libdevice.10.bc")
-"""Where a toolkit or package has the two files."""
+"""The paths of the two files inside a toolkit or package."""
 
 
 def xla_severity(framework: FrameworkView) -> Severity | None:
-    """A warning where only programs that ask for it compile with XLA: TensorFlow, before Keras compiled with it unasked."""
+    """Return a warning for TensorFlow releases in which Keras does not compile with XLA by default."""
     return Severity.WARNING if framework.precedes("compiles-unasked") else None
 
 
 def name_folder_or_install(framework: FrameworkView, use: LibraryUse) -> tuple[Fix, ...]:
-    """Name to XLA the folder that has the file, or install the package that contains it."""
+    """Return the fix that points XLA to the folder with the file, or installs the package that contains it."""
     if not use.elsewhere:
         return install_missing(framework, (use,))
-    return (Fix("Name its folder to XLA", name_folder(use.elsewhere[0].path)),)
+    return (Fix("Point XLA to the folder that contains it", name_folder(use.elsewhere[0].path)),)
 
 
 def name_folder(path: str) -> str:
-    """The command that names to XLA the toolkit or package of a file."""
+    """Return the command that points XLA to the toolkit or package of a file."""
     for inside in _INSIDE:
         path = path.removesuffix(inside)
     return f'export XLA_FLAGS={_FLAG}{shell_path(path)}" $XLA_FLAGS"'
 
 
 def search_evidence(use: LibraryUse) -> tuple[Evidence, ...]:
-    """Where XLA looks for the file, and where it is on disk."""
+    """Return where XLA looks for the file and where it is on disk."""
     on_disk = (Evidence("on disk", place.path, place.why) for place in use.elsewhere[:3])
     return (*request_evidence((use,)), *on_disk)

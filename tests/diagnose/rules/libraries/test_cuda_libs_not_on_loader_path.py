@@ -11,14 +11,14 @@ TOOLKIT = Place(f"/usr/local/cuda-12.5/lib64/{NAME}", "toolkit")
 
 def test_the_folder_of_a_toolkit_is_added() -> None:
     found = only(environment(use("cusolver", NAME, elsewhere=(TOOLKIT,))), RULE)
-    assert found.message.endswith(f"{NAME}: this machine has it in /usr/local/cuda-12.5/lib64, where the loader does not look.")
+    assert found.message.endswith(f"{NAME}: it is in /usr/local/cuda-12.5/lib64, which is not on the loader's path.")
     assert found.fixes[0].command == 'export LD_LIBRARY_PATH=/usr/local/cuda-12.5/lib64"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"'
 
 
 def test_two_libraries_are_found_by_one_folder() -> None:
     other = Place("/usr/local/cuda-12.5/lib64/libcublas.so.12", "toolkit")
     uses = use("cusolver", NAME, elsewhere=(TOOLKIT,)), use("cublas", "libcublas.so.12", elsewhere=(other,))
-    assert f"does not find {NAME} and libcublas.so.12: this machine has them in" in only(environment(*uses), RULE).message
+    assert f"cannot find {NAME} and libcublas.so.12: they are in" in only(environment(*uses), RULE).message
 
 
 def test_other_outcomes() -> None:

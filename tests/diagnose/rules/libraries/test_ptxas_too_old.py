@@ -32,7 +32,7 @@ def test_a_ptxas_older_than_the_gpu() -> None:
     assert isinstance(nvml.gpus, tuple)
     blackwell = msgspec.structs.replace(nvml, gpus=(msgspec.structs.replace(nvml.gpus[0], compute_capability="12.0"),))
     found = only(msgspec.structs.replace(snapshot, nvml=blackwell), "ptxas-too-old")
-    assert "does not know sm_120" in found.message
+    assert "does not support sm_120" in found.message
     assert found.confidence is Confidence.CERTAIN
     assert found.fixes[0].command.endswith("--upgrade nvidia-cuda-nvcc-cu12")
 
