@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 
-from gpudoctor.cli import failure, live, options, output, system
-from gpudoctor.cli.formats import Format
+from gpudoctor.cli import failure, live, options, system
+from gpudoctor.cli.destinations import require_writable
+from gpudoctor.cli.formats import FOR_PEOPLE, Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 
@@ -20,6 +21,10 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     cwd: options.Cwd = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
     output_: options.Output = None,
+    json: options.Json = None,
+    junit: options.Junit = None,
+    markdown: options.Markdown = None,
+    sarif: options.Sarif = None,
     only: options.Only = None,
     skip: options.Skip = None,
     require: options.Require = None,
@@ -58,22 +63,26 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         compat=compat,
         format=format,
         output=output_,
+        json=json,
+        junit=junit,
+        markdown=markdown,
+        sarif=sarif,
         identify=identify,
         quiet=quiet,
         no_color=no_color,
         root=root,
     )
     settings = settle(given, config)
-    return failure.guarded(lambda: carry_out(settings), as_json=settings.format is Format.JSON)
+    return failure.guarded(lambda: carry_out(settings), as_json=settings.main.format is Format.JSON)
 
 
 def carry_out(settings: Settings, command: str = "check") -> int:
     """Check, write the report and return the exit code. Raises GpudoctorError if either is impossible."""
     from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
 
-    output.check(settings.output)
+    require_writable(settings.destinations)
     signal.signal(signal.SIGTERM, _stop)
-    with live.display(quiet=settings.quiet, report_is_text=settings.format is Format.TEXT) as progress:
+    with live.display(quiet=settings.quiet, report_is_text=settings.main.format in FOR_PEOPLE) as progress:
         examination = run(settings.options, progress)
     from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gpudoctor.cli import failure, options, output
+from gpudoctor.cli import failure, options
 from gpudoctor.cli.deliver import deliver
+from gpudoctor.cli.destinations import destinations, require_writable
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import Delivery, supposing
@@ -24,6 +25,10 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     system_cudnn: options.SystemCudnn = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
     output_: options.Output = None,
+    json: options.Json = None,
+    junit: options.Junit = None,
+    markdown: options.Markdown = None,
+    sarif: options.Sarif = None,
     only: options.Only = None,
     skip: options.Skip = None,
     fail_on: options.FailOn = None,
@@ -48,11 +53,12 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         system_cuda=system_cuda,
         system_cudnn=system_cudnn,
     )
-    form = Delivery(format=format or Format.TEXT, output=None if output_ == "-" else output_, quiet=quiet, no_color=no_color)
+    beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
+    form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: _carry_out(combination, policy, compat, form), as_json=form.format is Format.JSON)
+    return failure.guarded(lambda: _carry_out(combination, policy, compat, form), as_json=form.main.format is Format.JSON)
 
 
 def _carry_out(combination: Combination, policy: Policy, compat: str | None, form: Delivery) -> int:
-    output.check(form.output)
+    require_writable(form.destinations)
     return deliver(examine(combination, policy, compat), "compat", form)

@@ -1,17 +1,20 @@
-"""Writes a report where it was asked for, in the form that was asked for."""
+"""Writes each report that was asked for in its format to its place."""
 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn
 
 import msgspec
 
 from gpudoctor.cli import output
+from gpudoctor.cli.destinations import Destination
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.settings import Delivery
+from gpudoctor.errors import OutputError
 from gpudoctor.examination import Examination
 from gpudoctor.redact.shell import runnable
 from gpudoctor.report.build import build
@@ -20,15 +23,33 @@ from gpudoctor.snapshot import readable
 
 
 def deliver(examination: Examination, command: str, settings: Delivery) -> int:
-    """Write the report of `examination` and return its exit code; where a file takes it, the verdict goes to standard error."""
-    stays = settings.format is Format.TEXT and settings.output is None and on_terminal()
-    named = stays or settings.identify
-    clean = redactor(settings.root, stays=named)
+    """Write the reports of `examination` and return its exit code; where a file takes the main one, the verdict goes to standard error.
+
+    Raises OutputError for the first that could not be written, after the others were.
+    """
+
+    @cache
+    def report(named: bool) -> Report:  # noqa: FBT001 -- the key of the cache
+        return _report(examination, command, settings.root, named=named)
+
+    failures = [error for one in settings.destinations if (error := _write(report(_named(one, settings)), one, settings))]
+    if settings.main.file is not None and not settings.quiet:
+        output.say(_writer(Format.ONELINE).render(report(settings.identify)))
+    if failures:
+        raise failures[0]
+    return report(settings.identify).exit_code
+
+
+def _named(one: Destination, settings: Delivery) -> bool:
+    """Whether names of people and machines stay in a report: on the user's own screen, or where the user wants them."""
+    return settings.identify or (one.format is Format.TEXT and one.file is None and on_terminal())
+
+
+def _report(examination: Examination, command: str, root: str, *, named: bool) -> Report:
+    clean = redactor(root, stays=named)
     redacted = clean.struct(examination)
     argv = ("gpudoctor", *(clean.text(readable(word)) for word in sys.argv[1:]))
-    report = build(redacted if named else _runnable(redacted), command, argv)
-    _write(report, settings)
-    return report.exit_code
+    return build(redacted if named else _runnable(redacted), command, argv)
 
 
 def _runnable(examination: Examination) -> Examination:
@@ -40,37 +61,38 @@ def _runnable(examination: Examination) -> Examination:
     return replace(examination, diagnosis=replace(examination.diagnosis, findings=findings))
 
 
-def _write(report: Report, settings: Delivery) -> None:
-    if settings.output is None:
-        output.write(_rendered(report, settings))
-        return
+def _write(report: Report, one: Destination, settings: Delivery) -> OutputError | None:
+    """Write a report; return what prevented it."""
     try:
-        output.write(_rendered(report, settings), settings.output)
-    finally:
-        if not settings.quiet:
-            output.say(_writer(Format.ONELINE).render(report))
+        output.write(_rendered(report, one, settings), one.file, append=one.append)
+    except OutputError as error:
+        return error
+    return None
 
 
-_WRITERS = {Format.TEXT: "terminal", Format.JSON: "document", Format.ONELINE: "oneline", Format.JUNIT: "junit"}
+_WRITERS = {Format.TEXT: "terminal", Format.JSON: "document"}
+"""The modules that write a format, where they are not named as it is."""
 
 
 def _writer(form: Format) -> Any:
-    """Return the module that writes a form; only the one that is asked for is imported: the terminal's takes 6 ms."""
-    return import_module(f"gpudoctor.report.{_WRITERS[form]}")
+    """Return the module that writes a format; only those that are asked for are imported: the terminal's takes 6 ms."""
+    return import_module(f"gpudoctor.report.{_WRITERS.get(form, form.value)}")
 
 
-def _rendered(report: Report, settings: Delivery) -> bytes:
-    writer, written = _writer(settings.format), b""
-    match settings.format:
+def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
+    writer, written = _writer(one.format), b""
+    match one.format:
         case Format.TEXT:
-            shown = look(no_color=settings.no_color, to_stdout=settings.output is None)
+            shown = look(no_color=settings.no_color, to_stdout=one.file is None)
             written = writer.render(report, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
         case Format.JSON:
             written = writer.report(report)
         case Format.ONELINE:
             written = f"{writer.render(report)}\n".encode("ascii")
-        case Format.JUNIT:
+        case Format.JUNIT | Format.SARIF:
             written = writer.render(report)
+        case Format.MARKDOWN | Format.GITHUB:
+            written = writer.render(report).encode("utf-8", "backslashreplace")
         case form:
             assert_never(form)
     return written

@@ -12,6 +12,13 @@ class Format(str, enum.Enum):
     JSON = "json"
     ONELINE = "oneline"
     JUNIT = "junit"
+    MARKDOWN = "markdown"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+FOR_PEOPLE = frozenset((Format.TEXT, Format.MARKDOWN, Format.GITHUB))
+"""What a person reads, in a terminal or a log."""
 
 
 class TextOrJson(str, enum.Enum):

@@ -88,10 +88,11 @@ Force = Annotated[bool, typer.Option("--force", help="Train even on a GPU that o
 Compat = Annotated[str | None, typer.Option(metavar="DIR", help="Use the compatibility tables in DIR instead of the built-in ones.")]
 Format = Annotated[
     formats.Format | None,
-    typer.Option("--format", help="text (default), json (gpudoctor.report/1, one document), oneline (at most 80 bytes) or junit (XML)."),
-]
-SmokeFormat = Annotated[
-    formats.TextOrJson, typer.Option("--format", help="text: a table of numbers. json: gpudoctor.report/1 with loss curves.")
+    typer.Option(
+        "--format",
+        help="text (default), json (gpudoctor.report/1), oneline (at most 80 bytes), junit (XML), markdown (to paste in an issue), "
+        "github (GitHub Actions annotations and step summary) or sarif (SARIF 2.1.0).",
+    ),
 ]
 Output = Annotated[
     str | None,
@@ -103,6 +104,10 @@ Output = Annotated[
         "atomically; a symbolic link is refused.",
     ),
 ]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Also write the report as JSON to FILE, as -o does.")]
+Junit = Annotated[str | None, typer.Option("--junit", metavar="FILE", help="Also write the report as JUnit XML to FILE.")]
+Markdown = Annotated[str | None, typer.Option("--markdown", metavar="FILE", help="Also write the report as Markdown to FILE.")]
+Sarif = Annotated[str | None, typer.Option("--sarif", metavar="FILE", help="Also write the report as SARIF to FILE.")]
 Identify = Annotated[
     bool,
     typer.Option(

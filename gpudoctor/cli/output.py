@@ -40,7 +40,7 @@ def forget(descriptor: int) -> None:
     os.close(nowhere)
 
 
-def check(file: str | None) -> None:
+def check(file: str | None, *, append: bool = False) -> None:
     """Raise OutputError now where `write` would later."""
     if file is None:
         _check_stdout()
@@ -54,8 +54,14 @@ def check(file: str | None) -> None:
         raise OutputError(f"{file} is a folder; name a file in it.")
     if not os.path.isdir(folder):
         raise OutputError(f"There is no folder {folder} for {os.path.basename(file)}; make it first.")
-    if not os.access(folder, os.W_OK | os.X_OK) and not _special(file):
-        raise OutputError(f"The folder {folder} cannot be written to; name another file with -o.")
+    if _special(file) or (append and os.path.exists(file)):
+        if not os.access(file, os.W_OK):
+            raise OutputError(f"{file} cannot be written to; name another file.")
+        return
+    try:
+        _discard(*_create_beside(file))
+    except OSError as error:
+        raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
 
 def _check_stdout() -> None:
@@ -63,7 +69,7 @@ def _check_stdout() -> None:
         raise OutputError("Standard output is closed; open it, or write the report to a file with -o FILE.")
 
 
-def write(data: bytes, file: str | None = None) -> None:
+def write(data: bytes, file: str | None = None, *, append: bool = False) -> None:
     """Write `data` whole. Raises OutputError; a reader that went away is no error."""
     if file is None:
         _check_stdout()
@@ -73,8 +79,10 @@ def write(data: bytes, file: str | None = None) -> None:
     try:
         if file is None:
             _write_all(1, data)
+        elif append:
+            _write_existing(file, data, os.O_APPEND | os.O_CREAT)
         elif _special(file):
-            _write_special(file, data)
+            _write_existing(file, data)
         else:
             _replace(file, data)
     except BrokenPipeError:
@@ -100,8 +108,8 @@ def _special(file: str) -> bool:
         return False
 
 
-def _write_special(file: str, data: bytes) -> None:
-    descriptor = os.open(file, _SAFELY)
+def _write_existing(file: str, data: bytes, how: int = 0) -> None:
+    descriptor = os.open(file, _SAFELY | how, 0o600)
     try:
         _write_all(descriptor, data)
     finally:
@@ -110,8 +118,7 @@ def _write_special(file: str, data: bytes) -> None:
 
 def _replace(file: str, data: bytes) -> None:
     """Write a new file beside `file` and give it its name: readers see the old report or the new one, links are not followed."""
-    beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
-    descriptor = os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor, beside = _create_beside(file)
     try:
         try:
             _write_all(descriptor, data)
@@ -122,3 +129,14 @@ def _replace(file: str, data: bytes) -> None:
     except BaseException:
         os.unlink(beside)
         raise
+
+
+def _create_beside(file: str) -> tuple[int, str]:
+    """Return a new file in the folder of `file`, open for writing, and its name."""
+    beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
+    return os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600), beside
+
+
+def _discard(descriptor: int, file: str) -> None:
+    os.close(descriptor)
+    os.unlink(file)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from gpudoctor.check.model import CheckOptions
+from gpudoctor.cli.destinations import BESIDE, Destination, destinations
 from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
@@ -41,6 +42,10 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     compat: str | None = None
     format: Format | None = None
     output: str | None = None
+    json: str | None = None
+    junit: str | None = None
+    markdown: str | None = None
+    sarif: str | None = None
     identify: bool = False
     quiet: bool = False
     no_color: bool = False
@@ -48,17 +53,21 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
-    """The form and the destination of a report."""
+    """The formats and destinations of the reports."""
 
-    format: Format
-    output: str | None
-    """A file; None is standard output."""
+    destinations: tuple[Destination, ...]
+    """The first is the one of --format and -o."""
     quiet: bool
     no_color: bool
     identify: bool = False
     """Keep host and user names, home folders and addresses in a report that leaves the machine."""
     root: str = "/"
     """The tree that was examined."""
+
+    @property
+    def main(self) -> Destination:
+        """The report of --format and -o."""
+        return self.destinations[0]
 
 
 class Settings(Delivery, frozen=True, kw_only=True):
@@ -97,11 +106,10 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
         force=asked.force,
         root=asked.root or "/",
     )
-    output = None if asked.output == "-" else asked.output
+    beside = {form: getattr(asked, form.value) for form in BESIDE}
     return Settings(
         options=options,
-        format=asked.format or Format.TEXT,
-        output=output,
+        destinations=destinations(asked.format or Format.TEXT, asked.output, beside),
         quiet=asked.quiet,
         no_color=asked.no_color,
         identify=asked.identify,

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.cli import failure, options, system
 from gpudoctor.cli.check import carry_out
-from gpudoctor.cli.formats import Format, TextOrJson
+from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 from gpudoctor.diagnose import RULES
@@ -21,8 +21,12 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     force: options.Force = False,  # noqa: FBT002
     python: options.Python = None,
     cwd: options.Cwd = None,
-    format: options.SmokeFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.Format = None,  # noqa: A002 -- named as the option
     output_: options.Output = None,
+    json: options.Json = None,
+    junit: options.Junit = None,
+    markdown: options.Markdown = None,
+    sarif: options.Sarif = None,
     timeout: options.Timeout = None,
     quiet: options.Quiet = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
@@ -40,15 +44,19 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
         force=force,
         python=python,
         cwd=cwd,
-        format=Format(format.value),
+        format=format,
         output=output_,
+        json=json,
+        junit=junit,
+        markdown=markdown,
+        sarif=sarif,
         timeout=timeout,
         quiet=quiet,
         no_color=no_color,
         root=root,
     )
     settings = settle(given, None)
-    return failure.guarded(lambda: _carry_out(settings), as_json=settings.format is Format.JSON)
+    return failure.guarded(lambda: _carry_out(settings), as_json=settings.main.format is Format.JSON)
 
 
 def _carry_out(settings: Settings) -> int:

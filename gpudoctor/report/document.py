@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -130,6 +130,6 @@ def matrix(subject: str, rows: tuple[dict[str, str | int | float | bool | list[s
     return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read))
 
 
-def encode(document: msgspec.Struct) -> bytes:
+def encode(document: msgspec.Struct | dict[str, Any]) -> bytes:
     """Any document as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor.cli.formats import Format
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
@@ -29,8 +30,8 @@ def home(tmp_path: Path) -> Path:
 
 def test_a_report_that_leaves_names_neither_home_nor_token(home: Path) -> None:
     env = environment(HOME=str(home), PYTHONPATH=f"{home}/site", LD_LIBRARY_PATH=f"{home}/{TOKEN}")
-    for form in ("json", "junit", "oneline", "text"):
-        written = run(*LOOK, "--format", form, env=env).stdout.decode()
+    for form in Format:
+        written = run(*LOOK, "--format", form.value, env=env).stdout.decode()
         assert "home-of-alice" not in written
         assert TOKEN not in written
     report = document("report", run(*LOOK, "--format", "json", env=env).stdout)

@@ -34,6 +34,10 @@ def config(tmp_path: Path) -> Path:
         compat = "/config/compat"
         format = "json"
         output = "report.json"
+        json = "b.json"
+        junit = "b.xml"
+        markdown = "b.md"
+        sarif = "b.sarif"
         identify = true
         quiet = true
         no-color = true
@@ -45,7 +49,7 @@ def config(tmp_path: Path) -> Path:
 def test_defaults() -> None:
     settings = settle(GivenOptions(), None)
     assert settings.options == CheckOptions()
-    assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("text", None, False, False)
+    assert (settings.main.format, settings.main.file, settings.quiet, settings.no_color) == ("text", None, False, False)
 
 
 def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
@@ -66,7 +70,8 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert options.identify
     assert options.force
     assert options.root == "/"
-    assert (settings.format, settings.output, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
+    assert (settings.main.format, settings.main.file, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
+    assert [one.file for one in settings.destinations] == ["report.json", "b.json", "b.xml", "b.md", "b.sarif"]
     keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
     assert keys == {field.encode_name for field in msgspec.structs.fields(GivenOptions)} - {"no-smoke", "node", "root"}
 
@@ -78,7 +83,7 @@ def test_the_command_line_wins(config: Path) -> None:
     assert settings.options.policy.only == ("GD9",)
     assert settings.options.policy.fail_on is Severity.ERROR
     assert (settings.options.python, settings.options.timeout) == ("/mine", 5.0)
-    assert (settings.format, settings.output) == ("oneline", None)
+    assert (settings.main.format, settings.main.file) == ("oneline", None)
 
 
 def test_no_smoke_is_level_look() -> None:

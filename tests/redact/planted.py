@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from gpudoctor.diagnose.rules.hardware.no_gpu import no_gpu as NO_GPU  # noqa: N812 -- a rule
 from gpudoctor.examination import Examination
+from gpudoctor.findings import Finding
 from gpudoctor.snapshot import Missing, OpenEnum
 
 LETTERS = "Ab3dEf6hIj9lMn2pQr5tUv8xYz1BcD4FgH7jKl0N"
@@ -86,13 +88,16 @@ def _value(kind: Any, text: str, *, gaps: bool) -> Any:
             texts = [one for one in rest if isinstance(one, inspect.StrType)]
             return _value((missing if gaps and missing else texts or rest)[0], text, gaps=gaps)
         case inspect.StructType(cls=cls, fields=fields):
-            return cls(**{field.name: _value(field.type, text, gaps=gaps) for field in fields})
+            values = {field.name: _value(field.type, text, gaps=gaps) for field in fields}
+            return cls(**(values | {"code": NO_GPU.code} if cls is Finding else values))  # only a rule's code has a page
         case inspect.EnumType(cls=cls):
             return _word(cls, text)
         case inspect.VarTupleType(item_type=item):
             return (_value(item, text, gaps=gaps),)
         case inspect.DictType():
             return {text: text}
+        case inspect.Metadata(type=described):
+            return _value(described, text, gaps=gaps)
         case inspect.LiteralType(values=words):
             return words[0]
     plain: dict[Any, Any] = {inspect.StrType: text, inspect.IntType: 0, inspect.FloatType: 0.5, inspect.BoolType: False}

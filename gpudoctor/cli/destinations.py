@@ -1,0 +1,68 @@
+"""Where the reports of one run go: standard output, files, and GitHub's step summary."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from gpudoctor.cli import output
+from gpudoctor.cli.formats import Format
+from gpudoctor.errors import UsageError
+
+BESIDE = (Format.JSON, Format.JUNIT, Format.MARKDOWN, Format.SARIF)
+"""The formats that have an option of their own, such as --json FILE."""
+_STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """One report to write."""
+
+    format: Format
+    file: str | None = None
+    """None is standard output."""
+    append: bool = False
+    """Add to what the file holds."""
+
+
+def destinations(form: Format, file: str | None, beside: Mapping[Format, str | None]) -> tuple[Destination, ...]:
+    """Return what to write: the report of --format and -o, then those of --json and its like, then the step summary of --format github.
+
+    Raises UsageError if two would overwrite each other.
+    """
+    asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, _file(file))}
+    asked |= {f"--{other.value}": Destination(other, _file(name)) for other, name in beside.items() if name is not None}
+    _refuse_the_same_place(asked)
+    return (*asked.values(), *(_step_summary() if form is Format.GITHUB else ()))
+
+
+def require_writable(places: Iterable[Destination]) -> None:
+    """Raise OutputError before any work is done for a report that could not be written."""
+    for one in places:
+        output.check(one.file, append=one.append)
+
+
+def _file(name: str | None) -> str | None:
+    return None if name is None or name in _STANDARD_OUTPUT else name
+
+
+def _refuse_the_same_place(asked: Mapping[str, Destination]) -> None:
+    taken: dict[str | None, str] = {}
+    for option, one in asked.items():
+        if one.file == os.devnull:
+            continue
+        place = None if one.file is None else os.path.join(os.path.realpath(os.path.dirname(one.file)), os.path.basename(one.file))
+        if place in taken:
+            where = "standard output" if one.file is None else one.file
+            raise UsageError(f"{taken[place]} and {option} cannot both be written to {where}; name another file for one of them.")
+        taken[place] = option
+
+
+def _step_summary() -> tuple[Destination, ...]:
+    """Return where GitHub Actions takes the Markdown that it shows on the page of a run.
+
+    https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#adding-a-job-summary
+    """
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    return (Destination(Format.MARKDOWN, summary, append=True),) if summary else ()

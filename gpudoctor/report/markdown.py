@@ -1,0 +1,163 @@
+"""The report as Markdown, to paste in an issue: headline, fixes, stages per GPU, and the details folded away."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from gpudoctor.findings import Confidence, FixKind
+from gpudoctor.report import gpus, markup, summary, supposed, training, words
+from gpudoctor.report.model import Finding, Fix, LadderRow, Report
+from gpudoctor.report.page import Look, Page
+
+LIMIT = 60_000
+"""Characters. GitHub takes 65,536 in the body of an issue (https://github.com/PyGithub/PyGithub/issues/1906 quotes its answer)."""
+
+
+def render(report: Report) -> str:
+    """Return `report` as a Markdown document that ends with a newline."""
+    head = [*_headline(report), *_causes(report), *_drawn(report), *_stages(report)]
+    details = [list(part) for part in (_evidence(report), _explained(report), _notes(report), _not_checked(report)) if part]
+    return "\n".join(_within(head, details, _footer(report)))
+
+
+def _within(head: list[str], details: list[list[str]], footer: list[str]) -> list[str]:
+    """Return the lines, less the last details where all would be too long for an issue."""
+    while details and sum(len(line) + 1 for part in (head, *details, footer) for line in part) > LIMIT:
+        details.pop()
+    return [*head, *(line for part in details for line in part), *footer]
+
+
+def _headline(report: Report) -> list[str]:
+    mark = words.VERDICTS.get(report.verdict)
+    sign = f"{mark.sign} " if mark else ""
+    about = " · ".join(map(markup.text, summary.parts(report.summary)))
+    return [f"## {sign}{report.verdict.upper()}: {markup.text(_answer(report))}", "", *((about, "") if about else ())]
+
+
+def _answer(report: Report) -> str:
+    answer = report.causes[0].message if report.causes else report.because or report.proved_to.text
+    return answer.rstrip(".")
+
+
+def _causes(report: Report) -> Iterator[str]:
+    """Yield each root cause with what to do; those that differ only in the GPU are one."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in report.causes:
+        groups.setdefault((finding.code, finding.severity, finding.message, finding.fixes), []).append(finding)
+    for group in groups.values():
+        first, about = group[0], gpus.subjects(report, (finding.subject for finding in group))
+        doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
+        aside = ", ".join(filter(None, (markup.text(about), doubt)))
+        yield from (f"### [{first.code}]({first.url}) {markup.text(first.title)}" + (f" ({aside})" if aside else ""), "")
+        if first is not report.causes[0]:  # whose message is the headline
+            yield from (f"**{words.upper_first(first.severity)}:** {markup.text(first.message)}", "")
+        yield from _fixes(first.fixes)
+
+
+def _fixes(fixes: Iterable[Fix]) -> Iterator[str]:
+    steps = 0
+    for fix in fixes:
+        steps += fix.kind == FixKind.FIX
+        lead = "Then: " if fix.kind == FixKind.FIX and steps > 1 else words.FIXES.get(fix.kind, "Fix: ")
+        needs = f" (needs {', '.join(fix.needs)})" if fix.needs else ""
+        yield f"**{lead.strip()}** {markup.text(fix.title)}{markup.text(needs)}"
+        yield ""
+        if fix.command:
+            yield from (*markup.block(fix.command), "")
+        if fix.verify:
+            yield from (f"Verify: {markup.code(fix.verify)}", "")
+
+
+def _drawn(report: Report) -> list[str]:
+    """Return what the terminal shows of a training run, or of a combination that is only assumed."""
+    page = Page(Look(width=100))
+    if supposed.is_supposed(report):
+        supposed.draw(page, report)
+    elif report.command == "smoke":
+        training.draw(page, report.snapshot)
+    lines = page.render().strip("\n").splitlines()
+    return ["````text", *lines, "````", ""] if lines else []
+
+
+def _stages(report: Report) -> Iterator[str]:
+    """Yield the table of stages, GPUs that are alike in one row."""
+    if not report.ladder:
+        return
+    alike: dict[tuple[str, ...], list[LadderRow]] = {}
+    for row in report.ladder:
+        alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
+    stages = [words.RUNGS.get(step.rung, step.rung) for step in report.ladder[0].steps]
+    yield from ("### Stages per GPU", "")
+    yield from markup.table(
+        ["GPU", *stages],
+        ([markup.text(f"{gpus.gpu_label(rows)} {model}".rstrip()), *map(_state, states)] for (model, *states), rows in alike.items()),
+    )
+    used = {step.state for row in report.ladder for step in row.steps}
+    marks = [mark for state, mark in words.STATES.items() if state in used and not mark.word.startswith(mark.sign)]
+    yield from ("", ", ".join(f"{mark.sign} {mark.word}" for mark in marks), "")
+
+
+def _state(state: str) -> str:
+    mark = words.STATES.get(state)
+    return mark.sign if mark else markup.text(state)
+
+
+def _evidence(report: Report) -> list[str]:
+    rows = [
+        [finding.code, markup.text(seen.what), markup.code(seen.value, in_table=True), markup.code(seen.where, in_table=True)]
+        for finding in report.causes
+        for seen in finding.evidence
+    ]
+    return _folded(f"Evidence ({len(rows)})", markup.table(["rule", "what", "value", "where"], rows)) if rows else []
+
+
+def _explained(report: Report) -> list[str]:
+    lines = [
+        f"- {_in_a_line(report, finding)} (explained by {', '.join(finding.because_of)})"
+        for finding in report.findings
+        if finding.because_of
+    ]
+    return _folded(f"Also explained by the above ({len(lines)})", lines) if lines else []
+
+
+def _notes(report: Report) -> list[str]:
+    notes = [finding for finding in report.findings if not finding.because_of and finding not in report.causes]
+    lines = [f"- {_in_a_line(report, finding)}" for finding in notes]
+    lines += [f"- {markup.text(remark)}" for remark in report.snapshot.remarks]
+    lines += [f"- {rule.code} {rule.name} skipped: {markup.text(rule.reason or 'no reason given')}" for rule in report.skipped]
+    return _folded(f"Notes ({len(lines)})", lines) if lines else []
+
+
+def _in_a_line(report: Report, finding: Finding) -> str:
+    about = gpus.subjects(report, (finding.subject,))
+    return f"[{finding.code}]({finding.url}){f' ({markup.text(about)})' if about else ''}: {markup.text(finding.message)}"
+
+
+def _not_checked(report: Report) -> list[str]:
+    """Return what was not checked, grouped by reason, without what a finding explains."""
+    reasons: dict[str, list[str]] = {}
+    for one in report.could_not_tell:
+        if not one.because_of:
+            crash = "crashed, a defect of gpudoctor: " if one.kind == "crashed" else ""
+            reasons.setdefault(crash + one.reason, []).append(one.code)
+    for other in report.not_judged:
+        reasons.setdefault(other.reason, []).append(other.what)
+    lines = [f"- {markup.text(', '.join(dict.fromkeys(what)))}: {markup.text(reason)}" for reason, what in reasons.items()]
+    return _folded(f"Not checked ({len(lines)})", lines) if lines else []
+
+
+def _folded(title: str, lines: Iterable[str]) -> list[str]:
+    return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>", ""]
+
+
+def _footer(report: Report) -> list[str]:
+    examined = report.examined
+    said = [
+        *([words.upper_first(report.proved_to.text)] if report.proved_to.rung else []),
+        f"{words.counted(len(report.passed), 'check')} passed",
+        f"examined {examined.python} ({examined.why})" if examined.python else examined.why,
+        f"gpudoctor {report.tool.version}, tables of {report.matrix.date}, {report.created}",
+    ]
+    command = shlex.join(report.argv) or f"gpudoctor {report.command}"
+    return [f"{markup.code(command)}: {markup.text('; '.join(said))}", ""]

@@ -1,0 +1,52 @@
+"""Text as GitHub-flavoured Markdown (https://github.github.com/gfm/): nothing in it is taken for markup, whatever it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.report.words import printable
+
+_MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d+(?=[.)]))")
+_TICKS = re.compile("`+")
+
+
+def text(told: str) -> str:
+    """Return `told` as one line of plain text."""
+    return _MARKUP.sub(_escaped, printable(told, plain=False).strip())
+
+
+def _escaped(match: re.Match[str]) -> str:
+    sign = match.group()
+    return f"{sign}\\" if sign.isdigit() else f"\\{sign}"
+
+
+def code(told: str, *, in_table: bool = False) -> str:
+    """Return `told` as code within a line; empty where it is empty."""
+    shown = printable(told, plain=False).strip()
+    if not shown:
+        return ""
+    ticks = "`" * (_longest_run(shown) + 1)
+    padding = " " if shown.startswith("`") or shown.endswith("`") else ""
+    span = f"{ticks}{padding}{shown}{padding}{ticks}"
+    return span.replace("|", "\\|") if in_table else span
+
+
+def block(command: str) -> list[str]:
+    """Return the lines of a command to copy."""
+    shown = printable(command, plain=False)
+    fence = "`" * max(3, _longest_run(shown) + 1)
+    return [f"{fence}sh", shown, fence]
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table whose cells are Markdown."""
+    return [_row(heads), _row(["---"] * len(heads)), *map(_row, rows)]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _longest_run(shown: str) -> int:
+    return max(map(len, _TICKS.findall(shown)), default=0)

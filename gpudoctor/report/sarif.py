@@ -1,0 +1,139 @@
+"""The report as SARIF 2.1.0, for code scanning and other viewers of findings.
+
+The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sarif-v2.1.0-errata01-os-complete.html. What GitHub requires and shows of it:
+https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support-for-code-scanning
+"""
+
+from __future__ import annotations
+
+import shlex
+import zlib
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from gpudoctor import rule_pages
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
+from gpudoctor.exit_codes import CRASHED, USAGE
+from gpudoctor.findings import FixKind, Severity
+from gpudoctor.report.build import url
+from gpudoctor.report.document import encode
+from gpudoctor.report.model import Finding, Report
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_HOME = "https://github.com/gpudoctor/gpudoctor"
+_PROBLEMS = {Severity.ERROR.value: "error", Severity.WARNING.value: "warning", Severity.NOTE.value: "recommendation"}
+"""GitHub's words for the severity of what is not a security problem."""
+
+
+def render(report: Report) -> bytes:
+    """Return `report` as one SARIF document with one run."""
+    codes = dict.fromkeys(finding.code for finding in report.findings)
+    rules = [rule for rule in RULES if rule.code in codes]
+    places = {rule.code: place for place, rule in enumerate(rules)}
+    run = {
+        "tool": {"driver": _driver(report, rules)},
+        "invocations": [_invocation(report)],
+        "automationDetails": {"id": f"gpudoctor {report.command}/{report.id}"},
+        "results": [_result(finding, places) for finding in report.findings],
+        "properties": {"verdict": report.verdict, "because": report.because, "provedTo": report.proved_to.text},
+    }
+    return encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _driver(report: Report, rules: list[Rule]) -> dict[str, Any]:
+    return {
+        "name": report.tool.name,
+        "semanticVersion": report.tool.version,
+        "informationUri": _HOME,
+        "rules": [_rule(rule) for rule in rules],
+    }
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    page = rule_pages.read(rule)
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.title},
+        "fullDescription": {"text": f"{rule.title}."},
+        "help": {"text": page, "markdown": page},
+        "helpUri": url(rule),
+        "defaultConfiguration": {"level": rule.severity.value},
+        "properties": {"tags": [rule.family], "problem.severity": _PROBLEMS[rule.severity.value]},
+    }
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """Return how the check ended, with what it could not check and which rules were skipped."""
+    return {
+        "executionSuccessful": report.exit_code not in {USAGE, CRASHED} and report.exit_code < 128,
+        "exitCode": report.exit_code,
+        "commandLine": shlex.join(report.argv),
+        "arguments": list(report.argv[1:]),
+        "endTimeUtc": report.created,
+        "toolExecutionNotifications": list(_not_checked(report)),
+        "toolConfigurationNotifications": [
+            _notification("note", f"{rule.code} {rule.name} was skipped: {rule.reason or 'no reason given'}") for rule in report.skipped
+        ],
+    }
+
+
+def _not_checked(report: Report) -> Iterator[dict[str, Any]]:
+    if report.because:
+        yield _notification("warning", report.because)
+    for one in report.could_not_tell:
+        crashed = one.kind == "crashed"
+        yield _notification(
+            "error" if crashed else "note", f"{one.code} {one.name} {'crashed' if crashed else 'was not checked'}: {one.reason}"
+        )
+    for other in report.not_judged:
+        yield _notification("warning", f"{other.what} was not checked: {other.reason}")
+
+
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": text}}
+
+
+def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
+    """Return one finding. What another one explains is for information: a viewer counts root causes."""
+    level = {"kind": "informational", "level": "none"} if finding.because_of else {"kind": "fail", "level": finding.severity}
+    return {
+        "ruleId": finding.code,
+        **({"ruleIndex": places[finding.code]} if finding.code in places else {}),
+        **level,
+        "message": {"text": "\n".join(_message(finding))},
+        "locations": [_location(finding)],
+        "fingerprints": {"finding/v1": finding.id},
+        "partialFingerprints": {"primaryLocationLineHash": f"{_hash(finding.id)}:1"},
+        "hostedViewerUri": finding.url,
+        "properties": {
+            "confidence": finding.confidence,
+            "stage": finding.breaks,
+            "becauseOf": list(finding.because_of),
+            "evidence": [{"what": seen.what, "value": seen.value, "where": seen.where} for seen in finding.evidence],
+        },
+    }
+
+
+def _message(finding: Finding) -> Iterator[str]:
+    yield finding.message
+    for fix in finding.fixes:
+        if fix.kind == FixKind.FIX:
+            yield f"Fix: {fix.title}" + (f": {fix.command}" if fix.command else "")
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    """Return what the finding is about, also as a file, since GitHub shows no result without one."""
+    about = "/".join(filter(None, (finding.subject.kind, finding.subject.key)))
+    first = {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1}
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": quote(about)}, "region": first},
+        "logicalLocations": [{"fullyQualifiedName": about, "kind": "resource"}],
+    }
+
+
+def _hash(identity: str) -> str:
+    read = identity.encode()
+    return f"{zlib.crc32(read):08x}{zlib.adler32(read):08x}"

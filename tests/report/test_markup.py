@@ -1,0 +1,61 @@
+"""Text in Markdown stays text, read by a parser of Markdown that is not ours."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from gpudoctor.report import markup
+from gpudoctor.report.words import printable
+
+READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+TELLING = st.text(alphabet=st.sampled_from("ab1_*`~<>[]()|#+-.!&;:=\\@/ \n\tx"), max_size=40)
+
+
+def inline(document: str) -> list[Token]:
+    """Return what stands in the only paragraph of `document`."""
+    tokens = READER.parse(document)
+    assert [token.type for token in tokens] in (["paragraph_open", "inline", "paragraph_close"], [])
+    return [child for token in tokens for child in token.children or ()]
+
+
+@given(TELLING)
+@example("1. first")
+@example("- item")
+@example("<script>alert(1)</script> &amp; [x](http://example.org) **b** __init__ ~~c~~")
+@example("=== a")
+@example("    code")
+def test_text_is_nothing_but_text(told: str) -> None:
+    found = inline(markup.text(told))
+    assert {token.type for token in found} <= {"text", "text_special"}
+    assert "".join(token.content for token in found) == printable(told, plain=False).strip()
+
+
+@given(TELLING)
+def test_code_is_nothing_but_code(told: str) -> None:
+    found = inline(f"a {markup.code(told)} b")
+    shown = printable(told, plain=False).strip()
+    assert [token.content for token in found if token.type == "code_inline"] == ([shown] if shown else [])
+    assert {token.type for token in found} <= {"text", "code_inline"}
+
+
+@given(TELLING)
+def test_a_command_is_one_block(told: str) -> None:
+    (block,) = READER.parse("\n".join(markup.block(told)))
+    assert (block.type, block.info, block.content) == ("fence", "sh", f"{printable(told, plain=False)}\n")
+
+
+@given(st.lists(TELLING, min_size=2, max_size=2))
+def test_a_cell_stays_in_its_cell(told: list[str]) -> None:
+    lines = markup.table(["a", "b"], [[markup.text(told[0]), markup.code(told[1], in_table=True)]])
+    tokens = READER.parse("\n".join(lines))
+    assert [token.type for token in tokens].count("td_open") == 2
+    assert [token.type for token in tokens].count("tr_open") == 2
+
+
+@pytest.mark.parametrize("word", ["CUDA_VISIBLE_DEVICES", "torch.cuda.is_available()", "libcudnn.so.9", "/opt/venv/lib64"])
+def test_names_of_the_trade_stand_as_they_are(word: str) -> None:
+    assert markup.text(word) == word
