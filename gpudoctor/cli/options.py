@@ -149,12 +149,13 @@ Arch = Annotated[str | None, typer.Option(metavar="A", help="Architecture: x86_6
 SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit installed on the system, outside the packages: 12.4.")]
 SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
 QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]
-MatrixSubject = Annotated[
-    Literal["gpu", "driver", "cuda", "cudnn", "framework"],
-    typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", help="What NAME is."),
-]
+MatrixSubject = Annotated[str, typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", help="What to look up.")]
 MatrixName = Annotated[
-    str, typer.Argument(metavar="NAME", help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x.")
+    str | None,
+    typer.Argument(
+        metavar="[NAME]",
+        help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x. Default: list all.",
+    ),
 ]
-MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework; without it, all.")]
+MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework. Default: all releases.")]
 RowFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]

@@ -265,10 +265,11 @@ def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: t
     """
     used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
     found = ((gpu, capability(gpu, matrix)) for gpu in used)
-    return Meetings(Meeting(gpu, known, _fit(code, known, faults) if known else Fit.UNKNOWN) for gpu, known in found)
+    return Meetings(Meeting(gpu, known, fit_with_faults(code, known, faults) if known else Fit.UNKNOWN) for gpu, known in found)
 
 
-def _fit(code: EffectiveCode, capability: Version, faults: tuple[Fault, ...]) -> Fit:
+def fit_with_faults(code: Code, capability: Version, faults: tuple[Fault, ...]) -> Fit:
+    """Return how code meets a GPU, given the known faults of its release: PTX that a driver refuses is no code for the GPU."""
     fit = runs(code, capability)
     refused = any(one.fault == PTX_REFUSED and capability >= one.oldest_capability for one in faults)
     return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

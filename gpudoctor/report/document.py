@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
+from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.exit_codes import ExitCode
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
@@ -83,6 +84,7 @@ class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.Meta(description="By the columns of the table; null is unknown, an empty list is none. Columns are only ever added."),
     ]
     sources: tuple[TableSource, ...]
+    support: Annotated[GpuSupport | None, msgspec.Meta(description="Of a single GPU: the drivers and wheels that support it.")] = None
 
 
 class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -124,10 +126,15 @@ def rules(pages: tuple[RulePage, ...], meaning: tuple[str, ...] = (), exit_codes
     return encode(RulesDocument(tool=TOOL, rules=pages, meaning=meaning, exit_codes=codes))
 
 
-def matrix(subject: str, rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...], sources: Iterable[Source]) -> bytes:
-    """Rows of the compatibility tables and where they were read."""
+def matrix(
+    subject: str,
+    rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...],
+    sources: Iterable[Source],
+    support: GpuSupport | None = None,
+) -> bytes:
+    """Return rows of the compatibility tables, their sources, and what supports a GPU."""
     read = tuple(TableSource(one.id, one.title, one.url, one.read) for one in sources)
-    return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read))
+    return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read, support=support))
 
 
 def encode(document: msgspec.Struct | dict[str, Any]) -> bytes:

@@ -1,10 +1,12 @@
-"""Rows of the compatibility tables on a page, with where each was read."""
+"""Rows of the compatibility tables on a page, with the source of each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any
 
+from gpudoctor.derive.gpu_support import KERNELS, PTX, UNKNOWN, GpuSupport
 from gpudoctor.matrix import Source
 from gpudoctor.matrix.table import Table
 from gpudoctor.report.page import Look, Page
@@ -16,21 +18,69 @@ _WHOLE = 3
 _COLUMNS = {
     "framework": ("release", "platform", "pythons", "accelerator", "built_with_cuda", "cudnn"),
     "cuda": ("release", "driver_linux", "minor_driver_linux", "driver_windows", "minor_driver_windows"),
-    "cudnn": ("release", "cuda", "sass"),
+    "cudnn": ("release", "cuda", "platform", "sass"),
+    "gpu": ("name", "compute_capability", "memory_gib", "architecture", "kind"),
+    "driver": ("branch", "cuda_served", "oldest_capability", "newest_capability", "kind", "end_of_life"),
 }
 """What a table of many rows shows of a subject."""
+_TITLES = {"driver": "Driver ", "cuda": "CUDA ", "cudnn": "cuDNN "}
 _NONE_IS_KNOWN = {"sass", "ptx"}
 """Columns in which no value is knowledge; in others it may be that nobody looked."""
-_SPELT = {
-    "cuda": "CUDA", "cudnn": "cuDNN", "numpy": "NumPy", "ptx": "PTX", "sass": "SASS", "abi": "ABI", "isa": "ISA", "gib": "GiB",
-    "gbs": "GB/s", "tflops": "TFLOP/s", "fp32": "FP32", "tf32": "TF32", "bf16": "BF16", "fp16": "FP16", "linux": "Linux", "windows": "Windows",
-}  # fmt: skip
+_LABELS = {
+    "compute_capability": "compute capability",
+    "memory_gib": "memory",
+    "bandwidth_gbs": "memory bandwidth",
+    "fp32_tflops": "FP32",
+    "tf32_tflops": "TF32",
+    "bf16_tflops": "BF16",
+    "fp16_tflops": "FP16",
+    "cuda_served": "newest CUDA",
+    "oldest_capability": "compute capability from",
+    "newest_capability": "compute capability to",
+    "modules": "kernel modules",
+    "open_from": "open modules from",
+    "open_only_from": "open modules only from",
+    "end_of_life": "end of life",
+    "compat_packages": "cuda-compat packages",
+    "driver_linux": "toolkit driver, Linux",
+    "driver_windows": "toolkit driver, Windows",
+    "minor_driver_linux": "minimum driver, Linux",
+    "minor_driver_windows": "minimum driver, Windows",
+    "sass": "machine code (SASS)",
+    "ptx": "PTX",
+    "ptx_isa": "PTX ISA version",
+    "host_gcc": "newest gcc for nvcc",
+    "sonames": "libraries",
+    "components": "packages",
+    "cuda": "CUDA",
+    "cudnn": "cuDNN",
+    "pythons": "Python",
+    "built_with_cuda": "CUDA",
+    "numpy_abi": "newest NumPy major",
+    "builds": "other builds",
+    "unreachable": "outside RUNPATH",
+}
+_HEADS = {
+    "compute_capability": "capability",
+    "oldest_capability": "capability from",
+    "newest_capability": "to",
+    "driver_linux": "toolkit, Linux",
+    "minor_driver_linux": "minimum",
+    "driver_windows": "toolkit, Windows",
+    "minor_driver_windows": "minimum",
+}
+"""Shorter labels for the head of a table."""
+_UNITS = {
+    "memory_gib": "GiB",
+    "bandwidth_gbs": "GB/s",
+    **dict.fromkeys(("fp32_tflops", "tf32_tflops", "bf16_tflops", "fp16_tflops"), "TFLOP/s"),
+}
 _GAP = 2
 _UNKNOWN = "not known"
 
 
 def plain(value: object) -> Cell:
-    """A cell for programs: null is unknown, an empty list is none."""
+    """Return a cell for programs: null is unknown, an empty list is none."""
     if value is None or (isinstance(value, bool | int | float | str) and type(value) in {bool, int, float, str}):
         return value
     if isinstance(value, tuple) and type(value) is tuple:
@@ -38,15 +88,19 @@ def plain(value: object) -> Cell:
     return str(value)
 
 
-def render(subject: str, table: Table[Any], rows: Sequence[Any], sources: Sequence[Source], look: Look) -> str:
-    """The rows as text that ends with a newline."""
+def render(
+    subject: str, table: Table[Any], rows: Sequence[Any], sources: Iterable[Source], look: Look, *, support: GpuSupport | None = None
+) -> str:
+    """Return the rows as text that ends with a newline."""
     page = Page(look)
-    if len(rows) <= _WHOLE or subject not in _COLUMNS:
+    if len(rows) <= _WHOLE:
         for row in rows:
             page.gap()
-            _whole(page, subject, table, row)
+            _whole(page, _TITLES.get(subject, ""), table, row)
     else:
         _many(page, _COLUMNS[subject], rows)
+    if support is not None:
+        _support(page, support)
     page.heading("Sources")
     for source in sources:
         address = f", {source.url}" if source.url else ""
@@ -54,43 +108,101 @@ def render(subject: str, table: Table[Any], rows: Sequence[Any], sources: Sequen
     return page.render()
 
 
-def _whole(page: Page, subject: str, table: Table[Any], row: Any) -> None:
+def listing(subject: str, rows: Sequence[Any], look: Look) -> str:
+    """Return all rows of a subject, one line each, and the command that shows one of them."""
+    page = Page(look)
+    _many(page, _COLUMNS[subject], rows)
+    page.gap()
+    page.paragraph(f"One with its sources: gpudoctor matrix {subject} NAME")
+    return page.render()
+
+
+def packages(releases: Iterable[tuple[str, str, str]], look: Look) -> str:
+    """Return the packages that the tables know, each with its oldest and newest release."""
+    page = Page(look)
+    _aligned(page, [("package", "oldest", "newest"), *releases])
+    page.gap()
+    page.paragraph("One with its sources: gpudoctor matrix framework PACKAGE [VERSION]")
+    return page.render()
+
+
+def _whole(page: Page, title: str, table: Table[Any], row: Any) -> None:
     """Everything that one row says, its key first."""
     first, *others = table.columns
-    page.paragraph(_shown(getattr(row, first)), f"{subject} ", style="bold")
-    labels = {column: upper_first(_label(column)) for column in others}
+    page.paragraph(_shown(getattr(row, first)), title, style="bold")
+    labels = {column: label if (label := _label(column)).startswith("cu") else upper_first(label) for column in others}
     width = max(map(len, labels.values())) + _GAP
     for column in others:
         value = getattr(row, column)
-        text = "none known" if value == () and column not in _NONE_IS_KNOWN else _shown(value)
+        text = "none known" if value == () and column not in _NONE_IS_KNOWN else _shown(value, _UNITS.get(column, ""))
         if column != "note" or text != _UNKNOWN:
             page.paragraph(text, f"{labels[column]:<{width}}", indent=2, hang=width, lead_style="dim")
 
 
-def _many(page: Page, columns: Sequence[str], rows: Sequence[Any]) -> None:
-    cells = [[_label(column) for column in columns], *([_short(getattr(row, column)) for column in columns] for row in rows)]
-    widths = [max(len(row[place]) for row in cells) + _GAP for place in range(len(columns))]
-    for number, row in enumerate(cells):
-        page.cut(
-            "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip(), indent=0, style="" if number else "bold"
+def _support(page: Page, support: GpuSupport) -> None:
+    """The driver branches that support a GPU, and the releases with kernels for it."""
+    page.heading("Drivers")
+    capability = "by compute capability; a model that came later can need a newer one"
+    page.paragraph(f"{support.oldest_driver or _UNKNOWN} ({capability})", f"{'Oldest branch':<15}", indent=2, hang=15, lead_style="dim")
+    if support.dropped:
+        page.paragraph(
+            f"{support.newest_driver}; later branches do not support it", f"{'Newest branch':<15}", indent=2, hang=15, lead_style="dim"
         )
+    page.heading(f"Wheels with kernels for it ({support.platform})")
+    if not support.wheels:
+        page.paragraph("Jetson needs NVIDIA's own builds: gpudoctor explain jetson-needs-vendor-wheel", indent=2, hang=2)
+        return
+    width = max(len(one.distribution) for one in support.wheels) + len(", other builds") + _GAP
+    for distribution, group in groupby(support.wheels, key=lambda one: one.distribution):
+        every = list(group)
+        indexed = [(_range(one.releases), one.code) for one in every if not one.build]
+        _releases(page, distribution, indexed, width)
+        built = [(f"{one.build} ({', '.join(one.releases)})", one.code) for one in every if one.build]
+        if built:
+            _releases(page, f"{distribution}, other builds", built, width)
+
+
+def _releases(page: Page, label: str, found: list[tuple[str, str]], width: int) -> None:
+    words = {KERNELS: "", PTX: "PTX only, compiled at first start: ", UNKNOWN: "not known: "}
+    parts = [f"{lead}{', '.join(texts)}" for code, lead in words.items() if (texts := [text for text, one in found if one == code])]
+    page.paragraph("; ".join(parts) or "none", f"{label:<{width}}", indent=2, hang=width, lead_style="dim")
+
+
+def _range(releases: Sequence[str]) -> str:
+    return releases[0] if len(releases) == 1 else f"{releases[0]} to {releases[-1]}"
+
+
+def _many(page: Page, columns: Sequence[str], rows: Sequence[Any]) -> None:
+    labels = [" ".join(filter(None, (_HEADS.get(column, _label(column)), _UNITS.get(column, "")))) for column in columns]
+    _aligned(page, [labels, *([_short(getattr(row, column)) for column in columns] for row in rows)])
+
+
+def _aligned(page: Page, cells: Sequence[Sequence[str]]) -> None:
+    """Lines of columns as wide as they need, the last ones left out if they do not fit; the first line is the head."""
+    widths = [max(len(row[place]) for row in cells) + _GAP for place in range(len(cells[0]))]
+    while sum(widths) - _GAP > page.look.width and len(widths) > 1:
+        widths.pop()
+    for number, row in enumerate(cells):
+        line = "".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        page.cut(line.rstrip(), indent=0, style="" if number else "bold")
 
 
 def _label(column: str) -> str:
-    """A column's name as a person writes it."""
-    return " ".join(_SPELT.get(word, word) for word in column.split("_"))
+    """Return a column's name as a person writes it."""
+    return _LABELS.get(column, column.replace("_", " "))
 
 
-def _shown(value: object) -> str:
+def _shown(value: object, unit: str = "") -> str:
     if value is None or value == "":
         return _UNKNOWN
     if type(value) is tuple:
         return " ".join(map(str, value)) or "none"
-    return str(value)
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{text} {unit}".rstrip()
 
 
 def _short(value: object) -> str:
-    """A cell of a narrow column: of several values the first and the last."""
+    """Return a cell of a narrow column: of several values the first and the last."""
     if type(value) is tuple and len(value) > 2:
         return f"{value[0]} … {value[-1]}"
     return "" if value is None else _shown(value)

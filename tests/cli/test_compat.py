@@ -133,11 +133,25 @@ def test_without_json_there_is_no_document() -> None:
 
 def test_matrix_shows_a_gpu_with_where_that_was_read() -> None:
     text = run("matrix", "gpu", "rtx 4090").stdout.decode()
-    assert text.startswith("gpu NVIDIA GeForce RTX 4090\n")
+    assert text.startswith("NVIDIA GeForce RTX 4090\n")
     assert "Compute capability" in text
     assert "8.9" in text
     assert "\nSources\n" in text
     assert "https://" in text
+    assert "\nDrivers\n  Oldest branch  520 " in text
+    assert "\nWheels with kernels for it (linux_x86_64)\n" in text
+    assert "  torch  " in text
+
+
+@pytest.mark.parametrize("subject", ["gpu", "driver", "cuda", "cudnn", "framework"])
+def test_matrix_without_a_name_lists_what_it_knows(subject: str) -> None:
+    lines = run("matrix", subject).stdout.decode().splitlines()
+    rows = document("matrix", run("matrix", subject, "--format", "json").stdout)["rows"]
+    assert len(lines) == 1 + len(rows) + 2
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith(f"One with its sources: gpudoctor matrix {subject} ")
+    name = {"gpu": "name", "driver": "branch", "framework": "distribution"}.get(subject, "release")
+    assert run("matrix", subject, str(rows[-1][name])).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -164,14 +178,14 @@ def test_matrix_rows_for_programs(arguments: tuple[str, ...], column: str, value
     assert found["subject"] == arguments[0]
     assert {row[column] for row in found["rows"]} <= values
     assert found["rows"]
-    named = {identifier for row in found["rows"] for identifier in row["source"]}
+    named = {identifier for row in [*found["rows"], found["support"] or {"source": []}] for identifier in row["source"]}
     assert named == {source["id"] for source in found["sources"]}
 
 
 @pytest.mark.parametrize("name", ["torch", "tensorflow"])
 def test_matrix_of_a_whole_framework_fits_the_page(name: str) -> None:
     lines = run("matrix", "framework", name).stdout.decode().splitlines()
-    assert lines[0].split()[:3] == ["release", "platform", "pythons"]
+    assert lines[0].split()[:3] == ["release", "platform", "Python"]
     assert all(len(line) <= 80 or " " not in line.strip() for line in lines)
 
 
@@ -179,16 +193,23 @@ def test_matrix_of_a_whole_framework_fits_the_page(name: str) -> None:
     ("arguments", "words"),
     [
         (("gpu", "RTX 4091"), "GeForce RTX 40"),
-        (("gpu", "zzzzzz"), "nvidia-smi"),
-        (("driver", "1.0"), "no driver '1.0'"),
+        (("gpu", "zzzzzz"), "`gpudoctor matrix gpu` lists them"),
+        (("gpu", "RX 7900 XTX"), "a GPU of AMD"),
+        (("driver", "1.0"), "no driver '1.0'; the branches go from 384 to "),
         (("driver", "new"), "no driver 'new'"),
         (("cuda", "12.99"), "no CUDA '12.99'"),
         (("cudnn", "99"), "no cuDNN '99'"),
-        (("framework", "pytorch"), "torch"),
+        (("framework", "pytorch"), "did you mean torch?"),
+        (("framework", "tf"), "did you mean tensorflow?"),
+        (("framework", "cupy-cuda12"), "did you mean cupy-cuda1"),
+        (("framework", "numpy"), "`gpudoctor matrix framework` lists the packages"),
         (("framework", "torch", "99"), "no torch 99"),
         (("framework", "torch", "x"), "no torch x"),
-        (("gpu", "4090", "1.0"), "A version goes with a framework"),
-        (("planet", "earth"), "planet"),
+        (("gpu", "4090", "1.0"), "Only a framework takes a version"),
+        (("gpus", "4090"), "did you mean gpu?"),
+        (("torch", "2.5.1"), "did you mean `gpudoctor matrix framework torch`?"),
+        (("h100",), "did you mean `gpudoctor matrix gpu h100`?"),
+        (("planet", "earth"), "one of gpu, driver, cuda, cudnn, framework"),
     ],
 )
 def test_matrix_of_what_it_does_not_know(arguments: tuple[str, ...], words: str) -> None:

@@ -1,0 +1,89 @@
+"""What the tables know to support a GPU: driver branches, and the published wheels that have kernels for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+import msgspec
+
+from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
+from gpudoctor.matrix import FrameworkRelease, GpuProduct, Matrix
+from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
+from gpudoctor.versions import Version
+
+PLATFORM = "linux_x86_64"
+KERNELS, PTX, NONE, UNKNOWN = "kernels", "ptx", "none", "unknown"
+_CODE = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE, Fit.UNKNOWN: UNKNOWN}
+
+
+class Releases(msgspec.Struct, frozen=True):
+    """Releases of a distribution, one after the other, that support a GPU alike."""
+
+    distribution: str
+    build: str
+    """A local version ("cu126"); empty for the wheels of the package index."""
+    releases: tuple[str, ...]
+    code: str
+    """What they have for the GPU: "kernels" (machine code), "ptx" (the driver compiles it at first start), "none" or "unknown"."""
+
+
+class GpuSupport(msgspec.Struct, frozen=True):
+    """The driver branches and wheels for GPUs of one compute capability."""
+
+    oldest_driver: int | None
+    """The first branch known to support it; None if no row says it."""
+    newest_driver: int | None
+    dropped: bool
+    """Newer branches than `newest_driver` exist and do not support it."""
+    platform: str
+    wheels: tuple[Releases, ...]
+    """Empty for a Jetson, which needs NVIDIA's own builds."""
+    source: tuple[str, ...]
+
+
+def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
+    """Return what supports a GPU, by its compute capability."""
+    oldest, newest = matrix.branches_for(product.compute_capability)
+    branches = matrix.rows(DRIVERS)
+    sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}
+    wheels = [] if product.kind == "jetson" else list(_wheels(product.compute_capability, matrix, sources))
+    dropped = newest is not None and newest < branches[-1].branch
+    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources))
+
+
+def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
+    """Yield the releases of each framework; what names their code is added to `sources`."""
+    for spec in CATALOGUE:
+        for distribution in _holders(spec):
+            rows = [row for row in matrix.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
+            if any(row.sass is not None for row in rows):
+                sources.update(dict.fromkeys(source for row in rows for source in row.source))
+                yield from _in_ranges(distribution, "", ((str(row.release), _of_release(row, capability, matrix)) for row in rows))
+        if spec.wheel_index:
+            yield from _builds(spec.distributions[0], capability, matrix, sources)
+
+
+def _holders(spec: FrameworkSpec) -> tuple[str, ...]:
+    """Return the distributions that hold a framework's GPU code: itself or, for one with a plugin, the plugin's client."""
+    if spec.name not in RELEASES:
+        return ()
+    return tuple(spec.plugin.client_for(major) for major in spec.plugin.majors) if spec.plugin else spec.distributions
+
+
+def _of_release(row: FrameworkRelease, capability: Version, matrix: Matrix) -> Fit:
+    return fit_with_faults(row, capability, matrix.faults(row.distribution, str(row.release)))
+
+
+def _builds(distribution: str, capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
+    """Yield the releases of each official build that the index does not have."""
+    rows = [row for row in matrix.rows(TORCH_BUILDS) if row.platform == PLATFORM]
+    sources.update(dict.fromkeys(source for row in rows for source in row.source))
+    for local in sorted({row.local for row in rows}):
+        yield from _in_ranges(distribution, local, ((str(row.release), runs(row, capability)) for row in rows if row.local == local))
+
+
+def _in_ranges(distribution: str, build: str, fits: Iterable[tuple[str, Fit]]) -> Iterator[Releases]:
+    for code, group in groupby(fits, key=lambda pair: _CODE[pair[1]]):
+        yield Releases(distribution, build, tuple(release for release, _ in group), code)

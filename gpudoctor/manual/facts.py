@@ -1,0 +1,163 @@
+"""Finds the rows of the compatibility tables that a person asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.gpu_support import GpuSupport, support
+from gpudoctor.errors import UsageError
+from gpudoctor.frameworks import MISTAKEN
+from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved, names
+from gpudoctor.matrix.resolve import final_release
+from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, OTHERS, WHEELS
+from gpudoctor.nearest import nearest, suggestion
+from gpudoctor.versions import Version
+
+TABLES: Mapping[str, Table[Any]] = {"gpu": GPUS, "driver": DRIVERS, "cuda": CUDA, "cudnn": CUDNN, "framework": OTHERS}
+"""The table of each subject; the releases of frameworks are in WHEELS."""
+_MOST = 6
+"""How many names an error offers."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Rows of one table, and for a single GPU what supports it."""
+
+    table: Table[Any]
+    rows: tuple[Any, ...]
+    support: GpuSupport | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The ids of the sources of the rows and of the support, each once."""
+        every = [identifier for row in self.rows for identifier in row.source]
+        return tuple(dict.fromkeys([*every, *(self.support.source if self.support else ())]))
+
+
+def every(matrix: Matrix, subject: str) -> Found:
+    """Return all rows of a subject other than framework."""
+    return Found(TABLES[subject], tuple(matrix.rows(TABLES[subject])))
+
+
+def packages(matrix: Matrix) -> tuple[tuple[str, str, str], ...]:
+    """Return the packages that the tables know: name, oldest and newest release."""
+    releases: dict[str, list[FrameworkRelease]] = {}
+    for table in WHEELS:
+        for row in matrix.rows(table):
+            releases.setdefault(row.distribution, []).append(row)
+    return tuple((name, str(rows[0].release), str(rows[-1].release)) for name, rows in releases.items())
+
+
+def check_subject(matrix: Matrix, subject: str) -> None:
+    """Raise UsageError, with the command that was probably meant, for an unknown subject."""
+    if subject in TABLES:
+        return
+    near = nearest(subject, TABLES)
+    meant = (
+        "framework "
+        if subject.casefold() in [name for name, _, _ in packages(matrix)]
+        else "gpu "
+        if not near and matrix.gpu(subject)
+        else ""
+    )
+    hint = (
+        f"did you mean `gpudoctor matrix {meant}{subject}`?" if meant else suggestion(subject, near, f"it is one of {', '.join(TABLES)}.")
+    )
+    raise UsageError(f"The tables have no subject {subject!r}; {hint}")
+
+
+def find(matrix: Matrix, subject: str, name: str, version: str | None = None) -> Found:
+    """Return what the tables know of a subject by this name. Raises UsageError, with near names, if they know nothing."""
+    match subject:
+        case "gpu":
+            return _gpu(matrix, name)
+        case "driver":
+            return _driver(matrix, name)
+        case "cuda":
+            return _cuda(matrix, name)
+        case "cudnn":
+            return _cudnn(matrix, name)
+        case _:
+            return _framework(matrix, name, version)
+
+
+def _gpu(matrix: Matrix, name: str) -> Found:
+    product = matrix.gpu(name)
+    if product is not None:
+        return Found(GPUS, (product,), support(product, matrix))
+    if vendor := names.other_vendor(name):
+        raise UsageError(f"{name!r} is a GPU of {vendor}; the tables have only NVIDIA's.")
+    raise _unknown(f"no GPU {name!r}", matrix.gpus_like(name), "`gpudoctor matrix gpu` lists them.")
+
+
+def _driver(matrix: Matrix, name: str) -> Found:
+    version = versions.parse(name)
+    branch = matrix.driver(version) if version else None
+    if branch is None:
+        branches = [str(row.branch) for row in matrix.rows(DRIVERS)]
+        raise _unknown(f"no driver {name!r}", (), _span("branches", branches))
+    return Found(DRIVERS, (branch,))
+
+
+def _cuda(matrix: Matrix, name: str) -> Found:
+    version, rows = versions.parse(name), matrix.rows(CUDA)
+    found = _beginning(rows, version) or tuple(row for row in rows if any(one.endswith(f"=={name}") for one in row.components))
+    if not found:
+        near = [str(row.release) for row in rows if version and row.release[:2] == version[:2]]
+        raise _unknown(f"no CUDA {name!r}", near, _span("releases", [row.release.short for row in rows]))
+    return Found(CUDA, found)
+
+
+def _cudnn(matrix: Matrix, name: str) -> Found:
+    rows = _beginning(matrix.rows(CUDNN), versions.parse(name))
+    if not rows:
+        raise _unknown(f"no cuDNN {name!r}", (), _span("releases", [row.release.short for row in matrix.rows(CUDNN)]))
+    return Found(CUDNN, rows)
+
+
+def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
+    wanted = name.casefold().replace("_", "-")
+    found = ((table, tuple(row for row in matrix.rows(table) if row.distribution == wanted)) for table in WHEELS)
+    table, rows = next(((table, rows) for table, rows in found if rows), (OTHERS, ()))
+    if not rows:
+        near = nearest(MISTAKEN.get(wanted, wanted), [name for name, _, _ in packages(matrix)])
+        raise _unknown(f"no package {name!r}", near, "`gpudoctor matrix framework` lists the packages.")
+    if version is None:
+        return Found(table, rows)
+    shown = _release(matrix, rows, version)
+    if not shown:
+        raise _unknown(f"no {wanted} {version}", (), _span("releases", [str(row.release) for row in rows]))
+    return Found(table, shown)
+
+
+def _release(matrix: Matrix, rows: tuple[FrameworkRelease, ...], version: str) -> tuple[FrameworkRelease, ...]:
+    """Return the rows of this release or, for a local version ("2.9.0+cu130"), of that build; of a shorter version all that begin so."""
+    public, _, local = version.partition("+")
+    exact = tuple(row for row in rows if str(row.release) == public)
+    if not local:
+        return exact or (() if final_release(public) is None or "post" in public else _beginning(rows, versions.parse(public)))
+    found = (matrix.resolve(row.distribution, version, row.platform) for row in exact)
+    builds = (one.row for one in found if one.row is not None and one.how is Resolved.EXACT and (one.row.sass or local in one.row.builds))
+    return tuple(msgspec.structs.replace(row, release=row.release._replace(text=version)) for row in builds)
+
+
+def _beginning(rows: Iterable[Any], version: Version | None) -> tuple[Any, ...]:
+    """Return the rows whose release begins with the parts that were written: 12 means all of 12."""
+    if version is None:
+        return ()
+    said = min(version.text.count(".") + 1, 4)
+    return tuple(row for row in rows if row.release[:said] == version[:said])
+
+
+def _unknown(what: str, near: Iterable[str], otherwise: str) -> UsageError:
+    """Return the error for a name that the tables lack: near names, or `otherwise`."""
+    offered = " or ".join(list(near)[:_MOST])
+    return UsageError(f"The tables have {what}; {f'did you mean {offered}?' if offered else otherwise}")
+
+
+def _span(what: str, known: Sequence[str]) -> str:
+    return f"the {what} go from {known[0]} to {known[-1]}."
