@@ -30,7 +30,7 @@ class DriverBounds(msgspec.Struct, frozen=True):
         return self.floor is not None and self.newest_branch is not None and self.floor.major > self.newest_branch
 
     def fits(self, package: DriverPackage) -> bool:
-        """Whether a package installs such a driver; one that follows the newest driver can be pinned to a branch."""
+        """Return whether a package installs such a driver; one that follows the newest driver can be pinned to a branch."""
         if self.flavour and package.modules != self.flavour:
             return False
         if package.version is None:

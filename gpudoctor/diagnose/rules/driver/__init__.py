@@ -1,1 +1,1 @@
-"""GD2: kernel driver, device nodes, NVML and libcuda."""
+"""GD2: kernel driver, device files, NVML and libcuda."""

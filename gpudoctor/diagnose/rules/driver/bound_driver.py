@@ -1,8 +1,8 @@
-"""Which kernel driver is bound to a GPU, what keeps NVIDIA's from loading, and what of NVIDIA's is installed."""
+"""Which kernel driver is bound to a GPU, what blocks NVIDIA's module, and which parts of NVIDIA's driver are installed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
@@ -22,18 +22,24 @@ _REBUILD_INITRAMFS = {
 
 
 def bound_driver(device: PciDevice) -> Evidence:
-    """The kernel driver that a GPU is bound to, as evidence."""
+    """Return the kernel driver that a GPU is bound to, as evidence."""
     driver = device.driver if isinstance(device.driver, str) else device.driver.reason
     return Evidence("driver bound to the GPU", driver, f"/sys/bus/pci/devices/{device.address}/driver")
 
 
+def gpus_bound(gpus: Sequence[PciDevice]) -> str:
+    """Return GPUs as the beginning of a sentence that says what they are bound to."""
+    addresses = ", ".join(gpu.address for gpu in gpus)
+    return f"GPU {addresses} is bound" if len(gpus) == 1 else f"GPUs {addresses} are bound"
+
+
 def blocked_module(machine: MachineView, name: str) -> tuple[Evidence, ...]:
-    """The lines of the configuration that keep a module from loading, as evidence."""
+    """Return the lines in modprobe.d that block a module, as evidence."""
     return tuple(Evidence(f"{line.how} {name}", line.where, "modprobe.d") for line in machine.kernel.blocked(name))
 
 
 def installed_parts(machine: MachineView) -> tuple[Evidence, ...]:
-    """The installed parts of an NVIDIA driver: its libraries, its modules for any kernel, its DKMS source."""
+    """Return the installed parts of an NVIDIA driver: libraries, modules for any kernel, DKMS source."""
     found = [
         Evidence("driver library", section.library if isinstance(section.library, str) else "found", "the loader")
         for section in (machine.observed.nvml, machine.observed.libcuda)
@@ -55,13 +61,13 @@ def _module_files(modules: KernelModules) -> Iterator[Evidence]:
 
 
 def replace_driver(machine: MachineView, name: str, blacklist: str, *, blocked: bool) -> tuple[Fix, ...]:
-    """How to keep the kernel's own driver `name` off the GPU; `blocked`: the configuration does so already."""
+    """Return the fixes that keep the in-tree driver `name` off the GPU; `blocked` if modprobe.d already does."""
     if machine.site.container:
-        return (Fix(f"Blacklist {name} on the host and reboot it: a container uses the host's driver.", needs=(ROOT, REBOOT)),)
+        return (Fix(f"Blacklist {name} on the host and reboot the host; a container uses the host's driver.", needs=(ROOT, REBOOT)),)
     if blocked:
-        title, steps = f"Rebuild the initial RAM disk, which still loads {name}, and reboot", []
+        title, steps = f"Rebuild the initial RAM disk, which still loads {name}, then reboot", []
     else:
-        title, steps = f"Blacklist {name}, rebuild the initial RAM disk, and reboot", [blacklist]
+        title, steps = f"Blacklist {name}, rebuild the initial RAM disk, then reboot", [blacklist]
     steps += [command_for(machine.site, _REBUILD_INITRAMFS), "sudo reboot"]
     keep_off = Fix(title, " && ".join(filter(None, steps)), (ROOT, REBOOT))
     return (keep_off,) if installed_parts(machine) else (update_driver(machine), keep_off)

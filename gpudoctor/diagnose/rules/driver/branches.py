@@ -1,4 +1,4 @@
-"""A GPU without a driver, and the installed driver whose branch or flavour may be why."""
+"""GPUs that the installed driver has not bound, and whether its branch or flavour is the reason."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, Missing, PciDevice
 from gpudoctor.versions import Version
 
-_NO_BOUNDS = Missing(Cause.NOT_STATED, "the matrix does not say which GPUs this branch supports")
-_READ_LOG = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read what the driver says about the GPU")
+_NO_BOUNDS = Missing(Cause.NOT_STATED, "the tables do not say which GPUs this branch supports")
+_READ_LOG = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read the driver's messages about the GPU")
 
 
 class UndrivenGpu(msgspec.Struct, frozen=True):
-    """A GPU that no NVIDIA driver has bound, or that was only described, and the installed driver."""
+    """A GPU that the installed NVIDIA driver has not bound, or that was only described."""
 
     name: str
     capability: Version
     driver: Version
     flavour: str
-    """open, proprietary, or empty where that is not known."""
+    """The kernel modules: open, proprietary, or empty if not known."""
     row: DriverBranch | None
     evidence: tuple[Evidence, ...]
 
@@ -47,7 +47,7 @@ class UndrivenGpu(msgspec.Struct, frozen=True):
 
 
 def undriven(gpu: GpuView) -> UndrivenGpu | None:
-    """The GPU and the installed driver; None where the driver has bound the GPU. Ends the rule where GPU or driver are not known."""
+    """Return the GPU and the installed driver; None where the driver has bound the GPU. Ends the rule where either is not known."""
     machine, capability, pci = gpu.machine, gpu.supposed_capability, gpu.observed.pci
     if capability is not None:
         seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as described")
@@ -58,9 +58,9 @@ def undriven(gpu: GpuView) -> UndrivenGpu | None:
         return None
     installed, chip = machine.kernel.installed_release, machine.matrix.chip(pci.device)
     if chip is None:
-        unknown = Missing(Cause.NOT_STATED, f"the matrix lists no GPU with the device id {pci.device}")
+        unknown = Missing(Cause.NOT_STATED, f"the tables list no GPU with device id {pci.device}")
         raise CouldNotTell(unknown, Rung.KERNEL_DRIVER)
-    name = f"The {chip.architecture} GPU at {gpu.key} (10de:{pci.device})"
+    name = f"the {chip.architecture} GPU at {gpu.key} (10de:{pci.device})"
     seen = Evidence("GPU", f"10de:{pci.device}, {chip.architecture}", cited(chip.source))
     return _with_driver(gpu, name, chip.compute_capability, seen, installed)
 
@@ -70,7 +70,7 @@ def _with_driver(gpu: GpuView, name: str, capability: Version, seen: Evidence, i
     row = gpu.machine.matrix.driver(driver)
     evidence = [seen, Evidence("driver", f"{driver} {flavour}".rstrip(), where)]
     if row is not None:
-        supported = f"{row.oldest_capability} to {row.newest_capability or 'not known'}"
+        supported = f"{row.oldest_capability} to {row.newest_capability or 'unknown'}"
         evidence.append(Evidence(f"compute capabilities of branch {row.branch}", supported, cited(row.source)))
     return UndrivenGpu(name, capability, driver, flavour, row, tuple(evidence))
 
@@ -81,15 +81,15 @@ def known_bound(bound: Version | None) -> Version:
 
 
 def refusal(gpu: GpuView, pattern: str) -> tuple[Evidence, ...]:
-    """The driver's own words about this GPU, which match a pattern."""
+    """Return the driver's log line about this GPU that matches a pattern."""
     return logged(gpu.machine, pattern, gpu.key)
 
 
 def confidence(gpu: GpuView, refused: tuple[Evidence, ...]) -> Confidence:
-    """How sure it is: what the driver itself says is certain, and so is what was only described."""
+    """Return certain where the driver logged the reason or the GPU was described, else likely."""
     return Confidence.CERTAIN if refused or gpu.supposed_capability else Confidence.LIKELY
 
 
 def read_refusal(gpu: GpuView) -> tuple[Fix, ...]:
-    """The check of the kernel log; none for a GPU that was only described."""
+    """Return the check of the kernel log; none for a GPU that was only described."""
     return () if gpu.supposed_capability else (_READ_LOG,)

@@ -17,7 +17,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    explains=(Explains(CUDA_FAILS, "cuInit answers 802 until the GPUs are set to ready."),),
+    explains=(Explains(CUDA_FAILS, "cuInit returns 802 until the GPUs are set to ready."),),
 )
 def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:
     """Confidential computing is on, but the GPUs are not set to ready."""
@@ -28,9 +28,9 @@ def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:
         return
     title, command = "Attest the GPUs, then set them to ready", "sudo nvidia-smi conf-compute -srs 1"
     if machine.site.container:
-        title, command = f"{title}, on the machine itself.", ""
+        title, command = f"{title}, in the VM that the container runs on.", ""
     yield Problem(
-        message="Confidential computing is on, and the GPUs are not set to ready, so they accept no work.",
+        message="Confidential computing is on, but the GPUs are not set to ready and accept no work.",
         evidence=(Evidence("GPUs ready state", "not ready", "nvmlSystemGetConfComputeGpusReadyState"),),
         fixes=(Fix(title, command, (ROOT,)),),
     )

@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -20,20 +20,19 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start with a kernel driver that it does not support."),),
+    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a kernel driver that it does not support."),),
 )
 def cuda_compat_lib_conflict(machine: MachineView) -> Iterator[Problem]:
-    """cuda-compat library shadows the driver's own and does not match it."""
+    """cuda-compat libcuda shadows the driver's and does not match it."""
     if machine.cuda_init.code != CudaError.SYSTEM_DRIVER_MISMATCH:
         return
     path = known(machine.libcuda.library, Rung.LIBCUDA)
     if not library.is_compat(path):
         return
     release = library.release(path)
-    module = machine.kernel.driver_version or "of an unknown release"
+    version = f" {release}" if release else ""
     yield Problem(
-        message=f"cuInit answers 803: the loader takes {path}{f' (release {release})' if release else ''} from a cuda-compat package, "
-        f"which does not run with the kernel driver ({module}).",
+        message=f"{path} (cuda-compat{version}) does not run on {kernel_driver(machine)}: cuInit returns 803.",
         evidence=(*loaded_libcuda(machine), kernel_module(machine)),
         fixes=do_without_compat(path, machine),
     )

@@ -15,7 +15,7 @@ from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, CudaContext, Missing
 
 _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
-"""What a context's error says of itself: rules of their own find these causes."""
+"""Errors of a context that other rules report."""
 
 
 @rule(
@@ -30,26 +30,26 @@ _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
 def cuda_init_fails(machine: MachineView) -> Iterator[Problem]:
     """CUDA fails to initialise."""
     if machine.site.has_pci and not machine.hardware:
-        not_applicable("there is no GPU for CUDA to initialise")
+        not_applicable("there is no GPU")
     init = machine.cuda_init
     where = machine.libcuda.library if isinstance(machine.libcuda.library, str) else "libcuda.so.1"
     if init.code:
         yield Problem(
-            message=f"cuInit answers {init.code} ({init.name}).",
+            message=f"CUDA fails to initialise: cuInit returns {init.code} ({init.name}).",
             evidence=(Evidence("cuInit", f"{init.code} {init.name}", where),),
             fixes=cures(init.code, machine),
         )
     for (error, code), gpus in _failures(machine).items():
-        subject = gpus[0] if len(gpus) == 1 else f"{len(gpus)} GPUs: {', '.join(gpus)}"
+        subject = gpus[0] if len(gpus) == 1 else f"{len(gpus)} GPUs"
         yield Problem(
-            message=f"{error} on {subject}.",
-            evidence=(Evidence("our own kernel", error, where), *_ptx_compiler(machine, code)),
+            message=f"CUDA fails on {subject}: {error}.",
+            evidence=(Evidence("gpudoctor's kernel", f"{error} on {', '.join(gpus)}", where), *_ptx_compiler(machine, code)),
             fixes=cures(code, machine),
         )
 
 
 def _failures(machine: MachineView) -> dict[tuple[str, int], list[str]]:
-    """The GPUs on which our own kernel failed, by the error's words and its code, 0 where there is none."""
+    """Return the GPUs on which gpudoctor's kernel failed, by the error's text and its code (0 if it has none)."""
     labels = {gpu.key: gpu.label for gpu in machine.hardware}
     contexts = machine.observed.contexts
     found: dict[tuple[str, int], list[str]] = {}
@@ -62,11 +62,11 @@ def _failures(machine: MachineView) -> dict[tuple[str, int], list[str]]:
 
 
 def _error(context: CudaContext) -> tuple[str, int] | None:
-    """What failed in a context, and its code; None where nothing did, or another rule finds the cause."""
+    """Return what failed in a context and its code; None where nothing did, or another rule reports it."""
     call, right = failed_call(context), context.kernel_right
     if call is not None:
         status = call.status
-        return None if status.code in _OF_OTHER_RULES else (f"{call.call} answers {status.code} ({status.name})", status.code)
+        return None if status.code in _OF_OTHER_RULES else (f"{call.call} returns {status.code} ({status.name})", status.code)
     if isinstance(right, Missing) and right.cause in {Cause.FAILED, Cause.UNLOADABLE}:
         return right.reason.removesuffix(f" {context.ordinal}"), 0
     return None

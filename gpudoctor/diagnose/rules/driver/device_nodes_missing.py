@@ -15,10 +15,10 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
-_CREATE = Fix("Create the files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
-_CREATE_AT_BOOT = Fix("Create them at each boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_CREATE = Fix("Create the device files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
+_CREATE_AT_BOOT = Fix("Create them at every boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
 _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMISSION}
-"""What nvmlInit answers where no device file is missing."""
+"""What nvmlInit returns where no device file is missing."""
 
 
 @rule(
@@ -42,7 +42,7 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
     nodes = or_none(machine.observed.device_nodes, Rung.DEVICE_NODE)
     present = {node.path: node for node in nodes.nodes} if nodes else {}
     if machine.site.container and not any(map(is_gpu_node, present)):
-        not_applicable("a container without GPUs has no device files either")
+        not_applicable("a container without GPUs has no device files")
     cuda_failed = machine.cuda_init_code in DRIVER_UNUSABLE
     failed = cuda_failed or machine.nvml_init_code not in _OTHER_REASONS
     lacking = [path for path in _needed(machine, driver) if path not in present and (path != UVM or cuda_failed)]
@@ -52,7 +52,7 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
     stale = [node for node in present.values() if _is_stale(node, driver)]
     if not failed or not (lacking or stale):
         return
-    faults = [*(f"{path} is missing" for path in lacking), *(f"{node.path} belongs to another driver" for node in stale)]
+    faults = [*(f"{path} is missing" for path in lacking), *(f"{node.path} is stale (it belongs to another driver)" for node in stale)]
     yield Problem(
         message=f"The NVIDIA driver is loaded, but {', '.join(faults)}.",
         confidence=Confidence.CERTAIN if stale or CONTROL in lacking else Confidence.LIKELY,
@@ -65,7 +65,7 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
 
 
 def _needed(machine: MachineView, driver: KernelDriver) -> Iterator[str]:
-    """The files that a program needs. A container has those of its own GPUs only; /dev/nvidia-uvm is that of a loaded nvidia_uvm."""
+    """Yield the files that a program needs: in a container only those of its GPUs, and /dev/nvidia-uvm only if nvidia_uvm is loaded."""
     yield CONTROL
     for gpu in () if machine.site.container else machine.gpus:
         minor = _minor(gpu)
@@ -76,13 +76,13 @@ def _needed(machine: MachineView, driver: KernelDriver) -> Iterator[str]:
 
 
 def _minor(gpu: GpuView) -> int | None:
-    """N of /dev/nvidiaN, as the driver states it; None where it did not bind the GPU."""
+    """Return N of /dev/nvidiaN as the driver states it; None where it did not bind the GPU."""
     proc = gpu.observed.proc
     return proc.minor if isinstance(proc, ProcGpu) and isinstance(proc.minor, int) else None
 
 
 def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Iterator[Problem]:
-    """The GPUs that neither NVML nor CUDA opens and whose own file is missing, while the driver's control file exists."""
+    """Yield a problem for each GPU that NVML and CUDA cannot open because its file is missing, while the control file exists."""
     files = ", ".join(sorted(filter(is_gpu_node, present))) or "none"
     for gpu in machine.gpus:
         minor = _minor(gpu)
@@ -92,7 +92,7 @@ def _of_one_gpu(machine: MachineView, present: dict[str, Node]) -> Iterator[Prob
         yield Problem(
             subject=gpu.subject,
             title="Device file of the GPU is missing",
-            message=f"{gpu.label}: the driver has bound it as minor {minor}, but {path} is missing, so NVML and CUDA do not list it.",
+            message=f"{gpu.label}: {path} is missing, so NVML and CUDA do not list the GPU.",
             evidence=(
                 Evidence("device files", files, "/dev"),
                 Evidence("Device Minor", str(minor), f"/proc/driver/nvidia/gpus/{gpu.key}/information"),
@@ -106,13 +106,13 @@ def _is_opened(gpu: GpuView) -> bool:
 
 
 def _is_left_alone(gpu: GpuView) -> bool:
-    """Whether the GPU is kept for a virtual machine, or the driver is configured to exclude it."""
+    """Return whether the GPU is passed through to a virtual machine or excluded by the driver's configuration."""
     proc = gpu.observed.proc
     return gpu.observed.set_aside or (isinstance(proc, ProcGpu) and proc.excluded is True)
 
 
 def _is_stale(node: Node, driver: KernelDriver) -> bool:
-    """Whether the file has another number than the kernel now gives its driver."""
+    """Return whether the file's major number is not the one that its driver has now."""
     if not node.path.startswith(UVM) or not isinstance(node.major, int) or isinstance(driver.majors, Missing):
         return False
     majors = {major.major for major in driver.majors if major.name == "nvidia-uvm"}

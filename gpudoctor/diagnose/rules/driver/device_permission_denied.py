@@ -14,6 +14,8 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Host, Node
 
+_MOST_FILES = 3
+
 
 @rule(
     "GD204",
@@ -26,17 +28,18 @@ from gpudoctor.snapshot import Host, Node
     ),
 )
 def device_permission_denied(machine: MachineView) -> Iterator[Problem]:
-    """The user has no access to the GPU's device files."""
+    """User cannot open the GPU's device files."""
     host = machine.observed.host
     nodes = applicable(machine.observed.device_nodes, Rung.DEVICE_NODE).nodes
     shut = [node for node in nodes if node.accessible is False and is_used_to_compute(node) and not withheld(node, host)]
     if not shut and machine.nvml_init_code != NvmlError.NO_PERMISSION:
         return
     user = f"User {host.uid}" if isinstance(host, Host) and isinstance(host.uid, int) else "This user"
-    files = ", ".join(node.path for node in shut)
-    refusal = Evidence("nvmlInit", f"{NvmlError.NO_PERMISSION:d} no permission", "NVML")
+    files = ", ".join(node.path for node in shut[:_MOST_FILES])
+    more = f" and {len(shut) - _MOST_FILES} more" if len(shut) > _MOST_FILES else ""
+    refusal = Evidence("nvmlInit", f"{NvmlError.NO_PERMISSION:d} Insufficient Permissions", "NVML")
     yield Problem(
-        message=f"{user} has no access to {files}." if shut else f"{user} may not use NVML (no permission).",
+        message=f"{user} cannot open {files}{more}: permission denied." if shut else f"{user} cannot use NVML: insufficient permissions.",
         evidence=tuple(Evidence(node.path, _permissions(node), "stat") for node in shut) or (refusal,),
         fixes=(_allow(shut, machine.site),),
     )
@@ -49,10 +52,10 @@ def _permissions(node: Node) -> str:
 
 def _allow(shut: list[Node], site: Site) -> Fix:
     if site.container:
-        return Fix("Start the container as a user of the group that owns the files, or with --group-add for that group.")
+        return Fix("Start the container with --group-add for the group that owns the files (rootless Podman: --group-add keep-groups).")
     group = next((node.group for node in shut if isinstance(node.group, str) and node.group != "root"), "")
     if group:
-        return Fix(f"Join the group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', (ROOT,))
+        return Fix(f"Add your user to group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', (ROOT,))
     return Fix(
         "Give all users access to the GPU, as the driver does by default, then reboot",
         "echo options nvidia NVreg_DeviceFileMode=0666 | sudo tee /etc/modprobe.d/nvidia-permissions.conf",

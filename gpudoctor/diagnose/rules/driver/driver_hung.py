@@ -13,7 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Hang, Missing
 
 HANG_SECONDS = 30
-"""A call that has not returned after this long hangs; less is only slow, as on eight cards without persistence mode."""
+"""A call that takes longer hangs. Less is only slow, as with eight GPUs and persistence mode off."""
 _MOST_STUCK = 5
 
 
@@ -24,7 +24,7 @@ _MOST_STUCK = 5
     since="0.1",
     predicts=False,
     explains=(
-        Explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is ended at its time limit."),
+        Explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is stopped at its time limit."),
         Explains(("gpu-count-mismatch",), "A hung call cannot list the GPUs."),
     ),
 )
@@ -35,9 +35,9 @@ def driver_hung(machine: MachineView) -> Iterator[Problem]:
             continue
         state = "; the process cannot be killed (state D)" if hang.uninterruptible else ""
         yield Problem(
-            message=f"{library} does not return from {hang.call}: no sign of life for {hang.seconds:.0f} s{state}.",
+            message=f"{library} hangs in {hang.call}: no response for {hang.seconds:.0f} s{state}.",
             evidence=(Evidence("call that hangs", hang.call, library), *_stuck_processes(machine)),
-            fixes=(read_log("NVRM|Xid|blocked for more than", "Save the kernel log, which usually names the GPU"), reboot()),
+            fixes=(read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
         )
     for section in (machine.observed.nvml, machine.observed.libcuda):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
@@ -45,7 +45,7 @@ def driver_hung(machine: MachineView) -> Iterator[Problem]:
 
 
 def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang]]:
-    """The calls that did not return, each with its library."""
+    """Yield the calls that did not return, each with its library."""
     contexts = machine.observed.contexts
     sections = [("NVML", machine.observed.nvml), ("libcuda", machine.observed.libcuda)]
     for library, section in sections:
@@ -57,8 +57,8 @@ def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang]]:
 
 
 def _stuck_processes(machine: MachineView) -> Iterator[Evidence]:
-    """The processes in state D."""
+    """Yield processes in state D, as evidence."""
     stuck = machine.observed.stuck if isinstance(machine.observed.stuck, tuple) else ()
     for process in stuck[:_MOST_STUCK]:
         where = f" in {process.waits_in}" if isinstance(process.waits_in, str) else ""
-        yield Evidence("in state D", f"{process.name} (process {process.pid}){where}", "/proc")
+        yield Evidence("process in state D", f"{process.name} (pid {process.pid}){where}", "/proc")

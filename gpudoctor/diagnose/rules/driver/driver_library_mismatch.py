@@ -19,16 +19,14 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
-_RESTART_CONTAINER = Fix("Restart the container to get the host's current libraries. If that does not help, reboot the host.")
+_RESTART_CONTAINER = Fix("Restart the container to get the host's current libraries; if that does not help, reboot the host.")
 _RELOAD_MODULES = Fix(
-    "Without a reboot: end every process that uses the GPU, then reload the modules",
-    "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia; sudo modprobe nvidia",
+    "Without a reboot: end every process that uses a GPU, then reload the modules",
+    "sudo systemctl stop nvidia-persistenced; sudo modprobe -r nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",
     (ROOT,),
     kind=FixKind.INSTEAD,
 )
-_UNINSTALL = Fix(
-    "If NVIDIA's own installer put it there, remove that driver as a whole", "sudo nvidia-uninstall", (ROOT,), kind=FixKind.INSTEAD
-)
+_UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver", "sudo nvidia-uninstall", (ROOT,), kind=FixKind.INSTEAD)
 
 
 @rule(
@@ -37,9 +35,9 @@ _UNINSTALL = Fix(
     breaks=Rung.NVML,
     since="0.1",
     explains=(
-        Explains(CUDA_FAILS, "CUDA refuses to start if the kernel module has a different version."),
-        Explains(("gpu-count-mismatch",), "NVML refuses to start, so it lists no GPU."),
-        Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit answer 803, whatever library was loaded."),
+        Explains(CUDA_FAILS, "CUDA does not start if the kernel module has a different version."),
+        Explains(("gpu-count-mismatch",), "NVML does not start, so it lists no GPU."),
+        Explains(("cuda-compat-lib-conflict",), "The mismatch makes cuInit return 803, whatever libcuda was loaded."),
     ),
 )
 def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
@@ -47,7 +45,7 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
     nvml, libcuda = machine.observed.nvml, machine.observed.libcuda
     if isinstance(nvml, Missing) and isinstance(libcuda, Missing):
         if nvml.cause is libcuda.cause is Cause.ABSENT:
-            not_applicable("the loader finds no library of the driver")
+            not_applicable("the loader finds no driver library")
         known(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
     module, library = machine.kernel.driver_version, library_release(nvml)
     nvml_refuses = machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH
@@ -58,22 +56,21 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
         return
     path = nvml.library if isinstance(nvml, Nvml) and isinstance(nvml.library, str) else "the driver's library"
     yield Problem(
-        message=f"The loaded kernel module is {module or 'of an unknown release'}, the driver libraries are "
-        f"{library or 'of an unknown release'} ({'NVML' if nvml_refuses else 'cuInit'} refuses to start). "
-        "Most likely the driver was upgraded without a reboot.",
+        message=f"Kernel module {module or '(version unknown)'} and driver libraries {library or '(version unknown)'} do not match, so "
+        f"{'NVML' if nvml_refuses else 'CUDA'} does not start; the driver was probably updated without a reboot.",
         evidence=(
             *nvml_start(machine),
-            Evidence("version of the loaded kernel module", module or "not readable", _MODULE_FILE),
-            Evidence("version of the libraries", library or "not readable", path if isinstance(nvml, Nvml) else "NVML"),
+            Evidence("loaded kernel module", module or "not readable", _MODULE_FILE),
+            Evidence("driver libraries", library or "not readable", path if isinstance(nvml, Nvml) else "NVML"),
         ),
         fixes=(_RESTART_CONTAINER,)
         if machine.site.container
-        else (reboot("Reboot: this loads the module of the installed driver"), _RELOAD_MODULES),
+        else (reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES),
     )
 
 
 def _two_installations(machine: MachineView, module: str) -> Iterator[Problem]:
-    """NVML fits the kernel module and libcuda does not: files of two installations are mixed."""
+    """Yield the problem of two mixed installations: NVML matches the kernel module, libcuda does not."""
     libcuda = machine.observed.libcuda
     path = cuda_library.path(libcuda)
     release = cuda_library.release(path)
@@ -82,11 +79,11 @@ def _two_installations(machine: MachineView, module: str) -> Iterator[Problem]:
     if not module or release is None or release.text == module:
         return
     yield Problem(
-        message=f"The loader finds libcuda of driver {release.text} ({path}), but the kernel module is {module}, so cuInit answers 803. "
-        "Two driver installations are mixed.",
+        message=f"Two driver installations are mixed: {path} is from driver {release.text}, the kernel module is {module} "
+        "(cuInit returns 803).",
         evidence=(
-            Evidence("libcuda that was loaded", path, "/proc/self/maps"),
-            Evidence("version of the loaded kernel module", module, _MODULE_FILE),
+            Evidence("loaded libcuda", path, "/proc/self/maps"),
+            Evidence("loaded kernel module", module, _MODULE_FILE),
         ),
         fixes=(
             Fix(

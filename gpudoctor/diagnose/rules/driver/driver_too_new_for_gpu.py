@@ -23,7 +23,7 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
     explains=(
         Explains(
             (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
-            "A driver that supports none of the GPUs unloads, which leaves them to nouveau.",
+            "A driver that supports none of the GPUs unloads, and nouveau binds them.",
         ),
         Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
     ),
@@ -41,11 +41,13 @@ def driver_too_new_for_gpu(gpu: GpuView) -> Iterator[Problem]:
         return
     if dropped:
         reason = f"branch {found.branch} supports compute capability {found.oldest} and newer"
-    else:
+    elif open_only or any("open" in line.value for line in refused):
         reason = "the open kernel modules support no GPU before Turing (7.5)"
+    else:
+        reason = "the kernel log says that it needs a legacy driver"
     flavour = "" if dropped else "proprietary"
     yield Problem(
-        message=f"{found.name} is too old for driver {found.driver}: {reason}.",
+        message=f"Driver {found.driver} does not support {found.name}: {reason}.",
         confidence=confidence(gpu, refused),
         evidence=(*found.evidence, *refused),
         fixes=(

@@ -8,7 +8,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_module, loaded_libcuda
+from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -19,17 +19,16 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda refuses to start on GPUs without forward compatibility."),),
+    explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility."),),
 )
 def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
-    """cuda-compat library is loaded on a GPU that does not support it."""
+    """cuda-compat libcuda is loaded on a GPU that does not support it."""
     if machine.cuda_init.code != CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE:
         return
     path = library.path(machine.libcuda)
-    module = machine.kernel.driver_version or "of an unknown release"
     yield Problem(
-        message=f"cuInit answers 804: {path or 'the loaded libcuda'} is newer than the kernel driver ({module}), "
-        "and this GPU does not support forward compatibility.",
+        message=f"{path or 'The loaded libcuda'} is newer than {kernel_driver(machine)}, and this GPU does not support forward compatibility "
+        "(cuInit returns 804).",
         evidence=(*loaded_libcuda(machine), kernel_module(machine)),
         fixes=do_without_compat(path, machine),
     )

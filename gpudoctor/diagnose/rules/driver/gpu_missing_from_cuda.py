@@ -25,17 +25,17 @@ from gpudoctor.snapshot import CudaDevice
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
 )
 def gpu_missing_from_cuda(gpu: GpuView) -> Iterator[Problem]:
-    """NVML opens the GPU but CUDA does not list it."""
+    """GPU is visible to NVML but not to CUDA."""
     machine, index = gpu.machine, gpu.nvml.index
     known(gpu.nvml.address, Rung.NVML)
     listed = machine.all_cuda_devices
     if isinstance(gpu.observed.cuda_unmasked, CudaDevice):
         return
     if divided(machine.hardware):
-        not_applicable("CUDA shows a process one MIG instance, of another GPU")
+        not_applicable("CUDA shows this process one MIG instance, on another GPU")
     count = len([known(device.address, Rung.LIBCUDA) for device in listed])
     yield Problem(
-        message=f"{gpu.label}: NVML opens it, but CUDA does not list it. CUDA lists {count} of {len(machine.hardware)} GPUs.",
+        message=f"{gpu.label} is visible to NVML but not to CUDA, which lists {count} of {len(machine.hardware)} GPUs.",
         confidence=Confidence.CERTAIN,
         evidence=(Evidence("NVML", f"index {index}", "libnvidia-ml.so.1"), Evidence("CUDA devices", str(count), "cuDeviceGetCount")),
         fixes=(

@@ -25,7 +25,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
     explains=(
         Explains(
             (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
-            "A driver that supports none of the GPUs unloads, which leaves them to nouveau.",
+            "A driver that supports none of the GPUs unloads, and nouveau binds them.",
         ),
         Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
     ),
@@ -46,10 +46,10 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
     if unknown:
         reason = f"branch {found.branch} supports compute capability {found.newest} and older"
     else:
-        reason = "it needs the open kernel modules" if needs_open else "the driver says so in the kernel log"
+        reason = "the GPU needs the open kernel modules" if needs_open else "the kernel log says so"
     title = "" if floor else "Install the driver with its open kernel modules"
     yield Problem(
-        message=f"{found.name} is too new for driver {found.driver}: {reason}.",
+        message=f"Driver {found.driver} does not support {found.name}: {reason}.",
         confidence=confidence(gpu, refused),
         evidence=(*found.evidence, *refused),
         fixes=(*read_refusal(gpu), update_driver(gpu.machine, floor, title=title, flavour="open" if needs_open else "")),

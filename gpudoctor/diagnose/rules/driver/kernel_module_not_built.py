@@ -33,7 +33,7 @@ _HEADERS = {
     predicts=False,
     explains=(
         Explains(DRIVER_NOT_LOADED, "Without a module for the running kernel the driver cannot load."),
-        Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver takes a GPU that NVIDIA's does not claim."),
+        Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim."),
     ),
 )
 def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
@@ -45,17 +45,17 @@ def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
     parts = installed_parts(machine)
     if not parts:
         not_applicable("no part of an NVIDIA driver is installed")
-    kernel = host.kernel if isinstance(host.kernel, str) else "(release not known)"
+    kernel = host.kernel if isinstance(host.kernel, str) else "(version unknown)"
     yield Problem(
-        message=f"The NVIDIA driver has no module for the running kernel {kernel}"
-        + (f", only for {', '.join(others)}." if others else ", although it is installed."),
+        message=f"No NVIDIA kernel module is built for the running kernel {kernel}"
+        + (f", only for {', '.join(others)}." if others else ", although the driver is installed."),
         evidence=(Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"), *parts),
         fixes=tuple(_fixes(machine, modules, others)),
     )
 
 
 def _built(machine: MachineView, others: tuple[str, ...]) -> bool:
-    """Whether the running kernel has the module; a missing module folder counts only where other kernels have theirs."""
+    """Return whether the running kernel has the module; a missing module folder counts only where other kernels have theirs."""
     installed = machine.kernel_modules.installed
     if isinstance(installed, Missing) and installed.cause is Cause.ABSENT and others:
         return False
@@ -64,7 +64,7 @@ def _built(machine: MachineView, others: tuple[str, ...]) -> bool:
 
 def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]) -> Iterator[Fix]:
     if isinstance(modules.installed, Missing):
-        yield reboot("Reboot: the running kernel was replaced, and its modules are gone")
+        yield reboot("Reboot: an update removed the running kernel and its modules")
         return
     sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
     failed = next((source for source in sources if source.failed), None)
@@ -79,6 +79,6 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
     elif sources:
         yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
     else:
-        yield update_driver(machine, title="Reinstall the NVIDIA driver, which builds its module")
+        yield update_driver(machine, title="Reinstall the NVIDIA driver to build its module")
     if others:
         yield Fix(f"Boot the kernel that has a module: {', '.join(others)}.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD)

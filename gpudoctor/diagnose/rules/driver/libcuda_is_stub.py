@@ -25,7 +25,7 @@ from gpudoctor.snapshot import Missing
     explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),
 )
 def libcuda_is_stub(machine: MachineView) -> Iterator[Problem]:
-    """The loader takes a toolkit's stub for libcuda."""
+    """A CUDA toolkit's stub is loaded instead of the driver's libcuda."""
     libcuda = known(machine.libcuda_for_gpus, Rung.LIBCUDA)
     path, code = library.path(libcuda), library.code(libcuda)
     fails = code or isinstance(libcuda.init, Missing)
@@ -33,9 +33,9 @@ def libcuda_is_stub(machine: MachineView) -> Iterator[Problem]:
         return
     files = machine.observed.cuda_files
     own = [] if isinstance(files, Missing) else library.drivers_own(files)
-    other = f"the driver's own is {own[0].path}" if own else "no driver's libcuda was found on the disk"
+    consequence = f"the loader finds it before the driver's {own[0].path}" if own else "the driver's libcuda is not installed"
     yield Problem(
-        message=f"The loader takes {path or 'a stub'} for libcuda, a file to link against only; {other}.",
+        message=f"{path or 'The loaded libcuda'} is a stub without code, and {consequence}.",
         evidence=(*loaded_libcuda(machine), *files_on_disk(own)),
         fixes=(take_off_path(path, machine), *(() if own else (update_driver(machine),))),
     )

@@ -21,10 +21,10 @@ _INSTALL = {
     "debian": "sudo apt install libcuda1",
     "rhel": "sudo dnf install nvidia-driver-cuda",
     "fedora": "sudo dnf install xorg-x11-drv-nvidia-cuda",
-    "arch": "sudo pacman -S nvidia-utils",
+    "arch": "sudo pacman -Syu nvidia-utils",
     "suse": "sudo zypper install nvidia-compute-utils-G06",
 }
-"""The package with libcuda, by distribution, from the same package source as `update_driver` takes the driver."""
+"""The package with libcuda, by distribution, from the source that `update_driver` uses."""
 
 
 @rule(
@@ -44,10 +44,10 @@ def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
         return
     files = library.drivers_own(machine.cuda_files)
     if files:
-        not_applicable(f"{files[0].path} is on the disk")
+        not_applicable(f"{files[0].path} is installed")
     works = "NVML works" if isinstance(machine.observed.nvml, Nvml) else "the NVIDIA kernel driver is loaded"
     yield Problem(
-        message=f"libcuda.so.1 is not on this machine, although {works} (driver {release}).",
+        message=f"libcuda.so.1 is not installed, although {works} (driver {release}).",
         evidence=(
             Evidence("the loader", unfound, "dlopen"),
             Evidence("libcuda on disk", "none", "the driver's usual folders"),
@@ -62,5 +62,5 @@ def _install(machine: MachineView, release: str) -> Fix:
     branch = driver.version.major if isinstance(driver, Driver) else release.partition(".")[0]
     command = command_for(machine.site, _INSTALL).format(branch=branch)
     if not command:
-        return update_driver(machine, title=f"Install all of NVIDIA driver {release}")
-    return Fix(f"Install the driver's CUDA library, release {release}", command, (ROOT, DOWNLOAD))
+        return update_driver(machine, title=f"Install the complete NVIDIA driver {release}")
+    return Fix(f"Install the driver's CUDA library (libcuda), version {release}", command, (ROOT, DOWNLOAD))

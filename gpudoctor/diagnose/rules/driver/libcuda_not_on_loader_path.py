@@ -33,12 +33,12 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
         return
     found = [file for file in library.drivers_own(machine.cuda_files) if library.fits(file, machine.observed.python)]
     if not found:
-        not_applicable("no libcuda for this interpreter is in the driver's usual folders")
+        not_applicable("the driver's usual folders have no libcuda for this interpreter")
     path = found[0].path
     folder, _, name = path.rpartition("/")
-    reason = f"{folder} is not on its path" if name == _SONAME else f"there is no link named {_SONAME}"
+    reason = f"{folder} is not on the loader's path" if name == _SONAME else f"the link {_SONAME} is missing"
     yield Problem(
-        message=f"The loader finds no {_SONAME}: {path} exists, but {reason}.",
+        message=f"{path} is installed, but {reason}.",
         evidence=(Evidence("the loader", unfound, "dlopen"), *files_on_disk(found)),
         fixes=_add_folder(folder) if name == _SONAME else (_make_link(folder),),
     )
@@ -49,9 +49,9 @@ def _add_folder(folder: str) -> tuple[Fix, Fix]:
     export = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     return (
         Fix(f"Add {folder} to the loader's configuration", configure, (ROOT,)),
-        Fix("For this shell alone", export, kind=FixKind.INSTEAD),
+        Fix("Set LD_LIBRARY_PATH in this shell", export, kind=FixKind.INSTEAD),
     )
 
 
 def _make_link(folder: str) -> Fix:
-    return Fix(f"Have ldconfig create the link {_SONAME}", f"sudo ldconfig {shell_path(folder)}", (ROOT,))
+    return Fix(f"Create the link {_SONAME} with ldconfig", f"sudo ldconfig {shell_path(folder)}", (ROOT,))

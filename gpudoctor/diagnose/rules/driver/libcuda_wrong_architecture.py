@@ -15,7 +15,7 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Python
 
-_USE_64_BIT = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", needs=(DOWNLOAD,))
+_USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.", needs=(DOWNLOAD,))
 
 
 @rule(
@@ -24,10 +24,10 @@ _USE_64_BIT = Fix("Use a 64-bit Python; no framework has CUDA for 32 bits.", nee
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda that fits the process no CUDA program can start."),),
+    explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start."),),
 )
 def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
-    """The only libcuda is for another architecture or damaged."""
+    """The driver's libcuda is damaged or for another architecture."""
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):
         return
@@ -38,13 +38,13 @@ def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
     own = [] if isinstance(files, Missing) else library.drivers_own(files)
     foreign = [file for file in own if library.fits(file, python) is False]
     if not refused and (not foreign or len(foreign) < len(own)):
-        not_applicable("the loader finds no libcuda, of this architecture or another")
+        not_applicable("there is no libcuda, for this architecture or another")
     reason = libcuda.reason if refused else f"{foreign[0].path} is for another architecture"
-    interpreter = "not known"
+    interpreter = "unknown architecture"
     if isinstance(python, Python) and isinstance(python.bits, int):
         interpreter = f"{python.bits}-bit, {python.machine}"
     yield Problem(
-        message=f"No libcuda fits this Python ({interpreter}): {reason}.",
+        message=f"No libcuda works with this Python ({interpreter}): {reason}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", interpreter, "sys"), *files_on_disk(foreign)),
         fixes=(_USE_64_BIT if interpreter.startswith("32-bit") else update_driver(machine, title="Install the driver's 64-bit libraries"),),
     )

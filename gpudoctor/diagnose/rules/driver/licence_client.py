@@ -1,4 +1,4 @@
-"""The licence client of a virtual GPU's guest."""
+"""The licence client in a VM with a virtual GPU."""
 
 from __future__ import annotations
 

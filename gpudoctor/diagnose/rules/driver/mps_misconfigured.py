@@ -15,7 +15,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
 from gpudoctor.snapshot import Libcuda, Missing, Mps, Status
 
 _DEFAULT_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 -- CUDA's default
-_START = Fix("Start the MPS daemon, as the user who runs the programs", "nvidia-cuda-mps-control -d")
+_START = Fix("Start the MPS daemon as the user who runs the programs", "nvidia-cuda-mps-control -d")
 
 
 @rule(
@@ -25,17 +25,17 @@ _START = Fix("Start the MPS daemon, as the user who runs the programs", "nvidia-
     since="0.1",
     predicts=False,
     sees_more_at=Level.TOUCH,
-    explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails where the daemon does not serve it."),),
+    explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails if no daemon serves it."),),
 )
 def mps_misconfigured(machine: MachineView) -> Iterator[Problem]:
-    """CUDA's Multi-Process Service (MPS) does not work."""
+    """CUDA Multi-Process Service (MPS) does not work."""
     mps = machine.observed.mps
     folder = mps.directory if isinstance(mps, Mps) else _DEFAULT_FOLDER
     failure = _failure(machine)
     if failure:
-        message = f"MPS does not serve this program: {failure}."
+        message = f"CUDA cannot connect to MPS: {failure}."
     elif _runs_without(machine):
-        message = f"CUDA_MPS_PIPE_DIRECTORY names {folder}, which has no MPS daemon's pipe: programs run without MPS."
+        message = f"CUDA_MPS_PIPE_DIRECTORY is {folder}, but no MPS daemon runs there: programs run without MPS."
     else:
         return
     yield Problem(
@@ -47,7 +47,7 @@ def mps_misconfigured(machine: MachineView) -> Iterator[Problem]:
 
 
 def _failure(machine: MachineView) -> str:
-    """The first call that answered an error of MPS, in words; empty where none did."""
+    """Return the first call that returned an MPS error, as text; empty where none did."""
     libcuda, contexts = machine.observed.libcuda, machine.observed.contexts
     answers = []
     if isinstance(libcuda, Libcuda) and isinstance(libcuda.init, Status):
@@ -56,25 +56,25 @@ def _failure(machine: MachineView) -> str:
         call = failed_call(context)
         if call is not None:
             answers.append((call.call, call.status))
-    return next((f"{call} answers {status.code} ({status.name})" for call, status in answers if status.code in MPS_ERRORS), "")
+    return next((f"{call} returns {status.code} ({status.name})" for call, status in answers if status.code in MPS_ERRORS), "")
 
 
 def _runs_without(machine: MachineView) -> bool:
-    """Whether a variable asks for MPS and no daemon runs; ends the rule where cuInit did not answer."""
+    """Return whether a variable asks for MPS and no daemon runs; ends the rule where cuInit did not return."""
     mps = machine.observed.mps
     asked = isinstance(mps, Mps) and not mps.control and mps.where != "default"
     return isinstance(machine.cuda_init, Status) and bool(machine.hardware) and asked
 
 
 def _evidence(mps: Mps | Missing, folder: str) -> Iterator[Evidence]:
-    state = "not known" if isinstance(mps, Missing) else "found" if mps.control else "not found"
+    state = "unknown" if isinstance(mps, Missing) else "found" if mps.control else "not found"
     yield Evidence("the daemon's control pipe", state, f"{folder}/control")
     if isinstance(mps, Mps):
         yield Evidence("MPS folder", folder, mps.where)
 
 
 def _without_mps(mps: Mps | Missing, folder: str) -> Fix:
-    """Unset the variable; without one, remove the default folder, whose leftovers programs take for a daemon."""
+    """Return the fix that unsets the variable or, without one, removes the default folder, whose stale pipes programs find."""
     if isinstance(mps, Mps) and mps.where != "default":
         return Fix("Run without MPS", "unset CUDA_MPS_PIPE_DIRECTORY", kind=FixKind.INSTEAD)
-    return Fix("Run without MPS: remove the leftovers of a daemon", f"sudo rm -r {shell_path(folder)}", (ROOT,), kind=FixKind.INSTEAD)
+    return Fix("Run without MPS: remove the stale pipes", f"sudo rm -r {shell_path(folder)}", (ROOT,), kind=FixKind.INSTEAD)

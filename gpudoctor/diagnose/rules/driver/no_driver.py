@@ -51,12 +51,12 @@ def no_driver(machine: MachineView) -> Iterator[Problem]:
 
 
 def _load(machine: MachineView, blocked: tuple[Evidence, ...]) -> Iterator[Fix]:
-    """Comment out the lines that keep the module from loading, and load it."""
+    """Yield the fixes that comment out the lines which block the module, and load it."""
     for file in dict.fromkeys(line.value for line in blocked):
         yield Fix(
             f"Allow the nvidia module to load: comment out its line in {file}",
             f"sudo sed -i -E 's/^[[:space:]]*(blacklist|install|alias)[[:space:]]+nvidia([[:space:]]|$)/# &/' {shell_path(file)}",
             (ROOT,),
         )
-    yield Fix("Load the module; if that fails, the message says why", "sudo modprobe nvidia", (ROOT,))
+    yield Fix("Load the module; if that fails, modprobe says why", "sudo modprobe nvidia", (ROOT,))
     yield msgspec.structs.replace(update_driver(machine), kind=FixKind.ELSE)

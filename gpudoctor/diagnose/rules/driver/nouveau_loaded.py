@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, installed_parts, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, installed_parts, replace_driver
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -20,10 +20,10 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau holds."),),
+    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has."),),
 )
 def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
-    """Nouveau is bound to the GPU."""
+    """GPU is bound to nouveau instead of the NVIDIA driver."""
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if gpu.driver == NOUVEAU]
     if not held:
@@ -32,7 +32,7 @@ def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
     nothing_installed = "" if installed_parts(machine) else ", and no NVIDIA driver is installed"
     yield Problem(
         severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
-        message=f"nouveau is bound to {', '.join(gpu.address for gpu in held)}{nothing_installed}.",
+        message=f"{gpus_bound(held)} to nouveau{nothing_installed}.",
         evidence=(*(bound_driver(gpu) for gpu in held), *blocked),
         fixes=replace_driver(machine, NOUVEAU, _BLACKLIST, blocked=bool(blocked)),
     )

@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, replace_driver
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -21,10 +21,10 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova holds."),),
+    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has."),),
 )
 def nova_loaded(machine: MachineView) -> Iterator[Problem]:
-    """Nova is bound to the GPU."""
+    """GPU is bound to nova instead of the NVIDIA driver."""
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if is_nova(gpu)]
     if not held:
@@ -32,8 +32,7 @@ def nova_loaded(machine: MachineView) -> Iterator[Problem]:
     blocked = blocked_module(machine, "nova_core")
     yield Problem(
         severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
-        message=f"nova is bound to {', '.join(gpu.address for gpu in held)}, so the NVIDIA driver cannot use "
-        + ("it." if len(held) == 1 else "them."),
+        message=f"{gpus_bound(held)} to nova, so the NVIDIA driver cannot use {'it' if len(held) == 1 else 'them'}.",
         evidence=(*(bound_driver(gpu) for gpu in held), *blocked, *logged(machine, "already bound to NovaCore")),
         fixes=replace_driver(machine, "nova", _BLACKLIST, blocked=bool(blocked)),
     )

@@ -1,4 +1,4 @@
-"""What NVML said when it was started, as evidence."""
+"""How NVML started, as evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudoctor.snapshot import Missing, Status
 
 
 def nvml_start(machine: MachineView) -> tuple[Evidence, ...]:
-    """What nvmlInit answered, or why NVML was not called; empty where it did not answer."""
+    """Return what nvmlInit returned, or why NVML was not called; empty where it did not return."""
     nvml = machine.observed.nvml
     if isinstance(nvml, Missing):
         return (Evidence("NVML", nvml.reason, "libnvidia-ml.so.1"),)

@@ -16,7 +16,6 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Preload
 
 _FILE = "/etc/ld.so.preload"
-_MOST_FUNCTIONS = 6
 
 
 @rule(
@@ -25,24 +24,24 @@ _MOST_FUNCTIONS = 6
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit in place of the driver's."),),
+    explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),
 )
 def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]:
     """A preloaded library intercepts CUDA or NVML calls."""
     if not machine.hardware and machine.site.has_pci:
-        not_applicable("there is no GPU that it could hide")
-    failures = [f"{call} answers {answer}" for call, answer in _codes(machine) if answer]
+        not_applicable("there is no GPU")
+    failures = [f"{call} returns {answer}" for call, answer in _codes(machine) if answer]
     for library in machine.preloads:
         if not library.exports or isinstance(library.exports, Missing):
             continue
         functions = _functions(library.exports)
-        message = f"{library.path} defines {functions} and is loaded before the driver's libraries ({library.where})"
+        message = f"{library.path}, preloaded by {library.where}, intercepts {_functions(library.exports, most=2)}"
         yield Problem(
-            message="; ".join((message, " and ".join(failures))) + "." if failures else f"{message}.",
+            message=f"{message}; {' and '.join(failures)}." if failures else f"{message}.",
             severity=None if failures else Severity.NOTE,
             evidence=(
                 Evidence("preloaded by", library.where, library.where),
-                Evidence("functions that it intercepts", functions, library.path),
+                Evidence("intercepted functions", functions, library.path),
             ),
             fixes=(_without(library),),
         )
@@ -52,13 +51,13 @@ def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]
 
 
 def _codes(machine: MachineView) -> tuple[tuple[str, int | None], ...]:
-    """What cuInit and nvmlInit answered to a program in the examined environment."""
+    """Return what cuInit and nvmlInit returned in the examined environment."""
     return ("cuInit", code(machine.observed.libcuda)), ("nvmlInit", machine.nvml_init_code)
 
 
-def _functions(exports: tuple[str, ...]) -> str:
-    more = f" and {len(exports) - _MOST_FUNCTIONS} more" if len(exports) > _MOST_FUNCTIONS else ""
-    return ", ".join(exports[:_MOST_FUNCTIONS]) + more
+def _functions(exports: tuple[str, ...], most: int = 6) -> str:
+    more = f" and {len(exports) - most} more" if len(exports) > most else ""
+    return ", ".join(exports[:most]) + more
 
 
 def _without(library: Preload) -> Fix:

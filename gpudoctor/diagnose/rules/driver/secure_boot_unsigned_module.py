@@ -21,8 +21,9 @@ _SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT
 _ENROLL = {
     "ubuntu": Fix("Enroll the machine's key, then reboot", "sudo update-secureboot-policy --enroll-key", (ROOT, REBOOT)),
     "debian": Fix("Enroll the DKMS key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)),
+    "rhel": Fix("Enroll the DKMS key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)),
     "fedora": Fix(
-        "Make and enroll a key for akmods, then reboot",
+        "Create and enroll a key for akmods, then reboot",
         "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
         (ROOT, REBOOT),
     ),
@@ -37,7 +38,7 @@ _ENROLL = {
     predicts=False,
     explains=(
         Explains(DRIVER_NOT_LOADED, "The kernel does not load a module whose signature it does not trust."),
-        Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver takes a GPU that NVIDIA's does not claim."),
+        Explains(("nouveau-loaded", "nova-loaded"), "The kernel's own driver binds a GPU that NVIDIA's does not claim."),
     ),
 )
 def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
@@ -52,11 +53,11 @@ def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
     if not certain and (not enforced or other_reason):
         return
     if refusal:
-        message = "The kernel refused the NVIDIA module: its signature is not trusted."
+        message = "The kernel rejected the NVIDIA module: its signature is not trusted."
     elif certain:
-        message = "The kernel loads only modules with a trusted signature, and NVIDIA's is not signed."
+        message = "The kernel loads only signed modules, and the NVIDIA module is not signed."
     else:
-        message = "The kernel loads only modules with a trusted signature, and NVIDIA's is installed but not loaded."
+        message = "The kernel loads only modules with a trusted signature, and the NVIDIA module is installed but not loaded."
     yield Problem(
         message=message,
         confidence=Confidence.CERTAIN if certain else Confidence.POSSIBLE,
@@ -66,7 +67,7 @@ def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
 
 
 def _enforced(modules: KernelModules) -> str:
-    """What enforces signatures; empty where nothing does. Secure Boot alone counts where the kernel does not report its lockdown."""
+    """Return what enforces signatures; empty where nothing does. Secure Boot counts only where the kernel does not report its lockdown."""
     if modules.signatures_enforced is True:
         return "module.sig_enforce"
     if isinstance(modules.lockdown, str):
@@ -79,11 +80,11 @@ def _enforced(modules: KernelModules) -> str:
 
 def _signature(module: ModuleFile) -> Evidence:
     if isinstance(module.signed, Missing):
-        return Evidence("signature of the module", module.signed.reason, module.path)
-    return Evidence("signature of the module", "signed" if module.signed else "not signed", module.path)
+        return Evidence("module signature", module.signed.reason, module.path)
+    return Evidence("module signature", "signed" if module.signed else "not signed", module.path)
 
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
-    """Enroll the module's key, or switch Secure Boot off."""
+    """Return the fixes that enroll the module's key, or switch Secure Boot off."""
     enroll = next((_ENROLL[name] for name in site.distribution if name in _ENROLL), None)
     return (_SWITCH_OFF,) if enroll is None else (enroll, msgspec.structs.replace(_SWITCH_OFF, kind=FixKind.INSTEAD))

@@ -11,9 +11,9 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 
-_RELOAD = Fix("End every program that uses the GPU, and reload the module", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
+_RELOAD = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
 _PREVENT = Fix(
-    "Prevent it from the next boot on",
+    "Prevent it: save the GPU's memory across sleep, from the next boot on",
     "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
     " && sudo systemctl enable nvidia-suspend nvidia-hibernate nvidia-resume",
     (ROOT, REBOOT),
@@ -25,7 +25,7 @@ _PREVENT = Fix(
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",
-    explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit answer 999 until it is reloaded."),),
+    explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded."),),
 )
 def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
     """nvidia_uvm is broken after suspend."""
@@ -36,11 +36,11 @@ def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
     if not times or "nvidia_uvm" not in kernel.modules:
         return
     yield Problem(
-        message=f"cuInit answers 999 while NVML works, and the machine has slept {'once' if times == 1 else f'{times} times'} since boot.",
+        message=f"nvidia_uvm is probably broken since suspend: cuInit returns 999 while NVML works ({times} {'suspend' if times == 1 else 'suspends'}).",
         confidence=Confidence.LIKELY,
         evidence=(
             Evidence("cuInit", "999", "libcuda"),
-            Evidence("times the machine slept and woke", str(times), "/sys/power/suspend_stats/success"),
+            Evidence("suspends since boot", str(times), "/sys/power/suspend_stats/success"),
         ),
         fixes=(_RELOAD, _PREVENT),
     )

@@ -14,7 +14,7 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung
 from gpudoctor.snapshot import Missing
 
 _NO_RANGE = r"request_free_mem_region\(\) err"
-"""nvidia-uvm's own line, from uvm_pmm_gpu.c."""
+"""The line that nvidia-uvm logs, in uvm_pmm_gpu.c."""
 _OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
 _RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
 
@@ -25,7 +25,7 @@ _RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
     breaks=Rung.LIBCUDA,
     since="0.1",
     predicts=False,
-    explains=(Explains(CUDA_FAILS, "cuInit answers 3 if nvidia_uvm could not reserve addresses for HMM."),),
+    explains=(Explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM."),),
 )
 def uvm_hmm_init_failure(machine: MachineView) -> Iterator[Problem]:
     """nvidia_uvm fails to set up HMM, so CUDA fails to initialise."""
@@ -38,9 +38,9 @@ def uvm_hmm_init_failure(machine: MachineView) -> Iterator[Problem]:
     line = logged(machine, _NO_RANGE)
     if not line and kernel.flavour != "open":
         return
-    fault = "cannot reserve addresses for HMM" if line else "of the open kernel modules probably cannot set up HMM"
+    fault = "cannot reserve addresses for HMM" if line else "(open kernel modules) probably cannot set up HMM"
     yield Problem(
-        message=f"nvidia_uvm {fault}: cuInit answers 3 while NVML works.",
+        message=f"nvidia_uvm {fault}: cuInit returns 3 while NVML works.",
         confidence=Confidence.CERTAIN if line else Confidence.LIKELY,
         evidence=(
             *line,
@@ -57,14 +57,14 @@ def _kaslr(machine: MachineView) -> str:
     parameters = details if isinstance(details, Missing) else details.kernel_parameters
     if isinstance(parameters, Missing):
         return f"not known ({parameters.reason})"
-    return "off (nokaslr)" if any(parameter.name == "nokaslr" for parameter in parameters) else "not switched off"
+    return "off (nokaslr)" if any(parameter.name == "nokaslr" for parameter in parameters) else "on"
 
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (Fix(f"Switch HMM off on the host, then restart the container: `{_OPTION}`, `{_RELOAD}`", needs=(ROOT,)),)
+        return (Fix(f"Turn HMM off on the host, then restart the container: `{_OPTION}`, `{_RELOAD}`", needs=(ROOT,)),)
     return (
-        Fix("Switch HMM off for nvidia_uvm", _OPTION, (ROOT,)),
-        Fix("Stop every program that uses the GPU, and reload nvidia_uvm", _RELOAD, (ROOT,)),
+        Fix("Turn HMM off in nvidia_uvm", _OPTION, (ROOT,)),
+        Fix("End every program that uses the GPU, then reload nvidia_uvm", _RELOAD, (ROOT,)),
         Fix("Boot the kernel with nokaslr: add it to GRUB_CMDLINE_LINUX in /etc/default/grub.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD),
     )

@@ -13,7 +13,7 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 
 _LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -c 0 -u || sudo modprobe nvidia_uvm", (ROOT,))
-_LOAD_AT_BOOT = Fix("Load it at each boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
+_LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
 
 
 @rule(
@@ -29,7 +29,7 @@ def uvm_not_loaded(machine: MachineView) -> Iterator[Problem]:
     if code not in DRIVER_UNUSABLE or "nvidia_uvm" in kernel.modules:
         return
     yield Problem(
-        message=f"nvidia_uvm is not loaded: cuInit answers {code} while NVML works.",
+        message=f"Kernel module nvidia_uvm is not loaded: cuInit returns {code} while NVML works.",
         confidence=Confidence.LIKELY,
         evidence=(Evidence("loaded modules", ", ".join(kernel.modules), "/sys/module"), Evidence("cuInit", str(code), "libcuda")),
         fixes=(RESTART_CONTAINER,) if machine.site.container else (_LOAD, _LOAD_AT_BOOT),

@@ -21,23 +21,25 @@ from gpudoctor.snapshot import PciDevice
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
     predicts=False,
-    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is kept for a virtual machine."),),
+    explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is passed through to a virtual machine."),),
 )
 def vfio_bound(machine: MachineView) -> Iterator[Problem]:
     """All GPUs are bound to vfio-pci (VM passthrough)."""
     gpus = machine.kernel.gpus
     if not gpus:
-        not_applicable("no NVIDIA GPU is on a PCI bus here")
+        not_applicable("there is no NVIDIA GPU on the PCI bus")
     if any(gpu.driver not in GUEST_DRIVERS for gpu in gpus):
         return
     driver = gpus[0].driver
     subject = f"The only GPU is bound to {driver}" if len(gpus) == 1 else f"All {len(gpus)} GPUs are bound to {driver}"
     yield Problem(
-        message=f"{subject}, for use in a virtual machine.",
+        message=f"{subject} for VM passthrough.",
         evidence=tuple(bound_driver(gpu) for gpu in gpus),
         fixes=(
-            Fix("If no virtual machine uses the GPU, give it back to the host until the next boot", _give_back(gpus[0]), (ROOT,)),
-            Fix("Run the training, and gpudoctor, in the virtual machine that has the GPU.", kind=FixKind.INSTEAD),
+            Fix(
+                f"If no virtual machine uses it, return GPU {gpus[0].address} to the host until the next boot", _give_back(gpus[0]), (ROOT,)
+            ),
+            Fix("Train, and run gpudoctor, in the virtual machine that has the GPU.", kind=FixKind.INSTEAD),
         ),
     )
 

@@ -11,12 +11,12 @@ from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURC
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 _SOON = 3600
-"""Seconds before its end from which a licence is worth a note. The threshold is ours: a client renews long before the end."""
+"""Seconds before the end of a licence when it becomes a note; our own choice, as clients renew long before the end."""
 
 
 @rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, since="0.1", predicts=False)
 def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
-    """Virtual GPU's licence has expired or is about to."""
+    """Virtual GPU's licence has expired or is about to expire."""
     for licence in gpu.vgpu_licences:
         if not licence.enabled or not licence.licensed:
             continue
@@ -25,7 +25,7 @@ def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
             continue
         when = f"expired at {licence.expires}" if left <= 0 else f"expires in {max(1, round(left / 60))} min, at {licence.expires}"
         yield Problem(
-            message=f"{gpu.label}: the licence for {licence.product} {when}.",
+            message=f"{gpu.label}: the vGPU licence for {licence.product} {when}.",
             severity=Severity.WARNING if left <= 0 else Severity.NOTE,
             evidence=(Evidence(f"end of the licence for {licence.product}", str(licence.expires), SOURCE),),
             fixes=(RESTART_CLIENT, read_client_log("Read why it was not renewed")),

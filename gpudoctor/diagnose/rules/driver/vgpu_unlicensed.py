@@ -24,7 +24,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
     predicts=False,
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU),
-        Explains(CUDA_FAILS, "Without a licence a virtual GPU is slowed down and finally refuses CUDA."),
+        Explains(CUDA_FAILS, "Without a licence a virtual GPU slows down and finally refuses CUDA."),
     ),
 )
 def vgpu_unlicensed(gpu: GpuView) -> Iterator[Problem]:
@@ -33,10 +33,10 @@ def vgpu_unlicensed(gpu: GpuView) -> Iterator[Problem]:
     for licence in gpu.vgpu_licences:
         if not licence.enabled or licence.licensed:
             continue
-        effect = "CUDA refuses to start" if refused else "it will be slowed down, then refuse CUDA"
+        effect = "CUDA does not start" if refused else "it will slow down, then refuse CUDA"
         yield Problem(
-            message=f"{gpu.label} is a virtual GPU without a licence for {licence.product}; {effect}.",
+            message=f"{gpu.label} has no vGPU licence for {licence.product}: {effect}.",
             severity=None if refused else Severity.WARNING,
             evidence=(Evidence(licence.product, "unlicensed", SOURCE),),
-            fixes=(RESTART_CLIENT, read_client_log("Read why it gets no licence"), _ADD_TOKEN),
+            fixes=(RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
         )

@@ -16,6 +16,6 @@ def error_if_used(tools: ContainerTools) -> Severity:
 
 
 def users_of_cdi(tools: ContainerTools) -> tuple[Evidence, ...]:
-    """The configuration that uses CDI to provide GPUs."""
+    """Return the configuration that uses CDI to provide GPUs."""
     facts = () if isinstance(tools.cdi_asked_by, Missing) else tools.cdi_asked_by
     return tuple(Evidence("CDI is used", fact.value, fact.where) for fact in facts)

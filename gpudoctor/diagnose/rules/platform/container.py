@@ -14,12 +14,12 @@ NO_DEVICES = ("", "none", "void")
 
 
 def image_argument(container: ContainerView) -> str:
-    """The container's image as a shell reads it, or a word to replace."""
+    """Return the container's image as a shell reads it, or a word to replace."""
     return shlex.quote(container.image) if container.image else "IMAGE"
 
 
 def device_files(container: ContainerView) -> Evidence:
-    """The device files by path, plain files among them marked."""
+    """Return the device files by path, plain files among them marked."""
     nodes = container.observed.device_nodes
     if isinstance(nodes, Missing):
         return Evidence("device files", "none", "/dev")
@@ -28,5 +28,5 @@ def device_files(container: ContainerView) -> Evidence:
 
 
 def requests(container: ContainerView) -> tuple[Evidence, ...]:
-    """What the image or its user asked the runtime for."""
+    """Return what the image or its user asked the runtime for."""
     return tuple(Evidence(name, value or "empty", "environment") for name, value in container.requested.items())

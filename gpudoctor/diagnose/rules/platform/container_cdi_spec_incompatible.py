@@ -64,13 +64,13 @@ def _installed_engines(machine: MachineView, tools: ContainerTools) -> Iterator[
 
 
 def _upstream(version: str) -> Version | None:
-    """A package's version without epoch and the distribution's own part."""
+    """Return a package's version without epoch and the distribution's own part."""
     without_epoch = version.rpartition(":")[2]
     return versions.parse(without_epoch.partition("-")[0].partition("+")[0].partition("~")[0])
 
 
 def _needed(spec: CdiSpec) -> Version | None:
-    """The version an engine must know: the one the file declares, or a newer one whose fields it uses."""
+    """Return the version an engine must know: the one the file declares, or a newer one whose fields it uses."""
     stated = [versions.parse(text) for text in (spec.declares, spec.needs) if isinstance(text, str)]
     return max((version for version in stated if version is not None), default=None)
 

@@ -55,7 +55,7 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
 
 
 def _unfound(mounted: tuple[DriverFile, ...], library: str, section: Libcuda | Nvml | Missing) -> tuple[DriverFile, ...]:
-    """The mounted files of a library that the loader does not find."""
+    """Return the mounted files of a library that the loader does not find."""
     if not isinstance(section, Missing) or section.cause is not Cause.ABSENT:
         return ()
     return tuple(file for file in mounted if _name(file).startswith(f"{library}.so"))

@@ -65,7 +65,7 @@ def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
 
 
 def _missing_library(container: ContainerView, *, works: bool) -> str:
-    """Which driver library the runtime did not mount; empty where it mounted all, or where that is not the fault."""
+    """Return which driver library the runtime did not mount; empty where it mounted all, or where that is not the fault."""
     nvml, libcuda, mounted = container.observed.nvml, container.observed.libcuda, container.driver_libraries
     if isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or any("libcuda" in file.path for file in mounted):
         return ""
@@ -93,7 +93,7 @@ def _start_with_compute(container: ContainerView) -> Fix:
 
 
 def _reason(container: ContainerView) -> str:
-    """What in the environment explains it; empty where nothing does."""
+    """Return what in the environment explains it; empty where nothing does."""
     devices = container.requested.get(DEVICES, "all")
     if devices in NO_DEVICES:
         return f"{DEVICES} is {devices or 'empty'}"

@@ -69,7 +69,7 @@ def _confidence(allocation: Allocation, machine: MachineView) -> Confidence:
 
 
 def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
-    """Whether the scheduler allocated no GPU. A pod's variables do not tell, but a container without device files does."""
+    """Return whether the scheduler allocated no GPU. A pod's variables do not tell, but a container without device files does."""
     if isinstance(allocation.gpus, tuple):
         return not allocation.gpus
     nodes = machine.observed.device_nodes
@@ -90,7 +90,7 @@ def _nvml_opens_gpus(machine: MachineView) -> bool:
 
 
 def _driver_not_loaded(machine: MachineView) -> bool:
-    """Whether a GPU is there without a loaded driver: then a job with a GPU would fail too."""
+    """Return whether a GPU is there without a loaded driver: then a job with a GPU would fail too."""
     pci, driver = machine.observed.pci, machine.observed.kernel_driver
     has_gpu = isinstance(pci, Pci) and any(device.is_nvidia_gpu for device in pci.devices)
     unloaded = isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT

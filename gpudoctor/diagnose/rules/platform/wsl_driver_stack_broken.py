@@ -66,7 +66,7 @@ def _libraries(wsl: Wsl) -> tuple[str, ...]:
 
 
 def _init_failures(machine: MachineView) -> tuple[Evidence, ...]:
-    """How NVML and libcuda, asked without a mask where there is one, failed to initialise."""
+    """Return how NVML and libcuda, asked without a mask where there is one, failed to initialise."""
     observed = machine.observed
     libcuda = observed.libcuda_unmasked if isinstance(observed.libcuda_unmasked, Libcuda) else observed.libcuda
     inits = [

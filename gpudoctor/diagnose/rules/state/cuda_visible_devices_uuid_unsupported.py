@@ -69,7 +69,7 @@ def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fi
 
 
 def _matching(entry: str, known: list[str]) -> str:
-    """The known UUID that an entry abbreviates; empty where there is none."""
+    """Return the known UUID that an entry abbreviates; empty where there is none."""
     return next((uuid for uuid in known if uuid.lower().startswith(entry.lower())), "")
 
 
@@ -79,7 +79,7 @@ def _unmasked_devices(machine: MachineView) -> tuple[CudaDevice, ...]:
 
 
 def _uuids(machine: MachineView) -> set[str]:
-    """The UUIDs that CUDA without the variable and NVML report, MIG instances included."""
+    """Return the UUIDs that CUDA without the variable and NVML report, MIG instances included."""
     nvml = machine.observed.nvml
     found: list[str | Missing] = [device.uuid for device in _unmasked_devices(machine)]
     for gpu in nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ():

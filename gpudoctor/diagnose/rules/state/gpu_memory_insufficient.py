@@ -43,7 +43,7 @@ def _free_memory(gpu: GpuView) -> str:
 
 
 def _processes(gpu: GpuView) -> tuple[GpuProcess, ...] | None:
-    """The processes that compute on the GPU; None where NVML does not list them."""
+    """Return the processes that compute on the GPU; None where NVML does not list them."""
     nvml = gpu.observed.nvml
     return nvml.compute_processes if isinstance(nvml, NvmlGpu) and isinstance(nvml.compute_processes, tuple) else None
 

@@ -14,7 +14,7 @@ COMPAT = "/usr/local/cuda/compat/libcuda.so.570.26"
 
 def test_a_preloaded_compat_library_is_unset() -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=loaded(803, COMPAT), variables=Variables({"LD_PRELOAD": COMPAT})))
-    assert "(release 570.26)" in finding.message
+    assert "(cuda-compat 570.26)" in finding.message
     assert finding.fixes[0].command == "unset LD_PRELOAD"
 
 

@@ -15,13 +15,13 @@ def test_who_is_stuck_is_evidence() -> None:
     assert isinstance(hung, Nvml)
     nvml = msgspec.structs.replace(hung, hang=Hang("nvmlInit", 31.0, uninterruptible=False))
     (finding,) = findings_of(RULE, machine(1, nvml=nvml, stuck=(StuckProcess(7, "nvidia-smi", "rwsem_down"),)))
-    assert finding.evidence[1].value == "nvidia-smi (process 7) in rwsem_down"
+    assert finding.evidence[1].value == "nvidia-smi (pid 7) in rwsem_down"
 
 
 def test_a_hang_of_our_kernel_is_a_hung_driver() -> None:
     hung = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain 0", 31.0, False)))
     (finding,) = findings_of(RULE, hung)
-    assert finding.message == "libcuda does not return from cuDevicePrimaryCtxRetain 0: no sign of life for 31 s."
+    assert finding.message == "libcuda hangs in cuDevicePrimaryCtxRetain 0: no response for 31 s."
     assert findings_of("cuda-init-fails", hung) == []
     slow = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain 0", 12.0, False)))
     assert findings_of(RULE, slow) == []

@@ -15,7 +15,7 @@ REFUSED = libcuda(0, 803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH")
 
 def test_an_upgrade_without_a_reboot() -> None:
     (finding,) = findings_of(RULE, machine(1, nvml=UPGRADED, libcuda=REFUSED))
-    assert "The loaded kernel module is 550.163.01, the driver libraries are 570.86.15 (NVML refuses to start)" in finding.message
+    assert "Kernel module 550.163.01 and driver libraries 570.86.15 do not match, so NVML does not start" in finding.message
     assert finding.fixes[0].command == "sudo reboot"
     (contained,) = findings_of(RULE, machine(1, nvml=UPGRADED, libcuda=REFUSED, container=in_docker()))
     assert contained.fixes[0].title.startswith("Restart the container")
@@ -23,7 +23,7 @@ def test_an_upgrade_without_a_reboot() -> None:
 
 def test_two_installations() -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=loaded(803, "/usr/lib/libcuda.so.535.54.03")))
-    assert finding.message.endswith("Two driver installations are mixed.")
+    assert finding.message.startswith("Two driver installations are mixed: ")
 
 
 def test_other_outcomes() -> None:

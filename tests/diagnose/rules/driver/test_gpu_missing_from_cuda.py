@@ -9,7 +9,7 @@ RULE = "gpu-missing-from-cuda"
 
 def test_cuda_leaves_one_out() -> None:
     (finding,) = findings_of(RULE, machine(2, libcuda=libcuda(1)))
-    assert finding.message.endswith("NVML opens it, but CUDA does not list it. CUDA lists 1 of 2 GPUs.")
+    assert finding.message.endswith("is visible to NVML but not to CUDA, which lists 1 of 2 GPUs.")
     assert [fix.command for fix in finding.fixes][-1] == "sudo reboot"
 
 

@@ -15,7 +15,7 @@ STUB = "/usr/local/cuda/lib64/stubs/libcuda.so"
 @pytest.mark.parametrize(("code", "path"), [(34, STUB), (34, ""), (999, STUB)])
 def test_the_code_or_the_path_shows_a_stub(code: int, path: str) -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=loaded(code, path), cuda_files=on_disk(own())))
-    assert "the driver's own is /opt/driver/libcuda.so.1" in finding.message
+    assert "the loader finds it before the driver's /opt/driver/libcuda.so.1" in finding.message
 
 
 def test_other_outcomes() -> None:

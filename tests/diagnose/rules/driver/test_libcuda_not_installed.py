@@ -10,7 +10,7 @@ RULE = "libcuda-not-installed"
 
 def test_a_driver_without_its_cuda_library() -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=NOT_FOUND, cuda_files=on_disk()))
-    assert finding.message == "libcuda.so.1 is not on this machine, although NVML works (driver 550.163.01)."
+    assert finding.message == "libcuda.so.1 is not installed, although NVML works (driver 550.163.01)."
     assert finding.fixes[0].command == "sudo apt install libnvidia-compute-550"
 
 

@@ -26,5 +26,5 @@ def test_a_variable_without_a_daemon_is_a_note() -> None:
 
 def test_a_dead_daemons_leftovers_are_removed() -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=loaded(805, ""), mps=LEFTOVERS))
-    assert finding.message == "MPS does not serve this program: cuInit answers 805 (CUDA_ERROR_805)."
+    assert finding.message == "CUDA cannot connect to MPS: cuInit returns 805 (CUDA_ERROR_805)."
     assert finding.fixes[1].command == "sudo rm -r /tmp/nvidia-mps"

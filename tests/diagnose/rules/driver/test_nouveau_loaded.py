@@ -12,8 +12,8 @@ HELD = card(0, driver="nouveau")
 
 def test_it_is_blacklisted_where_the_driver_is_installed() -> None:
     (finding,) = findings_of(RULE, unloaded(KernelModules(), HELD))
-    assert finding.message == f"nouveau is bound to {HELD.address}."
-    assert [fix.title for fix in finding.fixes] == ["Blacklist nouveau, rebuild the initial RAM disk, and reboot"]
+    assert finding.message == f"GPU {HELD.address} is bound to nouveau."
+    assert [fix.title for fix in finding.fixes] == ["Blacklist nouveau, rebuild the initial RAM disk, then reboot"]
 
 
 def test_a_blacklist_takes_effect_in_the_initial_ram_disk() -> None:

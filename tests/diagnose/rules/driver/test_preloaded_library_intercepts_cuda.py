@@ -14,7 +14,7 @@ def test_it_is_an_error_where_cuda_fails() -> None:
     assert note.severity is Severity.NOTE
     (error,) = findings_of(RULE, machine(1, preloads=(SHARING,), libcuda=libcuda(0, 201, "CUDA_ERROR_INVALID_CONTEXT")))
     assert error.severity is Severity.ERROR
-    assert error.message.endswith("(/etc/ld.so.preload); cuInit answers 201.")
+    assert error.message.endswith("intercepts cuInit, nvmlInit_v2; cuInit returns 201.")
     assert error.fixes[0].command == "sudo sed -i '\\|/usr/local/vgpu/libvgpu.so|d' /etc/ld.so.preload"
 
 

@@ -13,7 +13,7 @@ RULE = "uvm-not-loaded"
 @pytest.mark.parametrize("code", [3, 100, 999])
 def test_cuda_without_its_module(code: int) -> None:
     (finding,) = findings_of(RULE, failing(code, kernel_driver=kernel_driver(modules=("nvidia",))))
-    assert f"cuInit answers {code} while NVML works" in finding.message
+    assert f"cuInit returns {code} while NVML works" in finding.message
     assert not findings_of(RULE, failing(code, kernel_driver=kernel_driver()))
 
 

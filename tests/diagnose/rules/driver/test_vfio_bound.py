@@ -10,7 +10,7 @@ RULE = "vfio-bound"
 
 def test_all_gpus_belong_to_virtual_machines() -> None:
     (finding,) = findings_of(RULE, bare(pci=Pci((card(0, driver="vfio-pci"), card(1, driver="vfio-pci")))))
-    assert finding.message == "All 2 GPUs are bound to vfio-pci, for use in a virtual machine."
+    assert finding.message == "All 2 GPUs are bound to vfio-pci for VM passthrough."
     assert "sudo tee /sys/bus/pci/drivers/vfio-pci/unbind" in finding.fixes[0].command
 
 

@@ -15,7 +15,7 @@ def test_it_is_an_error_once_cuda_refuses() -> None:
     assert warning.severity is Severity.WARNING
     (error,) = findings_of(RULE, with_gpus(UNLICENSED, libcuda=libcuda(0, 102, "CUDA_ERROR_DEVICE_NOT_LICENSED")))
     assert error.severity is Severity.ERROR
-    assert error.message.endswith("CUDA refuses to start.")
+    assert error.message.endswith("CUDA does not start.")
 
 
 def test_other_outcomes() -> None:
