@@ -1,3 +1,3 @@
-"""Tells whether a machine can train on its GPU and, if not, names the one thing to change."""
+"""Checks whether a machine can train on its GPU and, if not, names the one thing to change."""
 
 __version__ = "0.1.0"

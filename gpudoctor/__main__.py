@@ -9,7 +9,7 @@ from importlib import import_module
 def main() -> None:
     """Run the command line.
 
-    A check lives a tenth of a second, half of which it imports: collecting garbage meanwhile would be a tenth of that.
+    A check takes a tenth of a second, half of it imports: garbage collection would add a tenth to those.
     """
     gc.disable()
     import_module("gpudoctor.cli").run()

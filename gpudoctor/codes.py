@@ -1,4 +1,4 @@
-"""Numbers by which CUDA, NVML and the PCI bus say what is what, with the names their headers give them."""
+"""Status codes of CUDA, NVML and PCI, with the names from their headers."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class CudaError(enum.IntEnum):
 
 
 MPS_ERRORS = {error for error in CudaError if error.name.startswith("MPS_")}
-"""What CUDA answers where the Multi-Process Service fails."""
+"""CUDA's errors when the Multi-Process Service fails."""
 DRIVER_UNUSABLE = {CudaError.NOT_INITIALIZED, CudaError.NO_DEVICE, CudaError.UNKNOWN}
-"""What cuInit answers where device files or nvidia_uvm are missing, and also while the driver is being set up."""
+"""What cuInit returns if device files or nvidia_uvm are missing, and also while the driver is loading."""
 
 
 class NvmlError(enum.IntEnum):

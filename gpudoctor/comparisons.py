@@ -1,4 +1,4 @@
-"""Versions held against what packaging calls a specifier; importing that takes 10 ms."""
+"""Compares versions with specifiers of packaging, whose import takes 10 ms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from packaging.version import InvalidVersion, Version
 
 
 def understood(specifier: str) -> bool:
-    """Whether it is a specifier; arbitrary equality, which compares texts, is not."""
+    """Whether it is a valid specifier; arbitrary equality, which compares texts, is not."""
     try:
         return "===" not in specifier and SpecifierSet(specifier) is not None
     except InvalidSpecifier:
@@ -15,7 +15,7 @@ def understood(specifier: str) -> bool:
 
 
 def allows(specifier: str, value: str) -> bool | None:
-    """Whether `value` is a version that the specifier allows, a pre-release counting as what it is; None where it is no version."""
+    """Whether the specifier allows the version `value`, pre-releases included; None if it is not a version."""
     try:
         version = Version(value)
     except InvalidVersion:

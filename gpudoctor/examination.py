@@ -16,7 +16,7 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
-    """A check that was carried out, or a supposed machine that was judged."""
+    """A finished check, or an assumed machine with its diagnosis."""
 
     snapshot: Snapshot
     diagnosis: Diagnosis
@@ -24,4 +24,4 @@ class Examination(msgspec.Struct, frozen=True, kw_only=True):
     matrix_date: str
     timings: tuple[Timing, ...] = ()
     interrupted: int = 0
-    """The signal that ended the check early, 0 where none did."""
+    """The signal that ended the check early; 0 if none did."""

@@ -1,4 +1,4 @@
-"""Finds the tables of the compatibility matrix on disk and reads them; a wrong row is named by file and line."""
+"""Finds the compatibility tables on disk and reads them; an error names the file and line."""
 # pathlib costs 10 ms at start-up and this module is on the hot path
 # ruff: noqa: PTH100, PTH112, PTH118, PTH120, PTH123
 
@@ -18,13 +18,13 @@ from gpudoctor.matrix.table import Row, Table
 
 
 def open_matrix(directory: str | None = None) -> Matrix:
-    """The shipped tables, each read when it is first asked for; or those in `directory`, which are all read and checked at once.
+    """The shipped tables, each read on first use; or those in `directory`, all read and checked at once.
 
-    Raises UsageError where the folder is not there or a table cannot be read, TableError where a row is wrong.
+    Raises UsageError for a missing folder or an unreadable table, TableError for a wrong row.
     """
     folder = _shipped() if directory is None else directory
     if not os.path.isdir(folder):
-        raise UsageError(f"There is no folder {folder} with compatibility tables; name one that exists, or leave out --compat.")
+        raise UsageError(f"--compat: {folder} is not a folder; name one with compatibility tables or leave the option out.")
 
     lines = functools.cache(lambda path: _content(path).split(b"\n"))
 
@@ -39,9 +39,9 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
 
 def _vouch(matrix: Matrix, directory: str) -> None:
-    """Refuse tables that somebody handed us where they do not hold together."""
+    """Raise UsageError for a user's tables that contradict each other."""
     for problem in problems(matrix):
-        raise UsageError(f"The compatibility tables in {directory} do not hold together: {problem}")
+        raise UsageError(f"The compatibility tables in {directory} are inconsistent: {problem}")
 
 
 def _content(path: str) -> bytes:
@@ -53,15 +53,15 @@ def _content(path: str) -> bytes:
 
 
 def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
-    """Return the rows of `directory`/`table.name`.csv; UsageError where it cannot be read, TableError where it is wrong."""
+    """The rows of `directory`/`table.name`.csv. Raises UsageError if it cannot be read, TableError for a wrong row."""
     path = os.path.join(directory, f"{table.name}.csv")
     return parse_table(path, _content(path), table)
 
 
 def parse_table(path: str, content: bytes, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
-    """Return the rows that a table's file holds: of one distribution, which is their first cell, or for one platform or any, where named.
+    """The rows of a table's file: only those of one distribution (the first cell) or for one platform, if named.
 
-    The file is UTF-8: a header, then one row a line, sorted; `path` is for the TableError.
+    The file is UTF-8: a header, then sorted rows, one a line; `path` is for the TableError.
     """
     return _parse(path, content.split(b"\n"), table, distribution, platform)
 
@@ -71,7 +71,7 @@ def _parse(path: str, lines: list[bytes], table: Table[Row], distribution: str, 
     place = list(table.columns).index("platform") if platform else 0
     platforms = (platform.encode(), b"any")
     if lines[-1]:
-        raise TableError(path, len(lines), "the last line has no end")
+        raise TableError(path, len(lines), "the last line has no newline")
     rows: list[Row] = []
     number, key = 1, None
     try:
@@ -93,11 +93,11 @@ def _head(table: Table[Row], cells: list[str]) -> None:
 
 
 def _take(table: Table[Row], cells: list[str], rows: list[Row], before: Any) -> Any:
-    """Adds a line's row to `rows`; its key, which lies after that of the row before."""
+    """Add a line's row to `rows`; returns its key, which must sort after the previous one."""
     rows.append(table.parse(cells))
     key = table.key(rows[-1])
     if len(rows) > 1 and not before < key:
-        raise ValueError("repeats the row before it or belongs above it")
+        raise ValueError("duplicates the previous row or is not in order")
     return key
 
 
@@ -107,7 +107,7 @@ def _cells(line: bytes) -> list[str]:
     except UnicodeDecodeError:
         raise ValueError("is not UTF-8") from None
     if "\r" in text:
-        raise ValueError("holds a carriage return")
+        raise ValueError("contains a carriage return")
     if '"' not in text:
         return text.split(",") if text else []
     return next(csv.reader([text], strict=True), [])
@@ -120,7 +120,7 @@ def _shipped() -> str:
 
 
 def dump_table(table: Table[Row], rows: Iterable[Row]) -> bytes:
-    """The file that holds these rows, in their order: what `parse_table` reads back to the same rows."""
+    """The file that holds these rows, in their order: the inverse of `parse_table`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(table.columns)

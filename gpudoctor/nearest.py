@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _ALIKE, _BEHIND = 0.6, 0.1
-"""How alike two spellings must be, from 0 to 1, and how far a further suggestion may be behind the best."""
+"""How similar two spellings must be, from 0 to 1, and how far a further suggestion may be behind the best."""
 
 
 def nearest(word: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...]:
-    """Return up to `most` of the known names that are spelt like `word`, the most similar first; case does not matter."""
+    """Up to `most` of the known names spelt like `word`, the most similar first; case does not matter."""
     from difflib import SequenceMatcher, get_close_matches  # noqa: PLC0415 -- only after an error
 
     typed, spelt = word.casefold().replace("_", "-"), {name.casefold(): name for name in known}
@@ -18,6 +18,6 @@ def nearest(word: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...
 
 
 def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the end of an error sentence: "did you mean driver-too-old?", or `otherwise` if no known name is near."""
+    """The end of an error sentence: "did you mean driver-too-old?", or `otherwise` if no known name is similar."""
     found = nearest(word, known)
     return f"did you mean {' or '.join(found)}?" if found else otherwise

@@ -1,4 +1,4 @@
-"""What `--require` may ask for: a subject and packaging's version specifiers, as in "driver>=550" or "memory>=80GiB", or a word, as "bf16"."""
+"""What `--require` accepts: a subject with version specifiers ("driver>=550", "memory>=80GiB"), or a feature alone ("bf16")."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from gpudoctor.nearest import suggestion
 
 FRAMEWORKS = tuple(spec.name for spec in CATALOGUE)
 EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
-"""The subjects that are no framework, each as one would write it."""
+"""The subjects other than frameworks, each with an example."""
 FEATURES = {"bf16": (8, 0)}
-"""What the GPUs must be able to do, a word alone, and the compute capability from which on they can.
+"""Features that the GPUs must have, and the compute capability that introduced each.
 
-BF16: ptxas 13.0.88 refuses fma.bf16 for sm_75 ("requires .target sm_80 or higher"), and torch.cuda.is_bf16_supported(including_emulation=False) asks
-for the major number 8. https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions-fma
+BF16: ptxas 13.0.88 refuses fma.bf16 for sm_75 ("requires .target sm_80 or higher"), and torch.cuda.is_bf16_supported(including_emulation=False)
+wants major version 8. https://docs.nvidia.com/cuda/parallel-thread-execution/#half-precision-floating-point-instructions-fma
 """
 UNITS = {"mb": 10**6, "gb": 10**9, "tb": 10**12, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-"""Bytes. The gigabytes of a product's name are decimal: an H100 of 80 GB has 79.6 GiB."""
+"""Bytes. Product names use decimal gigabytes: an H100 of 80 GB has 79.6 GiB."""
 
 _FORM = re.compile(r"([A-Za-z][\w.-]*)\s*(\S.*)?", re.DOTALL)
 _SIZE = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*")
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """One thing that must be so."""
+    """One requirement."""
 
     text: str
     """As the user wrote it."""
@@ -38,7 +38,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 def parse(text: str) -> Condition:
-    """Return the condition that `text` spells. Raises UsageError, in one sentence, where it is none."""
+    """The condition that `text` spells. Raises UsageError if it is invalid."""
     written = text.strip()
     form = _FORM.fullmatch(written)
     subject = form.group(1).lower() if form else ""
@@ -63,7 +63,6 @@ def parse(text: str) -> Condition:
 
 
 def _in_bytes(part: str, written: str) -> str:
-    """One comparison of sizes, in bytes."""
     form = _SIZE.fullmatch(part)
     if form is None or form.group(3).lower() not in UNITS:
         raise UsageError(
@@ -80,9 +79,9 @@ def _check(specifier: str, written: str, example: str) -> None:
 
 
 def fits(condition: Condition, value: str) -> bool | None:
-    """Whether the version, number or size in bytes `value` is one that is required; None where it is no version that could be compared.
+    """Whether the version, number or size in bytes `value` meets the condition; None if it cannot be compared.
 
-    A pre-release that is there counts as what it is.
+    A pre-release counts as the version it is.
     """
     from gpudoctor import comparisons  # noqa: PLC0415 -- see _check
 

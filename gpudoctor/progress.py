@@ -1,4 +1,4 @@
-"""What a long-running part tells whoever watches: plain events, so that the library says and the terminal shows."""
+"""Progress events of a long-running part: the library reports them and the terminal shows them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Event(msgspec.Struct, frozen=True):
     what: str
     """The stage or the number's name: "training", "loss"."""
     who: str = ""
-    """On whose behalf: "tensorflow"."""
+    """The framework: "tensorflow"."""
     network: str = ""
-    """Of a stage: the network that it is about, "dense" or "convolutional"."""
+    """For a stage: its network, "dense" or "convolutional"."""
     device: str = ""
-    """Of a stage: the device that it runs on: "GPU:0"."""
+    """For a stage: its device, "GPU:0"."""
     value: float = 0.0
     step: int = 0
     steps: int = 0
-    """Where the work is in how many steps; 0 of 0 where that is not counted."""
+    """The current step and the number of steps; 0 of 0 if they are not counted."""
 
 
 Progress = Callable[[Event], None]

@@ -1,4 +1,4 @@
-"""Dotted version numbers of drivers, CUDA, cuDNN and interpreters, compared as numbers.
+"""Dotted versions of drivers, CUDA, cuDNN and interpreters, compared as numbers.
 
 Releases of Python packages follow PEP 440 and are compared with `packaging.version`; these do not ("470.57.02", "9.3.0.75").
 """
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Version(NamedTuple):
-    """A dotted version: (major, minor, patch, build); parts that were not written are 0, and `text` is what was written.
+    """A dotted version: (major, minor, patch, build); missing parts are 0, and `text` is the original spelling.
 
     Two versions are equal when their numbers are: "12.0" equals "12.0.0".
     """
@@ -48,7 +48,7 @@ class Version(NamedTuple):
 
 
 def parse(text: str) -> Version | None:
-    """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None where it begins with no digit."""
+    """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None if it does not begin with a digit."""
     numbers: list[int] = []
     for part in text.strip().split(".")[:4]:
         digits = ""
@@ -68,5 +68,5 @@ def parse(text: str) -> Version | None:
 
 
 def from_cuda_integer(number: int) -> Version:
-    """The CUDA version in cuda.h's packing, 1000 x major + 10 x minor: 12040 is 12.4."""
+    """The CUDA version in cuda.h's encoding, 1000 x major + 10 x minor: 12040 is 12.4."""
     return Version(number // 1000, number % 1000 // 10, text=f"{number // 1000}.{number % 1000 // 10}")

@@ -52,7 +52,7 @@ def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None
 
 
 def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"There is no folder .*gone with compatibility tables; name one"):
+    with pytest.raises(UsageError, match=r"--compat: .*gone is not a folder; name one"):
         open_matrix(str(tmp_path / "gone"))
 
 
@@ -67,7 +67,7 @@ def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> No
     loose = shutil.copytree(COMPAT, tmp_path / "loose")
     known = (loose / "drivers.csv").read_bytes()
     (loose / "drivers.csv").write_bytes(known + b"999,77.0,,,,,,,,,nobody,\n")
-    with pytest.raises(UsageError, match=r"do not hold together: drivers\.csv names the source nobody"):
+    with pytest.raises(UsageError, match=r"are inconsistent: drivers\.csv names the source nobody"):
         open_matrix(str(loose))
 
 
@@ -76,22 +76,22 @@ def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> No
     [
         (b"", 1, "the file is empty"),
         (b"branch,cuda\n", 1, "the header is not branch,cuda_served"),
-        (HEADER + b"550,12.4,,,,,,,,,x", 2, "the last line has no end"),
+        (HEADER + b"550,12.4,,,,,,,,,x", 2, "the last line has no newline"),
         (HEADER + b"550,12.4,,,,,,,,,x,\n\n", 3, "has 0 cells where the header names 12"),
         (HEADER + b"550,12.4\n", 2, "has 2 cells"),
         (HEADER + b"550,12.4,,,,,,,,,x,,\n", 2, "has 13 cells"),
-        (HEADER + b"550,12.4,,,,,,,,,x,\nR555,12.5,,,,,,,,,x,\n", 3, "column branch is 'R555' where a whole number is wanted"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\nR555,12.5,,,,,,,,,x,\n", 3, "column branch is 'R555', not a whole number"),
         (HEADER + b"0550,12.4,,,,,,,,,x,\n", 2, "column branch is '0550'"),
-        (HEADER + b"550,twelve,,,,,,,,,x,\n", 2, "column cuda_served is 'twelve' where a dotted version is wanted"),
+        (HEADER + b"550,twelve,,,,,,,,,x,\n", 2, "column cuda_served is 'twelve', not a dotted version"),
         (HEADER + b"550,12.,,,,,,,,,x,\n", 2, "column cuda_served is '12.'"),
         (HEADER + b"550,12.4,,,,,,,,,,\n", 2, "column source is empty"),
         (HEADER + b"550,12.4,,,,,,,,,a  b,\n", 2, "column source separates its values by more than one space"),
         (HEADER + b"550,12.4,,,,,,,,,x, n\n", 2, "column note begins or ends with a space"),
-        (HEADER + b"550,12.4,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "repeats the row before it or belongs above it"),
-        (HEADER + b"555,12.5,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "repeats the row before it or belongs above it"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates the previous row or is not in order"),
+        (HEADER + b"555,12.5,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates the previous row or is not in order"),
         (HEADER + b"550,12.4,,,,,,,,,x,\xff\n", 2, "is not UTF-8"),
         (HEADER + b'550,12.4,,,,,,,,,x,"open\n', 2, "unexpected end of data"),
-        (HEADER + b"550,12.4,,,,,,,,,x,\r\n", 2, "holds a carriage return"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\r\n", 2, "contains a carriage return"),
     ],
 )
 def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes, line: int, problem: str) -> None:

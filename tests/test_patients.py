@@ -56,8 +56,8 @@ def test_what_is_no_python_is_the_users_error(machine: Machine, tmp_path: Path, 
     assert ended.returncode == 2
     error = document("error", ended.stdout)["error"]
     assert error["kind"] == "usage"
-    assert "this is not a Python interpreter (" in error["message"]
-    assert error["message"].endswith("; give an interpreter, or the folder of an environment.")
+    assert "not a Python interpreter (" in error["message"]
+    assert error["message"].endswith("; name an interpreter or the folder of an environment.")
     assert sentence(ended.stderr.rpartition(b"gpudoctor: looking at the machine\n")[2])
 
 

@@ -103,7 +103,7 @@ def test_what_hangs_is_not_touched() -> None:
     hung = msgspec.structs.replace(sound, libcuda=msgspec.structs.replace(sound.libcuda, hang=Hang("cuDeviceGetName 0", 30.0, False)))
     missing = why(hung)
     assert missing is not None
-    assert (missing.cause, missing.reason) == (Cause.TIMED_OUT, "not tried, as cuDeviceGetName 0 does not return")
+    assert (missing.cause, missing.reason) == (Cause.TIMED_OUT, "skipped because cuDeviceGetName 0 hangs")
     missing = why(bare())
     assert missing is not None
     assert missing.cause is Cause.NOT_ASKED

@@ -1,1 +1,1 @@
-"""A check: look, train, reason."""
+"""A check: observes the machine, trains, and diagnoses."""

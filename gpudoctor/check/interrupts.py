@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a check in order: the children first, then a report of what was seen."""
+"""Ctrl-C and SIGTERM end a check in order: children first, then a report on what was seen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Interrupted(Exception):  # noqa: N818 -- not an error
 
 
 class Interrupts:
-    """Takes the signals while it is open, and keeps the first until `allow`: an import that is broken off could not be made again."""
+    """Catches the signals while it is open and holds the first one back until `allow`: an interrupted import cannot be repeated."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -30,7 +30,7 @@ class Interrupts:
             signal.signal(number, handler)
 
     def allow(self) -> None:
-        """From now on raise Interrupted as soon as a signal comes, or at once where one has come."""
+        """From now on raise Interrupted on a signal, at once if one has already come."""
         self._allowed = True
         if self._number:
             raise Interrupted(self._number)

@@ -1,4 +1,4 @@
-"""What goes into a check."""
+"""The options of a check."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Policy = Policy()
     python: str | None = None
-    """The interpreter, or the environment's folder, to examine; None chooses (design: first of five)."""
+    """The interpreter or environment folder to examine; None: the first of five places (see design)."""
     cwd: str | None = None
     """The folder of the user's script."""
     timeout: float = 600.0
-    """By when the whole check is over."""
+    """How long the whole check may take."""
     wait: float = 0.0
-    """How long to wait for what comes by itself after a boot; 0: not at all."""
+    """How long to wait for what appears by itself after boot; 0: not at all."""
     compat: str | None = None
     """A folder of newer compatibility tables."""
     identify: bool = False
     """Keep host and user names."""
     force: bool = False
-    """Train also on a GPU that others use."""
+    """Train even on GPUs in use."""
     root: str = "/"
-    """The root of the file system to look at: a recorded tree in tests."""
+    """The root of the file system to examine: a recorded tree in tests."""
 
     @property
     def node(self) -> bool:
-        """Whether the machine alone is looked at."""
+        """Whether only the machine is examined, without a Python environment."""
         return self.policy.node

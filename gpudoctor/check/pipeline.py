@@ -1,6 +1,6 @@
-"""Carries out a check once its first children run: observes, trains where it is asked for and possible, and reasons.
+"""Runs a check after its first children have started: observes, trains if asked and possible, and diagnoses.
 
-What a report goes through is imported here too, as the children still look meanwhile.
+Imports the report's modules too, while the children are still busy.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
 
 
 def refuse(options: CheckOptions) -> None:
-    """Raise UsageError, before anything is looked at, where rules or tables were chosen that cannot be had."""
+    """Raise UsageError early for rules or tables that do not exist."""
     choose(RULES, options.policy)
     open_matrix(options.compat)
 
 
 class Pipeline:
-    """One check, which began at `began`, a time.monotonic()."""
+    """One check that started at `began`, a time.monotonic()."""
 
     def __init__(self, options: CheckOptions, progress: Progress, supervisor: Supervisor, began: float) -> None:
         self._options = options
@@ -65,7 +65,7 @@ class Pipeline:
         self._progress(Event("end", what))
 
     def observe(self, inventory: Inventory, interrupts: Interrupts) -> Snapshot:
-        """Look and train; an interrupt leaves in the snapshot what was seen before."""
+        """Observe and train; after an interrupt the snapshot keeps what was seen before."""
         snapshot = None
         try:
             try:
@@ -89,7 +89,7 @@ class Pipeline:
             return msgspec.structs.replace(seen, **{unasked: stopped, "smoke": tuple(self._trained) or stopped, "loads": self._loads})
 
     def _wait(self, inventory: Inventory, snapshot: Snapshot) -> tuple[Inventory, Snapshot]:
-        """Look again for as long as the user waits, or the check may last, with time for one more look; the last look."""
+        """Observe again until nothing needs waiting for or time is up, leaving time for one more look; returns the last one."""
 
         def look() -> Snapshot:
             nonlocal inventory
@@ -109,7 +109,7 @@ class Pipeline:
         return inventory, snapshot
 
     def _touch(self, snapshot: Snapshot, inventory: Inventory) -> Snapshot:
-        """A kernel of ours on each GPU: NVML has finished, so that neither our memory nor our process is counted."""
+        """Run our own kernel on each GPU. NVML has finished by now and does not count our memory or process."""
         if self._options.policy.level in {None, Level.LOOK}:
             return snapshot
         from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- 10 ms, only for a check that touches
@@ -141,7 +141,7 @@ class Pipeline:
         return MachineView(snapshot, self._matrix, self._options.policy)
 
     def conclude(self, snapshot: Snapshot) -> Examination:
-        """Diagnose what was seen."""
+        """The diagnosis of what was seen."""
         began = time.monotonic()
         diagnosis = diagnose(snapshot, self._matrix, self._options.policy)
         self._timings.append(Timing("diagnosis", time.monotonic() - began))

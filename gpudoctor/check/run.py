@@ -1,4 +1,4 @@
-"""Starts a check: the first children run before what is needed afterwards is imported, as start-up is the cost of a look."""
+"""Starts a check: the first children run while the rest is imported, because start-up is most of a check's time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def run(options: CheckOptions, progress: Progress = silent) -> Examination:
     """Examine this machine and one Python environment.
 
-    Raises UsageError where an option cannot be used (an interpreter that is not there, a rule that does not exist, a wrong table).
-    An interrupt ends the children and is reported in the examination; what was seen until then is kept.
+    Raises UsageError for an option that cannot be used: a missing interpreter, an unknown rule, a wrong table.
+    An interrupt ends the children; the examination reports it and keeps what was seen so far.
     """
     began = time.monotonic()
     if options.policy.only or options.policy.skip or options.compat is not None:

@@ -1,4 +1,4 @@
-"""Touches each GPU that CUDA shows and nobody else uses with a kernel of our own, one after the other."""
+"""Runs our own kernel on each GPU that CUDA shows and nobody else uses, one after the other."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, Libcuda, Mi
 
 
 def untouchable(machine: MachineView) -> Missing | None:
-    """Why no GPU can be touched; None where one can."""
+    """Why no GPU can be touched; None if one can."""
     for section in (machine.observed.nvml, machine.observed.libcuda):
         hang = section.hang if isinstance(section, Nvml | Libcuda) else None
         if isinstance(hang, Hang):
-            return Missing(Cause.TIMED_OUT, f"not tried, as {hang.call} does not return")
+            return Missing(Cause.TIMED_OUT, f"skipped because {hang.call} hangs")
     if any(isinstance(gpu.cuda, CudaDevice) for gpu in machine.hardware):
         return None
-    return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
+    return Missing(Cause.NOT_ASKED, "CUDA shows no GPU")
 
 
 def touch(
     machine: MachineView, interpreter: str, supervisor: Supervisor, environ: Mapping[str, str], progress: Progress, *, force: bool
 ) -> tuple[CudaContext, ...]:
-    """One context a GPU that CUDA shows, by address; with `force` also on those that others use."""
+    """One context for each GPU that CUDA shows, by address; with `force` also for GPUs in use."""
 
     def one(gpu: Gpu, device: CudaDevice) -> CudaContext:
         busy = "" if force else in_use(gpu)

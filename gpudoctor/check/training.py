@@ -1,4 +1,4 @@
-"""Trains, and samples the GPUs' load meanwhile."""
+"""Trains, and samples the GPUs' load at the same time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.snapshot import NOT_ASKED, Loads, Missing, Smoke
 
 
 class Training:
-    """The smoke training of one machine; `plans` is missing where nothing can be trained, and `loads` is known once it ran."""
+    """The smoke training of one machine; `plans` is missing if nothing can train, `loads` is known after it ran."""
 
     def __init__(self, machine: MachineView, interpreter: str | None, *, force: bool) -> None:
         self.plans = smoke.plan(machine, interpreter, force=force)
@@ -22,7 +22,7 @@ class Training:
         self._nvml = machine.observed.nvml
 
     def run(self, supervisor: Supervisor, progress: Progress, done: Callable[[Smoke], None]) -> None:
-        """Train with each framework in turn; `done` hears each result."""
+        """Train with each framework in turn, passing each result to `done`."""
         if isinstance(self.plans, Missing):
             return
         places = {f"GPU:{ordinal}": address for plan in self.plans for ordinal, address in plan.addresses.items()}

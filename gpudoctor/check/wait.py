@@ -1,4 +1,4 @@
-"""Looks again while what is wrong may come by itself, as after a boot, until it is there or time is up."""
+"""Looks again while something may still appear by itself, as after a boot, until it has or time is up."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Snapshot
 
 PAUSE = 1.0
-"""Seconds between two looks; one takes a tenth of that."""
+"""Seconds between two looks; a look takes a tenth of that."""
 
 
 def look_again(
     snapshot: Snapshot, trouble: Callable[[Snapshot], str], look: Callable[[], Snapshot], until: float, progress: Progress
 ) -> tuple[Snapshot, float]:
-    """The last look, with a remark on what was waited for and how long; and the seconds that it took, 0 where nothing was to wait for.
+    """The last look with a note on what it waited for, and the seconds that took: 0 if nothing needed waiting for.
 
-    `trouble` says what waiting may mend; `until` is a time.monotonic().
+    `trouble` names what may still appear; `until` is a time.monotonic().
     """
     began, reasons, reason = time.monotonic(), [], trouble(snapshot)
     while reason and (left := until - time.monotonic()) > 0:
@@ -34,5 +34,5 @@ def look_again(
         return snapshot, 0.0
     progress(Event("end", "waiting"))
     took = time.monotonic() - began
-    remark = f"waited {took:.1f} s ({', then '.join(reasons)}), {'in vain' if reason else 'until that was over'}"
+    remark = f"waited {took:.1f} s ({', then '.join(reasons)}); {'still not ready' if reason else 'ready now'}"
     return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, remark)), took

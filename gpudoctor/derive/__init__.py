@@ -1,4 +1,4 @@
-"""Effective facts: what rules need from many places, settled once, each with where it comes from. Pure."""
+"""Facts that rules need from several places, resolved once with their source. Pure."""
 
 from __future__ import annotations
 

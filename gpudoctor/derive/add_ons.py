@@ -32,7 +32,7 @@ class AddOn(msgspec.Struct, frozen=True):
 
     @property
     def main_paths(self) -> frozenset[str]:
-        """The paths of the files that it cannot be imported without: those that are known as such, else all."""
+        """The paths of the files that its import needs: those known as such, otherwise all."""
         _, known = ADDONS.get(self.name, ("", Addon()))
         main = [file.path for file in self.files if file_name(file).startswith(known.main)]
         return frozenset(main or (file.path for file in self.files))

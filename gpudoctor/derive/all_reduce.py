@@ -1,4 +1,4 @@
-"""What an all-reduce over several devices showed."""
+"""The result of an all-reduce over several devices."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from gpudoctor.snapshot import AllReduce, Stage, StageKind, StageState
 
 
 class Result(str, enum.Enum):
-    """What became of it, as the end of "the all-reduce …"."""
+    """The result, as the end of "the all-reduce …"."""
 
     RIGHT = "was right"
-    WRONG = "gave a wrong sum"
+    WRONG = "returned wrong results"
     HUNG = "hung"
     FAILED = "failed"
-    UNKNOWN = "was not carried out"
+    UNKNOWN = "did not run"
 
 
 _ENDS = {StageState.HUNG: Result.HUNG, StageState.FAILED: Result.FAILED, StageState.CRASHED: Result.FAILED}
 
 
 def last(run: AllReduce) -> Stage | None:
-    """The stage that it ended in."""
+    """The last stage it reached."""
     return run.stages[-1] if run.stages else None
 
 
 def result(run: AllReduce) -> Result:
-    """UNKNOWN where the devices were not reached, or somebody stopped it."""
+    """UNKNOWN if the devices were not connected, or somebody stopped it."""
     stage = last(run)
     if stage is None or stage.kind != StageKind.ALL_REDUCE:
         return Result.UNKNOWN
@@ -42,7 +42,7 @@ def across_gpus(runs: tuple[AllReduce, ...]) -> bool:
 
 
 def detail(run: AllReduce) -> str:
-    """How it ended in words: the reason that was given, or the devices and the error."""
+    """How it ended: the given reason, or the devices and the error."""
     stage = last(run)
     if stage is not None and stage.state is not StageState.DONE:
         why = stage.error if isinstance(stage.error, str) else str(stage.state)

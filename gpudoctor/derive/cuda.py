@@ -1,4 +1,4 @@
-"""Which CUDA a framework would run with, and which driver that takes: the wheel's own files first, then the matrix."""
+"""The CUDA version that a framework runs with, and the driver it needs: from the wheel's own files, then the matrix."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from gpudoctor.versions import Version
 
 
 class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
-    """The CUDA that a framework's build wants, and the oldest drivers for it."""
+    """The CUDA version of a framework's build, and the oldest drivers for it."""
 
     version: Version
     where: str
     cudnn: Version | Missing
     cudnn_where: str = ""
     floor: Version | Missing
-    """The oldest driver of this system that runs it: under minor-version compatibility where CUDA has that, else the exact one."""
+    """The oldest driver that runs it: under minor-version compatibility if CUDA has that, otherwise the exact one."""
     exact_floor: Version | Missing
-    """The oldest driver of this system that serves all of it, PTX included."""
+    """The oldest driver that supports all of it, including PTX."""
     floor_where: str = ""
     disagreement: str = ""
-    """What another source says, where it says something else."""
+    """What another source says, if it differs."""
 
 
 WITHOUT_CUDA = ("cpu", "metal")
-"""What the matrix says of builds that do not use an NVIDIA GPU."""
+"""The matrix's word for builds that use no NVIDIA GPU."""
 STUB = "stub"
-"""What it says of releases that only refuse to be installed."""
+"""The matrix's word for releases that only refuse to be installed."""
 _UNKNOWN_FLOOR = Missing(Cause.NOT_STATED, "the compatibility matrix has no driver floor for this CUDA")
 
 
 def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matrix, host: Host | Missing) -> FrameworkRelease | None:
-    """What the matrix knows of this release, as it is published for this platform; where that is not known, for Linux on x86_64."""
+    """The matrix's row of this release for this platform; if that is unknown, for Linux on x86_64."""
     if not isinstance(one, Fact):
         return None
     interpreter = python.version if isinstance(python, Python) and isinstance(python.version, str) else None
@@ -49,9 +49,9 @@ def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matri
 
 
 def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
-    """A framework with the CUDA of its plugin where only packages are named: the plugin itself, or the extra that installs it ("cuda12").
+    """A framework with its plugin's CUDA if only packages are named: the plugin itself, or the extra that installs it ("cuda12").
 
-    Beside it the version and the name by which the matrix knows that half.
+    Also returns the version and the name of that half in the matrix.
     """
     kind = spec_of(framework.name).plugin
     if kind is None or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
@@ -62,7 +62,7 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
     major = kind.major(plugin.name) if plugin else asked
     if not major.isdigit():
         return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution
-    where = _name_and_version(plugin) if plugin else f"the extra of {framework.name} that was asked for"
+    where = _name_and_version(plugin) if plugin else f"the requested extra of {framework.name}"
     known = Fact(plugin.version, where) if plugin else framework.version
     built = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=Fact(major, where))
     return built, known, kind.plugin_for(major)
@@ -71,7 +71,7 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
 def published(
     framework: Framework, python: Python | Missing, matrix: Matrix, host: Host | Missing, packages: Packages | Missing
 ) -> tuple[FrameworkRelease, ...]:
-    """What the matrix knows of the release whose GPU code this framework runs, or of the plugin and its client that hold it."""
+    """The matrix's rows for the release whose GPU code this framework runs, or for its plugin and client."""
     places: list[tuple[str, Fact | Missing]] = [(framework.distribution, framework.version)]
     plugin = spec_of(framework.name).plugin
     if plugin is not None:
@@ -86,9 +86,9 @@ def _name_and_version(one: Distribution) -> str:
 
 
 def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
-    """A version, where it was read, and the disagreement.
+    """A version, its source, and any disagreement.
 
-    The framework's own word outranks the matrix, which only makes it more precise: TensorFlow 1.14 says "10" and means 10.0.
+    The framework's own statement outranks the matrix, which only makes it more precise: TensorFlow 1.14's "10" is 10.0.
     """
     said = versions.parse(own.value) if isinstance(own, Fact) else None
     where = cited(row.source, f"{row.distribution} {row.release}") if row is not None else ""
@@ -106,7 +106,7 @@ def _parts(version: Version) -> int:
 
 
 def _differs(said: Version, known: Version) -> bool:
-    """Whether two versions differ in a part, down to the minor one, that both state ("9" and "9.3.0" do not)."""
+    """Whether two versions differ in a part that both state, down to the minor one ("9" and "9.3.0" do not)."""
     parts = min(_parts(said), _parts(known), 2)
     return said[:parts] != known[:parts]
 
@@ -127,24 +127,24 @@ def effective_cuda(
     host: Host | Missing = NOT_ASKED,
     packages: Packages | Missing = NOT_ASKED,
 ) -> EffectiveCuda | Missing:
-    """The CUDA `framework` would run with; absent where its build has none, not-stated where nothing says."""
+    """The CUDA that `framework` would run with; absent if its build has none, not-stated if no source names it."""
     framework, version, name = _with_plugin(framework, packages)
     if framework.cuda_build is False:
         plugin = spec_of(framework.name).plugin
-        why = f"there is no CUDA plugin of {framework.name}" if plugin else f"{framework.distribution} is built without CUDA"
+        why = f"no CUDA plugin of {framework.name} is installed" if plugin else f"{framework.distribution} is built without CUDA"
         return Missing(Cause.ABSENT, why)
     row = _row(version, name, python, matrix, host)
     if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
         return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
     cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
-        return Missing(Cause.NOT_STATED, f"neither {framework.distribution}'s own files nor the matrix say which CUDA it was built with")
+        return Missing(Cause.NOT_STATED, f"neither {framework.distribution}'s files nor the compatibility matrix state its CUDA version")
     cudnn, cudnn_where, cudnn_clash = _settle(framework.built_with_cudnn, row.cudnn if row else None, row)
     floor, exact, floor_where = _floors(cuda, matrix, host)
     return EffectiveCuda(
         version=cuda,
         where=where,
-        cudnn=cudnn or Missing(Cause.NOT_STATED, "no source says which cuDNN it was built with"),
+        cudnn=cudnn or Missing(Cause.NOT_STATED, "no source states its cuDNN version"),
         cudnn_where=cudnn_where,
         floor=floor,
         exact_floor=exact,
@@ -154,14 +154,14 @@ def effective_cuda(
 
 
 MINOR_COMPATIBILITY_SINCE = 11
-"""CUDA's first major release with minor-version compatibility, by its Compatibility guide."""
+"""The first major version of CUDA with minor-version compatibility, by NVIDIA's compatibility guide."""
 
 
 def serves(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missing:
-    """Whether the driver is new enough for the CUDA of a build; missing where the driver that it takes is not known.
+    """Whether the driver is new enough for a build's CUDA; missing if the required driver is unknown.
 
-    Linux drivers are held against the release's floor. A Windows driver behind WSL counts differently; there the CUDA that it serves
-    must be of the same major release, or no older than the build's where CUDA had no minor-version compatibility.
+    Linux drivers are compared with the release's floor. Windows drivers behind WSL have other numbers: there the supported CUDA must have
+    the same major version, or be no older than the build's where CUDA had no minor-version compatibility.
     """
     if not site.on_wsl:
         return effective.floor if isinstance(effective.floor, Missing) else driver.version >= effective.floor

@@ -1,4 +1,4 @@
-"""CUDA's libraries as a framework meets them: the release it was built with or requires, and the one that it would load."""
+"""A framework's CUDA libraries: the version it was built with or requires, and the one it would load."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ WHEELS = {
     "cudnn": "nvidia-cudnn",
     "nccl": "nvidia-nccl",
 }
-"""How the wheel of a component is called before "-cu12"; of CUDA 13 those of the toolkit are called so and no more."""
-_UNSTATED = Missing(Cause.NOT_STATED, "nothing says which one would be loaded")
+"""The name of a component's wheel before "-cu12"; for CUDA 13 the toolkit's wheels have no suffix."""
+_UNSTATED = Missing(Cause.NOT_STATED, "the version that would be loaded is unknown")
 _LEAST = {"==", ">=", "~=", "==="}
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):
-    """One library of one framework."""
+    """One CUDA library of one framework."""
 
     name: str
-    """As the X-ray calls it: cudart, cudnn."""
+    """Its name in the X-ray: cudart, cudnn."""
     wanted: Version | Missing
-    """The release that the build was made with, or requires at least."""
+    """The version that the build was made with, or requires at least."""
     wanted_where: str = ""
     loaded: Version | Missing
-    """The release that its processes would load; where none of that name is found, the one that is there instead."""
+    """The version that its processes would load; if that name is not found, the one installed instead."""
     loaded_where: str = ""
     wheel: str = ""
-    """The distribution that brings it, "nvidia-cudnn-cu12"."""
+    """The distribution that contains it, "nvidia-cudnn-cu12"."""
     chosen: bool = False
-    """Nobody named its version: an installer would choose the newest that is allowed."""
+    """Its version was not stated: an installer would choose the newest that is allowed."""
     demands: tuple[Demand, ...] = ()
     """What the parts of the framework require of the wheel."""
     code: EffectiveCode | Missing = _UNSTATED
@@ -77,9 +77,9 @@ def component(
     stack: Stack | Missing,
     rows: tuple[FrameworkRelease, ...] = (),
 ) -> Component:
-    """One component of a framework that is built with `cuda`; its GPU code only where the X-ray read it.
+    """One component of a framework built with `cuda`; its GPU code only if the X-ray read it.
 
-    `rows` are what the matrix knows of the framework's release: what any of its extras requires tells what it was built with.
+    `rows` are the matrix's for the framework's release: any extra's requirements show what it was built with.
     """
     wheels = (f"{WHEELS[name]}-cu{cuda.version.major}", WHEELS[name])
     demands = tuple(_demands(framework, wheels, stack))
@@ -106,7 +106,7 @@ def _demands(framework: Framework, wheels: tuple[str, ...], stack: Stack | Missi
 
 
 def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The specifiers for the wheel in a release's metadata, and where they are from."""
+    """The specifiers for the wheel in a release's metadata, with their source."""
     for row in rows:
         read = (requirement(line) for line in row.requires if line.startswith(wheels))
         yield from ((found.specifier, source_of(row)) for found in read if found is not None and found.name in wheels)
@@ -115,7 +115,7 @@ def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> I
 def _required_release(
     name: str, cuda: EffectiveCuda, demands: tuple[Demand, ...], published: Iterable[tuple[str, str]]
 ) -> tuple[Version | Missing, str]:
-    """The newest release that the build or a requirement sets as the least; the more exact one of two that agree."""
+    """The newest minimum version set by the build or a requirement; the more exact one if two agree."""
     said: list[tuple[Version, str]] = []
     if name == "cudnn" and isinstance(cuda.cudnn, Version):
         said.append((cuda.cudnn, f"built with it, by {cuda.cudnn_where}"))
@@ -133,13 +133,13 @@ def _uses(name: str, framework: Framework, snapshot: Snapshot) -> Iterator[Libra
 
 
 def _file(uses: Iterable[LibraryUse]) -> LibraryFile | None:
-    """The first file of the component that would be loaded and says its release."""
+    """The first file of the component that would be loaded and states its version."""
     files = (use.file for use in uses if isinstance(use.file, LibraryFile))
     return next((file for file in files if isinstance(file.version, Fact)), None)
 
 
 def _wheel(framework: Framework, names: tuple[str, ...], demands: tuple[Demand, ...], stack: Stack | Missing) -> Distribution | None:
-    """The wheel that brings the component; a build that brings its CUDA looks only into wheels that it requires."""
+    """The wheel that contains the component; a build with its own CUDA only searches wheels that it requires."""
     if isinstance(stack, Missing) or (spec_of(framework.name).brings_cuda and not demands):
         return None
     return next((stack.distributions[name] for name in names if name in stack.distributions), None)
@@ -160,7 +160,7 @@ def _loaded(
 
 
 def _code(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
-    """The code of the file with the most kernels: of cuDNN that is one of its sub-libraries, each read as a file of its own."""
+    """The code of the file with the most kernels; for cuDNN one of its sub-libraries, each read separately."""
     files = [use.file for use in uses if isinstance(use.file, LibraryFile) and isinstance(use.file.code, GpuCode)]
     found = [(file.path, file.code) for file in files if isinstance(file.code, GpuCode) and (file.code.sass or file.code.ptx)]
     if not found:
@@ -170,15 +170,15 @@ def _code(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
 
 
 def _main(path: str) -> bool:
-    """Whether this sub-library of cuDNN holds the convolutions that were compiled ahead."""
+    """Whether this sub-library of cuDNN contains the precompiled convolutions."""
     name = path.rpartition("/")[2]
     return name.startswith(("libcudnn_engines_precompiled", "libcudnn_cnn_infer"))
 
 
 def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> Component:
-    """A cuDNN with the code that it holds by its files or, where those were not read, by the matrix; "9" alone names no release.
+    """A cuDNN with its GPU code, from its files or otherwise from the matrix; "9" alone is no version.
 
-    The matrix holds the published wheels of each platform. On a Jetson the system's cuDNN is another build, which it does not know.
+    The matrix has the published wheels of each platform, but not the build of a Jetson's system cuDNN.
     """
     if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
         return found
@@ -193,9 +193,9 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
 
 
 def unlike(wanted: Version, loaded: Version) -> str:
-    """How a cuDNN differs from the one that a build wants: "major", "older", or "" where it will do.
+    """How a cuDNN differs from the one a build needs: "major", "older", or "" if it will do.
 
-    Minor releases of one major are backwards compatible; patches do not count. TensorFlow, PyTorch and JAX compare in this way too.
+    Minor versions of one major version are backwards compatible; patches do not count. TensorFlow, PyTorch and JAX compare this way too.
     """
     if wanted.major != loaded.major:
         return "major"
@@ -204,13 +204,13 @@ def unlike(wanted: Version, loaded: Version) -> str:
 
 
 def takes_system_cuda(framework: Framework, cuda: EffectiveCuda, stack: Stack | Missing) -> bool:
-    """Whether a build loads the CUDA that is installed on the system, as nothing in its environment brings one."""
+    """Whether a build loads the system's CUDA, because nothing in its environment contains one."""
     if spec_of(framework.name).brings_cuda:
         return False
     return isinstance(stack, Missing) or not brings_runtime(stack, (f"{WHEELS['cudart']}-cu{cuda.version.major}", WHEELS["cudart"]))
 
 
 def brings_runtime(stack: Stack, names: tuple[str, ...]) -> bool:
-    """Whether one of these wheels is there, or an installer would bring it."""
+    """Whether one of these wheels is installed, or an installer would add it."""
     wanted = {demand.requirement.name for demand in stack.demands} if stack.supposed else set()
     return any(name in stack.distributions or name in wanted for name in names)

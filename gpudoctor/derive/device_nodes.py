@@ -1,4 +1,4 @@
-"""The driver's device files: their names, and who keeps one from the user, its permission bits or a control group."""
+"""The driver's device files: their names, and what denies the user access, permission bits or a control group."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def is_used_to_compute(node: Node) -> bool:
 
 
 def is_plain_file(node: Node) -> bool:
-    """Whether this is no device file, in spite of its name."""
+    """Whether this is an ordinary file, in spite of its name."""
     return isinstance(node.major, Missing) and node.major.cause is Cause.ABSENT
 
 
 def withheld(node: Node, host: Host | Missing) -> bool:
     """Whether the kernel refuses a device file that the permission bits allow.
 
-    The kernel's answer to access(2) takes device control groups into account, the bits do not: container runtimes and schedulers
-    keep what they did not allocate from a process in this way.
+    The kernel's answer to access(2) includes device control groups, which container runtimes and schedulers use to deny what they did not
+    allocate; the permission bits do not.
     """
     if node.accessible is not False or not isinstance(node.mode, str) or isinstance(node.major, Missing) or isinstance(host, Missing):
         return False

@@ -31,7 +31,7 @@ def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[Version | Missing, str]:
-    """The newest CUDA it supports, and who says so: libcuda, which programs call, else NVML, else the matrix for the branch."""
+    """The newest CUDA it supports and the source: libcuda, which programs call, otherwise NVML, otherwise the matrix for the branch."""
     places = ((snapshot.libcuda, "cuDriverGetVersion"), (snapshot.libcuda_unmasked, "cuDriverGetVersion"), (snapshot.nvml, "NVML"))
     for section, where in places:
         if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):
@@ -45,7 +45,7 @@ def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[
 
 
 def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
-    """The driver, or why its version is not known."""
+    """The driver, or why its version is unknown."""
     for text, where in _stated(snapshot):
         version = versions.parse(text)
         if version is not None:
@@ -58,7 +58,7 @@ def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
 
 
 def library_release(nvml: Nvml | Missing) -> str:
-    """The driver release of libnvidia-ml, from NVML's own version: CUDA's major, a dot, the release ("12.550.163.01"). Empty if not known."""
+    """The driver version of libnvidia-ml, from NVML's own version: CUDA's major, a dot, the driver ("12.550.163.01"). Empty if unknown."""
     if isinstance(nvml, Missing) or isinstance(nvml.nvml_version, Missing):
         return ""
     return nvml.nvml_version.partition(".")[2]

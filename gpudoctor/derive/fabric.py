@@ -1,4 +1,4 @@
-"""What NVML and the PCI bus say of the NVLink fabric: which GPUs are attached, how far their registration is, what is wrong with it."""
+"""The NVLink fabric by NVML and the PCI bus: which GPUs are attached, the state of their registration, and what is wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FLAWS = (
     (4, 0x3, "unhealthy route"),
     (6, 0x3, "access timeout recovery in progress"),
 )
-"""Shift and width of the yes-or-no parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*); 1 is yes, 2 no, 0 not supported."""
+"""Shift and width of the three-valued parts of NVML's health mask (NVML_GPU_FABRIC_HEALTH_MASK_*): 1 is yes, 2 no, 0 not supported."""
 _RECOVERY_SHIFTS = {2, 6}
 _RECOVERIES = {words for shift, _, words in _FLAWS if shift in _RECOVERY_SHIFTS}
 _CONFIGURATION = 8, 0xF
@@ -33,23 +33,23 @@ SET_ON_SWITCHES = {2, 3, 4, 7}
 _FIFTH = versions.parse("5.0")
 _BLACKWELL = versions.parse("10.0")
 _RACKS = ("GB200", "GB300")
-"""In the names of GPUs whose NVSwitches, and the fabric manager, are in trays of their own."""
+"""In the names of GPUs whose NVSwitches, and the fabric manager, are in separate trays."""
 
 
 def fabric_of(gpu: Gpu) -> Fabric | None:
-    """NVML's fabric state of a GPU that is attached to one; None where it is not, or NVML does not say."""
+    """NVML's fabric state of a GPU; None if it is not attached to a fabric, or NVML does not say."""
     state = gpu.nvml.fabric if isinstance(gpu.nvml, NvmlGpu) else None
     return state if isinstance(state, Fabric) and state.state != "not-supported" else None
 
 
 def switches(pci: Pci | Missing) -> int:
-    """How many NVSwitches are on the PCI bus: NVIDIA bridges of class 0680. Those of NVLink 5 are reached by InfiniBand and are not there."""
+    """The number of NVSwitches on the PCI bus: NVIDIA bridges of class 0680. NVLink 5 switches are managed through InfiniBand and are not there."""
     devices = pci.devices if isinstance(pci, Pci) else ()
     return sum(device.is_nvswitch for device in devices)
 
 
 def fifth(gpu: Gpu) -> bool:
-    """Whether a GPU's links are of NVLink 5 or newer; where none is up, its generation tells."""
+    """Whether a GPU has NVLink 5 or newer, by its active links or otherwise its generation."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return False
     link = versions.parse(gpu.nvml.nvlink_version) if isinstance(gpu.nvml.nvlink_version, str) else None
@@ -60,7 +60,7 @@ def fifth(gpu: Gpu) -> bool:
 
 
 def in_rack(gpu: Gpu) -> bool:
-    """Whether this is a GPU of an NVL72 rack: its node runs no fabric manager."""
+    """Whether this GPU is in an NVL72 rack, whose nodes run no fabric manager."""
     return isinstance(gpu.name, str) and any(word in gpu.name for word in _RACKS)
 
 

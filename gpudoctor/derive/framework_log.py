@@ -1,11 +1,11 @@
-"""The telling lines of a framework's log."""
+"""The relevant lines of a framework's log."""
 
 from __future__ import annotations
 
 import re
 
 _GLOG = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: )?([EFW])(?:\d{4} [\d:.]+ +\d+)? (?:[\w./]+:\d+\] )?(.+)$")
-"""TensorFlow's and JAX's C++ log, both forms: "2025-01-31 10:00:00.123: E file.cc:1] text" and "E0000 00:00:1.2   345 file.cc:1] text"."""
+"""The C++ logs of TensorFlow and JAX, in both formats: "2025-01-31 10:00:00.123: E file.cc:1] text" and "E0000 00:00:1.2   345 file.cc:1] text"."""
 _SEVERITY = "FEW"
 _NOT_TELLING = (
     "Note that this is expected",
@@ -13,15 +13,15 @@ _NOT_TELLING = (
     "NUMA node",
     "rebuild TensorFlow with the appropriate compiler flags",
 )
-"""What these frameworks log on healthy machines too."""
+"""Lines that these frameworks also log on healthy machines."""
 _END = 1 << 16
-"""Characters that are looked through, from the end."""
+"""Characters to search, from the end."""
 _LINES = 3
 _LENGTH = 300
 
 
 def telling_lines(output: str) -> tuple[str, ...]:
-    """Up to three lines that say what went wrong, worst first, each once; where none is marked so, the last one."""
+    """Up to three lines that say what went wrong, worst first, without repeats; if none is marked as an error, the last one."""
     output = output[-_END:]
     marked = [match.groups() for line in output.splitlines() if (match := _GLOG.match(line))]
     told = [(severity, text) for severity, text in marked if not any(noise in text for noise in _NOT_TELLING)]

@@ -1,4 +1,4 @@
-"""The GPU code in a framework's build, from the best source that tells of it, and how code meets a GPU."""
+"""The GPU code in a framework's build, from the best source, and whether it runs on a GPU."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from gpudoctor.versions import Version
 
 
 class Fit(str, enum.Enum):
-    """How the code of a build meets a GPU."""
+    """How a build's code fits a GPU."""
 
-    NATIVE = "native"  # machine code for it is there
+    NATIVE = "native"  # it has machine code for the GPU
     PTX = "ptx"  # the driver compiles portable code for it
     TOO_OLD = "too-old"  # all code is for newer GPUs
-    TOO_NEW = "too-new"  # there is code for older GPUs, and no PTX that would do
+    TOO_NEW = "too-new"  # there is code for older GPUs, and no usable PTX
     UNKNOWN = "unknown"
 
 
 COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
-"""How the names of those begin that compile their kernels for the GPU they meet, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
+"""Name prefixes of distributions that compile their kernels for the GPU at run time, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
 PTX_REFUSED = "ptx-refused"
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
 
 class Code(Protocol):
-    """What holds GPU code: sm_80 for machine code, compute_90 for PTX; () is none, None is not known."""
+    """Anything with GPU code: sm_80 for machine code, compute_90 for PTX; () is none, None is unknown."""
 
     @property
     def sass(self) -> tuple[str, ...] | None:
@@ -55,9 +55,9 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     ptx: tuple[str, ...] | None
     where: str
     others: tuple[EffectiveCode, ...] = ()
-    """What other sources say, where they say something else."""
+    """What other sources say, if they differ."""
     least: Version | None = None
-    """Where only the compiler speaks: the lowest compute capability that it makes code for."""
+    """If only the compiler is known: the lowest compute capability that it supports."""
 
     @property
     def text(self) -> str:
@@ -74,7 +74,7 @@ class Architecture(msgspec.Struct, frozen=True):
 
 
 class Meeting(msgspec.Struct, frozen=True):
-    """One GPU and how a framework's code meets it."""
+    """One GPU and how a framework's code fits it."""
 
     gpu: Gpu
     capability: Version | None
@@ -82,37 +82,37 @@ class Meeting(msgspec.Struct, frozen=True):
 
     @property
     def capability_or_missing(self) -> Version | Missing:
-        """The GPU's compute capability, or why it is not known."""
+        """The GPU's compute capability, or why it is unknown."""
         return unread_capability(self.gpu) if self.capability is None else self.capability
 
 
 class Meetings(tuple[Meeting, ...]):
-    """A framework's code and every GPU that its programs may use."""
+    """How a framework's code fits every GPU that its programs may use."""
 
     __slots__ = ()
 
     def lacking(self, fit: Fit) -> tuple[Meeting, ...]:
-        """Those of one kind."""
+        """The GPUs with one kind of fit."""
         return tuple(one for one in self if one.fit is fit)
 
     def leave_one(self, lost: Iterable[Meeting]) -> bool:
-        """Whether there is a GPU that is not among the lost ones and that the code is not known to miss."""
+        """Whether a GPU remains that is not among the lost ones and that the code may fit."""
         gone = {meeting.gpu.key for meeting in lost}
         return any(meeting.gpu.key not in gone and meeting.fit not in LACKS for meeting in self)
 
     @property
     def none_left(self) -> bool:
-        """Whether it is known of every GPU that the code does not run on it."""
+        """Whether the code is known not to run on any GPU."""
         return bool(self) and all(one.fit in LACKS for one in self)
 
 
 _INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
-"""Compute capabilities of Jetson's and DRIVE's GPUs. Machine code of a lower minor number is promised to run on the others only, not on or
-from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
+"""Compute capabilities of Jetson's and DRIVE's GPUs. Machine code of a lower minor version is only guaranteed to run on other GPUs, neither
+on nor from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
 
 
 def architecture(word: str) -> Architecture | None:
-    """The architecture that a word names; None where it names none."""
+    """The architecture that a word names; None if it names none."""
     prefix, _, digits = word.partition("_")
     suffix = digits[-1:] if digits[-1:] in {"a", "f"} else ""
     number = digits.removesuffix(suffix)
@@ -126,7 +126,7 @@ def _architectures_in(words: Iterable[str]) -> list[Architecture]:
 
 
 def _runs_natively(code: Architecture, place: tuple[int, int]) -> bool | None:
-    """Whether machine code runs on a GPU of this compute capability; None where NVIDIA promises it neither way."""
+    """Whether machine code runs on a GPU of this compute capability; None if NVIDIA guarantees neither."""
     if (code.major, code.minor) == place:
         return True
     if code.suffix == "a" or code.major != place[0] or code.minor > place[1]:
@@ -135,14 +135,14 @@ def _runs_natively(code: Architecture, place: tuple[int, int]) -> bool | None:
 
 
 def _compiles(code: Architecture, place: tuple[int, int]) -> bool:
-    """Whether a driver can compile PTX for a GPU of this compute capability, as far as the GPU goes."""
+    """Whether PTX can be compiled for a GPU of this compute capability, whatever the driver."""
     if code.suffix:
         return _runs_natively(code, place) is True
     return (code.major, code.minor) <= place
 
 
 def runs(code: Code, capability: Version) -> Fit:
-    """How `code` meets a GPU. PTX is said to do where a driver can compile it; whether this one is new enough is another question."""
+    """How `code` fits a GPU. PTX counts if some driver can compile it; whether this driver is new enough is another question."""
     place = (capability.major, capability.minor)
     if isinstance(code, EffectiveCode) and code.least is not None and place < code.least[:2]:
         return Fit.TOO_OLD
@@ -161,7 +161,7 @@ def runs(code: Code, capability: Version) -> Fit:
 
 
 def compiles(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Missing:
-    """Whether a driver compiles the PTX of a build: its own CUDA must speak the language at least as new as that of the build's CUDA."""
+    """Whether a driver compiles a build's PTX: the PTX version of the driver's CUDA must be at least that of the build's."""
     served = driver.cuda_served
     if isinstance(served, Missing) or served[:2] >= cuda.version[:2]:
         return served if isinstance(served, Missing) else True
@@ -177,7 +177,7 @@ def spelt(code: Code) -> str:
 
 
 def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
-    """A GPU's compute capability, by the driver, or by its name where no driver said it."""
+    """A GPU's compute capability, by the driver or otherwise by its name."""
     for layer in (gpu.nvml, gpu.cuda, gpu.cuda_unmasked):
         if isinstance(layer, NvmlGpu | CudaDevice) and isinstance(layer.compute_capability, str):
             return versions.parse(layer.compute_capability)
@@ -186,7 +186,7 @@ def capability(gpu: Gpu, matrix: Matrix) -> Version | None:
 
 
 def unread_capability(gpu: Gpu) -> Missing:
-    """Why a GPU's compute capability is not known."""
+    """Why a GPU's compute capability is unknown."""
     unread = gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
     return unread if isinstance(unread, Missing) else Missing(Cause.FAILED, f"{gpu.label}: {unread}")
 
@@ -194,14 +194,14 @@ def unread_capability(gpu: Gpu) -> Missing:
 def effective_code(
     framework: Framework, libraries: Libraries | Missing, row: FrameworkRelease | None, compilers: tuple[CudaRelease, ...] = ()
 ) -> EffectiveCode | Missing:
-    """The code of a build with CUDA: by its files, by its own list, by the matrix; not-stated where none of them tells.
+    """The GPU code of a build with CUDA, by its files, its own list or the matrix; not-stated if none has it.
 
-    Where only its CUDA is known, `compilers`, those releases set a bound: there is no code for what none of their compilers supports.
+    If only its CUDA is known, the releases in `compilers` set a bound: there is no code for GPUs that none of their compilers supports.
     """
     said = [found for found in (_by_files(framework, libraries), _by_itself(framework), _by_matrix(row)) if found is not None]
     said = said or [found for found in (_by_compiler(framework, compilers),) if found is not None]
     if not said:
-        return Missing(Cause.NOT_STATED, f"nothing says for which GPUs {framework.distribution or framework.name} holds code")
+        return Missing(Cause.NOT_STATED, f"no source states which GPUs {framework.distribution or framework.name} has kernels for")
     first = said[0]
     return msgspec.structs.replace(first, others=tuple(other for other in said[1:] if _differs(first, other)))
 
@@ -212,7 +212,7 @@ def _differs(one: EffectiveCode, other: EffectiveCode) -> bool:
 
 
 def xray(framework: Framework, libraries: Libraries | Missing) -> FrameworkLibraries | None:
-    """The X-ray of a framework; None where none was made."""
+    """The X-ray of a framework; None if there is none."""
     found = () if isinstance(libraries, Missing) else libraries.frameworks
     return next((one for one in found if one.framework == framework.name), None)
 
@@ -241,7 +241,7 @@ def _by_matrix(row: FrameworkRelease | None) -> EffectiveCode | None:
 
 
 def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> EffectiveCode | None:
-    """What the compilers of these CUDA releases can have made: all of it for what is compiled where it runs, else at most that."""
+    """What the compilers of these CUDA releases can produce: all of it if compiled at run time, otherwise at most that."""
     told = [(row, _architectures_in(row.sass)) for row in releases if row.sass]
     if not told:
         return None
@@ -253,15 +253,15 @@ def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> Eff
     return EffectiveCode(
         sass=newest.sass if runtime else None,
         ptx=(f"compute_{top[0]}{top[1]}",) if runtime else None,
-        where=f"compiled where it runs: {where}" if runtime else where,
+        where=f"compiled at run time: {where}" if runtime else where,
         least=Version(*least, text=f"{least[0]}.{least[1]}"),
     )
 
 
 def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: tuple[Fault, ...] = ()) -> Meetings:
-    """How the code meets each GPU that is neither set aside for a guest nor hidden by CUDA_VISIBLE_DEVICES.
+    """How the code fits each GPU that is neither bound to vfio-pci nor hidden by CUDA_VISIBLE_DEVICES.
 
-    `faults` are those of the release: PTX that a driver refuses is no code for the GPU.
+    `faults` are the release's: PTX that a driver refuses does not count.
     """
     used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
     found = ((gpu, capability(gpu, matrix)) for gpu in used)

@@ -19,7 +19,7 @@ _CODE = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE
 
 
 class Releases(msgspec.Struct, frozen=True):
-    """Releases of a distribution, one after the other, that support a GPU alike."""
+    """Consecutive releases of a distribution with the same support for a GPU."""
 
     distribution: str
     build: str

@@ -1,4 +1,4 @@
-"""One GPU from its many appearances: PCI bus, kernel driver, NVML and CUDA, joined by PCI address."""
+"""Each GPU assembled from the PCI bus, kernel driver, NVML and CUDA, by PCI address."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from gpudoctor.snapshot import (
 )
 
 _INTEGRATED = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
-"""The compute capabilities of Jetson's and DRIVE's GPUs, and of GB10; no card has one of these."""
+"""The compute capabilities of Jetson's and DRIVE's GPUs and of GB10, which no card has."""
 _NOT_THERE = Missing(Cause.ABSENT, "not listed")
 _Seen = TypeVar("_Seen", NvmlGpu, CudaDevice)
 
 
 class Gpu(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU and what each layer knows of it; absent: that layer was asked and does not list it."""
+    """One GPU as each layer knows it; absent: that layer was queried and does not list it."""
 
     key: str
     pci: PciDevice | Missing
@@ -44,9 +44,9 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     cuda: CudaDevice | Missing
     """As a program in the examined environment sees it."""
     cuda_unmasked: CudaDevice | Missing
-    """As it would without CUDA_VISIBLE_DEVICES; the same as `cuda` where that is not set."""
+    """The same without CUDA_VISIBLE_DEVICES."""
     alarms_under_load: tuple[Status, ...] = ()
-    """What NVML answered of the GPU itself while it was trained on."""
+    """NVML's errors about the GPU itself during training."""
 
     @property
     def subject(self) -> Subject:
@@ -55,7 +55,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str | Missing:
-        """The product's name, as the first layer that knows it prints it."""
+        """The product's name from the first layer that knows it."""
         for layer in (self.nvml, self.cuda_unmasked, self.cuda):
             if not isinstance(layer, Missing) and isinstance(layer.name, str):
                 return layer.name
@@ -63,7 +63,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Return what a person calls it: "GPU 3 (0000:1f:00.0)"; its product name instead where it has no address."""
+        """Its name for people: "GPU 3 (0000:1f:00.0)", or with the product's name if it has no address."""
         index = str(self.nvml.index) if isinstance(self.nvml, NvmlGpu) else ""
         if self.key.startswith("nvml:"):
             return " ".join(("GPU", *filter(None, (index, self.name if isinstance(self.name, str) else ""))))
@@ -79,7 +79,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def integrated(self) -> bool:
-        """Whether it shares the host's memory and is on no PCIe link that means anything: Jetson, GB10. CUDA says so, else its generation."""
+        """Whether it shares the host's memory and has no real PCIe link (Jetson, GB10), by CUDA or its generation."""
         layers = [layer for layer in (self.cuda, self.cuda_unmasked) if isinstance(layer, CudaDevice)]
         told = next((layer.integrated for layer in layers if isinstance(layer.integrated, bool)), None)
         known = [layer.compute_capability for layer in (*layers, self.nvml) if not isinstance(layer, Missing)]
@@ -87,12 +87,12 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def set_aside(self) -> bool:
-        """Bound to vfio-pci: it was handed to a guest on purpose."""
+        """Bound to vfio-pci, for a virtual machine."""
         return isinstance(self.pci, PciDevice) and self.pci.driver == "vfio-pci"
 
 
 def _by_address(items: Iterable[_Seen]) -> dict[str, _Seen]:
-    """The first of each address: MIG instances share that of their GPU."""
+    """The first of each address: MIG instances share their GPU's."""
     found: dict[str, _Seen] = {}
     for item in items:
         if isinstance(item.address, str):
@@ -101,7 +101,7 @@ def _by_address(items: Iterable[_Seen]) -> dict[str, _Seen]:
 
 
 def _devices(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing]:
-    """The CUDA devices by address, and what to say of a GPU that is not among them."""
+    """The CUDA devices by address, and what is known of a GPU that is not among them."""
     if isinstance(section, Missing):
         return {}, section
     if isinstance(section.devices, Missing):
@@ -140,20 +140,20 @@ class _Join:
         self._place_the_lost([gpu for gpu in listed if not isinstance(gpu.address, str)])
 
     def _forget_the_hosts(self) -> None:
-        """In a container /sys shows the host's GPUs; ours are those with a device node, or that NVML or CUDA open."""
+        """In a container /sys shows all of the host's GPUs; keep those with a device node, or that NVML or CUDA can open."""
         given = {address for address, gpu in self.proc.items() if f"/dev/nvidia{gpu.minor}" in self.nodes}
         ours = given | set(self.nvml) | set(self.cuda) | set(self.unmasked)
         self.pci = {address: device for address, device in self.pci.items() if address in ours}
         self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
 
     def _forget_other_jobs(self) -> None:
-        """In a scheduler's job, whose control group shows NVML what was allotted and no more, the others are other jobs'."""
+        """In a scheduler's job whose control group limits NVML to the assigned GPUs, the rest belong to other jobs."""
         ours = {*self.nvml, *self.cuda, *self.unmasked}
         self.pci = {address: device for address, device in self.pci.items() if address in ours}
         self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
 
     def _place_the_lost(self, lost: list[NvmlGpu]) -> None:
-        """NVML counts GPUs that it cannot open, without address; it numbers by address, so they take the unclaimed ones in order."""
+        """NVML counts GPUs that it cannot open, without an address. It numbers by address, so they take the unclaimed ones in order."""
         bound = [address for address, device in self.pci.items() if device.driver == "nvidia"]
         unclaimed = sorted({*bound, *self.proc, *self.cuda, *self.unmasked} - set(self.nvml))
         for number, gpu in enumerate(lost):
@@ -184,7 +184,7 @@ def _not_asked(value: object) -> bool:
 
 
 def _is_whole_share(snapshot: Snapshot, listed: tuple[NvmlGpu, ...]) -> bool:
-    """Whether NVML lists, and opens, exactly what the scheduler allotted to this job, in a control group of its own."""
+    """Whether NVML lists and opens exactly the GPUs that the scheduler assigned to this job, in its own control group."""
     share = snapshot.allocation
     if isinstance(share, Missing) or share.constrained is not True or not isinstance(share.gpus, tuple):
         return False
@@ -199,6 +199,6 @@ def gpus(snapshot: Snapshot, site: Site) -> tuple[Gpu, ...]:
 
 
 def divided(hardware: tuple[Gpu, ...]) -> bool:
-    """Whether CUDA shows a MIG instance: then it shows a process that one and no other GPU."""
+    """Whether CUDA shows a MIG instance: a process then sees that one and no other GPU."""
     shown = (gpu.nvml for gpu in hardware if isinstance(gpu.cuda_unmasked, CudaDevice))
     return any(isinstance(nvml, NvmlGpu) and nvml.mig_enabled is True for nvml in shown)

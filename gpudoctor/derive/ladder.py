@@ -1,4 +1,4 @@
-"""On which rung each GPU got lost: what was seen of every rung, for every GPU."""
+"""The stages that each GPU reached: what was seen of every rung."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ def _unseen(rung: Rung, missing: Missing) -> Step:
 
 
 class Ladder(msgspec.Struct, frozen=True):
-    """One row a GPU."""
+    """One row per GPU."""
 
     rows: tuple[LadderRow, ...]
 
     def state(self, key: str, rung: Rung) -> RungState:
-        """What was seen of one rung of one GPU."""
+        """What was seen of one rung on one GPU."""
         row = next(row for row in self.rows if row.subject.key == key)
         return next(step.state for step in row.steps if step.rung is rung)
 
     def proven(self, key: str, rung: Rung) -> bool:
-        """Whether this rung, or one above it, was proven for this GPU: who trains has a working driver."""
+        """Whether this GPU reached this rung or a higher one: whoever trains has a working driver."""
         row = next((row for row in self.rows if row.subject.key == key), None)
         return row is not None and any(step.state is RungState.PROVEN and step.rung >= rung for step in row.steps)
 
     def on_some_gpu(self, rung: Rung) -> bool:
-        """Whether this rung, or one above it, was proven for any GPU."""
+        """Whether any GPU reached this rung or a higher one."""
         return any(self.proven(row.subject.key, rung) for row in self.rows)
 
 
@@ -74,13 +74,13 @@ def _slot(gpu: Gpu, site: Site) -> Step:
 def _kernel_driver(gpu: Gpu, site: Site) -> Step:
     rung = Rung.KERNEL_DRIVER
     if not site.has_pci:
-        return Step(rung, RungState.NOT_APPLICABLE, "the GPU's driver is not a Linux kernel module here")
+        return Step(rung, RungState.NOT_APPLICABLE, "this platform has no Linux kernel driver for the GPU")
     if not isinstance(gpu.proc, Missing) or (not isinstance(gpu.nvml, Missing) and isinstance(gpu.nvml.address, str)):
         return Step(rung, RungState.PROVEN, "bound by the nvidia module")
     if isinstance(gpu.pci, Missing):
         return _unseen(rung, gpu.pci)
     if gpu.set_aside:
-        return Step(rung, RungState.NOT_APPLICABLE, "set aside for a guest (vfio-pci)")
+        return Step(rung, RungState.NOT_APPLICABLE, "bound to vfio-pci for a virtual machine")
     if isinstance(gpu.pci.driver, Missing):
         return _unseen(rung, gpu.pci.driver)
     state = RungState.PROVEN if gpu.pci.driver == "nvidia" else RungState.FAILED
@@ -90,15 +90,15 @@ def _kernel_driver(gpu: Gpu, site: Site) -> Step:
 def _node(gpu: Gpu, section: DeviceNodes | Missing, site: Site) -> Step:
     rung = Rung.DEVICE_NODE
     if not site.has_pci:
-        return Step(rung, RungState.NOT_APPLICABLE, "reached through another device here")
+        return Step(rung, RungState.NOT_APPLICABLE, "this platform has no device file per GPU")
     if not isinstance(gpu.node, Missing):
         if gpu.node.accessible is False:
-            return Step(rung, RungState.FAILED, f"{gpu.node.path} may not be opened")
+            return Step(rung, RungState.FAILED, f"no permission to open {gpu.node.path}")
         return Step(rung, RungState.PROVEN, gpu.node.path)
     if not isinstance(gpu.nvml, Missing) and isinstance(gpu.nvml.address, str):
         return Step(rung, RungState.PROVEN, "NVML opened it")
     if isinstance(gpu.minor, Missing) and not isinstance(section, Missing):
-        return Step(rung, RungState.NOT_SHOWN, "which /dev/nvidiaN is its own is not known")
+        return Step(rung, RungState.NOT_SHOWN, "its device file /dev/nvidiaN is unknown")
     return _unseen(rung, gpu.node)
 
 
@@ -116,29 +116,29 @@ def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
 
 
 def _gone(gpu: Gpu) -> str:
-    """Why what was seen of this GPU no longer holds; empty where nothing says so."""
+    """Why earlier observations of this GPU no longer hold; empty if they do."""
     return next((f"{one.what}: {one.value}" for one in (*off_the_bus(gpu), *unresponsive(gpu))), "")
 
 
 def _libcuda(gpu: Gpu, section: Libcuda | Missing, *, mig: bool) -> Step:
     if not isinstance(gpu.cuda, Missing):
         if off_the_bus(gpu):
-            return Step(Rung.LIBCUDA, RungState.NOT_SHOWN, "CUDA listed it, and it no longer answers")
+            return Step(Rung.LIBCUDA, RungState.NOT_SHOWN, "CUDA listed it, but it no longer responds")
         return Step(Rung.LIBCUDA, RungState.PROVEN, f"CUDA device {gpu.cuda.ordinal}")
     if not isinstance(gpu.cuda_unmasked, Missing):
         return Step(Rung.LIBCUDA, RungState.MASKED, "hidden by CUDA_VISIBLE_DEVICES")
     if mig:
-        return Step(Rung.LIBCUDA, RungState.MASKED, "CUDA shows a process one MIG instance, of another GPU")
+        return Step(Rung.LIBCUDA, RungState.MASKED, "CUDA shows a process only one MIG instance, on another GPU")
     if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
         return Step(Rung.LIBCUDA, RungState.FAILED, f"cuInit: {section.init.name} ({section.init.code})")
     return _unseen(Rung.LIBCUDA, gpu.cuda)
 
 
-OUR_KERNEL = "a kernel of our own"
+OUR_KERNEL = "gpudoctor's test kernel"
 
 
 def _touched(gpu: Gpu, section: tuple[CudaContext, ...] | Missing) -> Step:
-    """What our own kernel shows."""
+    """The result of our own kernel."""
     if isinstance(section, Missing):
         return _unseen(Rung.KERNEL_RAN, section)
     context = next((context for context in section if context.address == gpu.key), None)
@@ -154,12 +154,12 @@ def _touched(gpu: Gpu, section: tuple[CudaContext, ...] | Missing) -> Step:
 
 
 class _Smokes:
-    """What the smoke trainings show of one GPU."""
+    """The results of smoke training on one GPU."""
 
     def __init__(self, smokes: tuple[Smoke, ...], gpu: Gpu, snapshot: Snapshot) -> None:
         self.smokes = smokes
         self.key = gpu.key
-        self.contradicted = {load.framework: "NVML saw nothing of it" for load in loads_of(snapshot, gpu.key) if unseen(load)}
+        self.contradicted = {load.framework: "NVML saw no activity" for load in loads_of(snapshot, gpu.key) if unseen(load)}
         self.trouble = "; ".join(
             f"{smoke.framework}: {stage_name(stage)} {stage.state}"
             for smoke in smokes
@@ -191,7 +191,7 @@ class _Smokes:
         return [framework for framework, devices in listed if any(device.address == self.key for device in devices)]
 
     def miscomputed(self) -> bool:
-        """Whether a framework got a wrong product from this GPU."""
+        """Whether a framework's matmul on this GPU was wrong."""
         return any(not kernel_right(kernel) for _, kernel in self.kernels())
 
     def steps(self) -> tuple[Step, ...]:
@@ -209,7 +209,7 @@ class _Smokes:
             self.step(
                 Rung.KERNEL_RAN,
                 ", ".join(framework for framework, kernel in kernels if kernel_right(kernel) and framework not in self.contradicted),
-                ", ".join(f"{framework}: wrong product" for framework, kernel in kernels if not kernel_right(kernel)),
+                ", ".join(f"{framework}: wrong matmul result" for framework, kernel in kernels if not kernel_right(kernel)),
             ),
             self.step(Rung.FRAMEWORK, ", ".join(seen), ""),
             self.step(
@@ -221,7 +221,7 @@ class _Smokes:
 
 
 def _ran(gpu: Gpu, snapshot: Snapshot, touched: Step) -> tuple[Step, ...]:
-    """From our own kernel and a framework's to training. Either proves that kernels run, unless the other computed wrongly."""
+    """The rungs from kernels to training. Our own kernel or a framework's shows that kernels run, unless the other one was wrong."""
     section = snapshot.smoke
     if isinstance(section, Missing):
         first = _unseen(Rung.KERNEL_RAN, section) if touched.state is RungState.NOT_ASKED else touched
@@ -262,13 +262,13 @@ def _highest(row: LadderRow) -> Rung | None:
 
 
 def proved_to(rows: tuple[LadderRow, ...], cpu_framework: str) -> ProvedTo:
-    """The scope of what was shown; `cpu_framework` names the framework that trained on the CPU of a machine without GPU."""
+    """The scope of the result; `cpu_framework` is the framework that trained on the CPU of a machine without a GPU."""
     if not rows:
-        text = f"trained on the CPU ({cpu_framework}), no GPU" if cpu_framework else "nothing was proven"
+        text = f"trained on the CPU ({cpu_framework}), no GPU" if cpu_framework else "nothing was verified"
         return ProvedTo(Rung.TRAINED if cpu_framework else None, 0, 0, text)
     highest = [rung for rung in map(_highest, rows) if rung is not None]
     if not highest:
-        return ProvedTo(None, 0, len(rows), f"nothing was proven on {len(rows)} {_gpus(len(rows))}")
+        return ProvedTo(None, 0, len(rows), f"nothing was verified on {len(rows)} {_gpus(len(rows))}")
     top = max(highest)
     count = sum(rung == top for rung in highest)
     return ProvedTo(top, count, len(rows), f"{top.proof} {count} of {len(rows)} {_gpus(len(rows))}")

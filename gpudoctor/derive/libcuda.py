@@ -1,4 +1,4 @@
-"""Which libcuda a file is: the driver's own, a toolkit's stub or a cuda-compat package's; and which call of our kernel failed."""
+"""Identifies a libcuda (the driver's, a toolkit's stub or a cuda-compat package's) and the call of our kernel that failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _COMPAT = re.compile(r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*
 
 
 def is_stub(path: str) -> bool:
-    """Whether a file is a toolkit's stub, to link against only."""
+    """Whether a file is a toolkit's stub, which is for linking only."""
     return "/stubs/" in path
 
 
@@ -23,25 +23,25 @@ def is_compat(path: str) -> bool:
 
 
 def release(path: str | Missing) -> Version | None:
-    """The driver release that a library's file name ends with."""
+    """The driver version at the end of a library's file name."""
     match = _RELEASE.search(path) if isinstance(path, str) else None
     return versions.parse(match[1]) if match else None
 
 
 def code(libcuda: Libcuda | Missing) -> int:
-    """The code of cuInit's answer; 0 where it succeeded or did not answer."""
+    """cuInit's error code; 0 if it succeeded or did not answer."""
     if isinstance(libcuda, Missing) or isinstance(libcuda.init, Missing):
         return 0
     return libcuda.init.code
 
 
 def path(libcuda: Libcuda | Missing) -> str:
-    """The file that was loaded; empty where none was, or it is not known."""
+    """The loaded file; empty if none was, or it is unknown."""
     return libcuda.library if isinstance(libcuda, Libcuda) and isinstance(libcuda.library, str) else ""
 
 
 def fits(file: CudaFile, python: Python | Missing) -> bool | None:
-    """Whether the target interpreter's processes can load a file, by class and machine of its ELF header; None where that is not known."""
+    """Whether the target interpreter's processes can load a file, by its ELF class and machine; None if unknown."""
     if isinstance(python, Missing) or isinstance(file.bits, Missing) or isinstance(file.machine, Missing):
         return None
     if isinstance(python.bits, int) and file.bits != python.bits:

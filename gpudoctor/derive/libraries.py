@@ -1,4 +1,4 @@
-"""The libraries that a framework asks for, by the X-ray: which of them it would not get, and where else files of that name are."""
+"""The libraries that a framework requests, by the X-ray: those it would not get, and other files of those names."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from gpudoctor.derive.packages import Stack
 from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, FoundBy, LibraryUse, Missing, Place
 
 DRIVER = "cuda"
-"""The component that comes with the driver; the rules on the driver check it."""
+"""The driver's own component, which the driver rules check."""
 PATH = "LD_LIBRARY_PATH"
 _IN_WHEEL_OF = {"cublaslt": "cublas"}
-"""The component whose wheel holds a library that has none of its own."""
+"""The component whose wheel contains a library without a wheel of its own."""
 _WHEELS = {**WHEELS, "cupti": "nvidia-cuda-cupti"}
 
 
 def is_lost(use: LibraryUse) -> bool:
-    """Whether none of the places that were looked at holds the file."""
+    """Whether no searched place has the file."""
     return isinstance(use.file, Missing) and use.file.cause is Cause.ABSENT
 
 
 def missing_libraries(uses: Iterable[LibraryUse]) -> tuple[LibraryUse, ...]:
-    """Those that a framework does not work without, and that the loader would not find."""
+    """The libraries that a framework needs and that the loader would not find."""
     return tuple(use for use in uses if use.vital and use.asking in {Asking.LINKED, Asking.OPENED} and is_lost(use))
 
 
 def damaged_libraries(uses: Iterable[LibraryUse]) -> tuple[tuple[LibraryUse, Damage], ...]:
-    """Those that a framework does not work without and whose file is there but cannot be loaded, each with its damage."""
+    """The libraries that a framework needs and whose file exists but cannot be loaded, each with its damage."""
     return tuple((use, use.damaged[0]) for use in uses if use.vital and isinstance(use.file, Missing) and use.damaged)
 
 
 def same_name(use: LibraryUse) -> tuple[Place, ...]:
-    """Files of exactly that name on disk, where the loader does not look."""
+    """Files of exactly that name on disk outside the loader's path."""
     return tuple(place for place in use.elsewhere if place.path.rpartition("/")[2] == use.wanted)
 
 
 def copy_in_wheel(use: LibraryUse) -> str:
-    """The file of exactly that name in one of NVIDIA's packages, where the loader does not look; empty where there is none."""
+    """The file of exactly that name in one of NVIDIA's packages, outside the loader's path; empty if there is none."""
     return next((place.path for place in same_name(use) if place.found_by is FoundBy.WHEEL), "")
 
 
 def installed_wheels(
     uses: Iterable[LibraryUse], cuda: EffectiveCuda | Missing, stack: Stack | Missing
 ) -> tuple[tuple[LibraryUse, Distribution], ...]:
-    """Those whose wheel is installed according to its metadata, each with that wheel: an installer would find nothing to do."""
+    """The uses whose wheel is installed according to its metadata, each with the wheel: an installer would do nothing."""
     if isinstance(cuda, Missing) or isinstance(stack, Missing) or stack.supposed:
         return ()
     found = []
@@ -59,12 +59,12 @@ def installed_wheels(
 
 
 def component_of(use: LibraryUse) -> str:
-    """The component whose wheel holds a library."""
+    """The component whose wheel contains a library."""
     return _IN_WHEEL_OF.get(use.component, use.component)
 
 
 def folder(path: str) -> str:
-    """The folder of a file, without the steps back of a RUNPATH."""
+    """The folder of a file, without a RUNPATH's ".." parts."""
     parts: list[str] = []
     for part in path.split("/")[:-1]:
         if part == ".." and parts:

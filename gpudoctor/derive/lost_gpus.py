@@ -1,4 +1,4 @@
-"""Which GPUs no longer answer, by anything that was seen of them: one that vanished in mid-look has most of its facts."""
+"""Which GPUs no longer respond, by any observation: one that vanished during the check has most of its facts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Refusals, Status
 
 LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
-"""What NVML and the kernel can say of a link; 63 and 255 are registers that read as ones."""
+"""Link widths that NVML and the kernel can report; 63 and 255 are registers that read as all ones."""
 _NVML = "libnvidia-ml.so.1"
 
 
-@lru_cache(maxsize=128)  # the ladder and several rules ask, and it takes a walk through all that NVML said
+@lru_cache(maxsize=128)  # the ladder and several rules ask, and it walks through all of NVML's answers
 def off_the_bus(gpu: Gpu) -> tuple[Evidence, ...]:
-    """What shows that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
+    """Evidence that this GPU fell off the bus: NVML's "GPU is lost" to any call, or PCI registers that read as all ones."""
     return (*_lost_by_nvml(gpu), *registers_of_ones(gpu))
 
 
 def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
-    """What shows that NVML reaches this GPU badly: trouble with its interrupts, or the same error to most calls."""
+    """Evidence that NVML barely reaches this GPU: interrupt trouble, or the same error from most calls."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
     interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == NvmlError.IRQ_ISSUE)
@@ -35,30 +35,30 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
 
 
 def forbidden(gpu: Gpu) -> bool:
-    """Whether this user may not ask NVML most of what there is to know of this GPU, which says nothing of the GPU."""
+    """Whether NVML denies this user most queries about this GPU, which says nothing about the GPU."""
     refusals = _mostly(gpu)
     return refusals is not None and refusals.code == NvmlError.NO_PERMISSION
 
 
 def _mostly(gpu: Gpu) -> Refusals | None:
-    """The error that most NVML calls about an opened GPU met; None where there is none."""
+    """The error that most NVML calls about an opened GPU returned; None if there is none."""
     refusals = gpu.nvml.refusals if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str) else None
     return refusals if isinstance(refusals, Refusals) and 2 * refusals.times > refusals.asked else None
 
 
 def alarms(gpu: Gpu) -> tuple[Status, ...]:
-    """NVML's answers that are about the GPU itself, when it was examined and while it trained."""
+    """NVML's errors about the GPU itself, from the examination and from training."""
     seen = gpu.nvml.alarms if isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.alarms, tuple) else ()
     return (*seen, *gpu.alarms_under_load)
 
 
 def lost_under_load(gpu: Gpu) -> bool:
-    """Whether a GPU was lost while it was trained on: what it computed before says nothing of it any more."""
+    """Whether a GPU was lost during training: earlier results no longer count."""
     return any(one.code == NvmlError.GPU_IS_LOST for one in gpu.alarms_under_load)
 
 
 def library_alarm(nvml: Nvml | Missing) -> str:
-    """The answer of a call about no GPU by which NVML says that one is lost or fails; empty where none does."""
+    """NVML's error from a call about no particular GPU that says one is lost or failing; otherwise empty."""
     seen = nvml.alarms if isinstance(nvml, Nvml) and isinstance(nvml.alarms, tuple) else ()
     return next((f"{one.code} {one.text}" for one in seen), "")
 
@@ -73,7 +73,7 @@ def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:
 
 
 def _lost_within(value: object) -> str:
-    """The reason of the first fact in a struct, however deep, that NVML lost the GPU over; empty where there is none."""
+    """The reason of the first missing value, at any depth, for which NVML lost the GPU; empty if there is none."""
     if isinstance(value, Missing):
         return value.reason if value.cause is Cause.LOST else ""
     parts: Iterable[object] = ()
@@ -91,7 +91,7 @@ _PLAIN = frozenset((int, str, float, bool))
 
 
 def registers_of_ones(gpu: Gpu) -> Iterator[Evidence]:
-    """What shows that reads from this GPU return nothing but ones."""
+    """Evidence that reads from this GPU return only ones."""
     place = f"/sys/bus/pci/devices/{gpu.key}"
     if isinstance(gpu.pci, PciDevice):
         if gpu.pci.answers is False:
@@ -103,5 +103,5 @@ def registers_of_ones(gpu: Gpu) -> Iterator[Evidence]:
     if isinstance(gpu.nvml, NvmlGpu):
         for width in (gpu.nvml.link_width, gpu.nvml.link_width_max):
             if isinstance(width, int) and width not in LINK_WIDTHS:
-                yield Evidence("PCIe link width", f"x{width}, which no link has", _NVML)
+                yield Evidence("PCIe link width", f"x{width}, not a valid width", _NVML)
                 break

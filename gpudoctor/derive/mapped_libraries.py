@@ -1,4 +1,4 @@
-"""The X-ray held against what a framework really mapped: libraries of CUDA that came from another file than the simulated one."""
+"""Compares the X-ray with what a framework really mapped: CUDA libraries loaded from another file than predicted."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Unexpected(msgspec.Struct, frozen=True):
 
     use: LibraryUse
     simulated: str
-    """The file that the loader was expected to take, links resolved; empty where none was found."""
+    """The predicted file, links resolved; empty if none was found."""
     mapped: str
 
 
 def unexpected(seen: FrameworkLibraries, mapped: Iterable[str]) -> Iterator[Unexpected]:
-    """The files that a process maps in place of those that the X-ray names; what it has not opened yet says nothing."""
+    """The files that a process mapped instead of the predicted ones; what it has not opened yet does not count."""
     there = tuple(dict.fromkeys(mapped))
     for use in () if isinstance(seen.uses, Missing) else seen.uses:
         expected = _real(use)
@@ -35,6 +35,6 @@ def _real(use: LibraryUse) -> str:
 
 
 def _is_release_of(path: str, wanted: str) -> bool:
-    """Whether a file bears the name that was asked for, its own release behind it: libcudart.so.12 and libcudart.so.12.4.127."""
+    """Whether a file has the requested name, possibly followed by its version: libcudart.so.12 and libcudart.so.12.4.127."""
     name = path.rpartition("/")[2]
     return name == wanted or name.startswith(f"{wanted}.")

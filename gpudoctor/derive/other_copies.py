@@ -1,4 +1,4 @@
-"""A library of which a framework would load another copy than the one that was installed for it."""
+"""Another copy of a library that a framework would load instead of the one installed for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudoctor.derive.views.framework import FrameworkView
 
 _STRICT = {"cudnn", "nccl"}
-"""Components that are compared with the build's wherever they are opened."""
+"""Components that are compared with the build's however they are opened."""
 
 
 class OtherCopy(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,16 +29,16 @@ class OtherCopy(msgspec.Struct, frozen=True, kw_only=True):
     instead: str
     """The copy that would be loaded without it."""
     wanted: Version | None
-    """The version that the build needs, or that of the copy installed for it; None where neither is known."""
+    """The version that the build needs, or of the copy installed for it; None if neither is known."""
     wanted_where: str
     difference: str
-    """"major", "older", "other", "same", or "" where one of the versions is not known."""
+    """"major", "older", "other", "same", or "" if one of the versions is unknown."""
 
     @property
     def fatal(self) -> bool:
-        """Whether the framework cannot work with it: cuDNN and NCCL are compared with the build's, and what is linked must define what it needs.
+        """Whether the framework cannot work with it: cuDNN and NCCL must match the build, and linked libraries must define every needed symbol.
 
-        An older minor version of CUDA's other libraries mostly works, as long as they are opened by name.
+        An older minor version of other CUDA libraries usually works if they are opened by name.
         """
         strict = self.use.component in _STRICT or self.use.asking is Asking.LINKED
         return self.difference == "major" or (self.difference == "older" and strict)
@@ -55,7 +55,7 @@ class _Reference(msgspec.Struct, frozen=True):
 
 
 def other_copy(framework: FrameworkView, use: LibraryUse, instead: str) -> OtherCopy | None:
-    """What is known of the copy that `use` would load in place of `instead`; None where it would load none."""
+    """The copy that `use` would load in place of `instead`; None if it would load none."""
     if not isinstance(use.file, LibraryFile):
         return None
     stated = use.file.version

@@ -1,6 +1,6 @@
-"""The installed, or supposed, distributions and what they require of one another: which requirement of which is not met.
+"""The installed or assumed distributions, and which of their requirements on one another are not met.
 
-On a live machine the METADATA of what is installed speaks; else the matrix, for exactly this release.
+Requirements come from the installed METADATA, otherwise from the matrix's row of exactly this release.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages,
 __all__ = ["Contradiction", "Demand", "Stack", "Violation", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
-"""The extras that install CUDA. Metadata does not record which were asked for; their bounds count where their packages are installed."""
+"""The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
 SUPPOSED = "supposed"
 
 
 class Demand(msgspec.Struct, frozen=True):
-    """A requirement, and whose it is."""
+    """A requirement, and who states it."""
 
     by: Distribution
     requirement: Requirement
     where: str
     patch: str = ""
-    """The later patch of the same minor release that states it, where the release itself leaves it open."""
+    """The later patch of the same minor release that states it, if the release itself does not."""
 
     @property
     def text(self) -> str:
@@ -44,46 +44,46 @@ class Demand(msgspec.Struct, frozen=True):
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A requirement that what is there does not meet."""
+    """A requirement that the installed version does not meet."""
 
     demand: Demand
     found: Distribution
 
     @property
     def older(self) -> bool:
-        """Whether what is there is older than required, not newer."""
+        """Whether the installed version is older than required, not newer."""
         return below(self.found.version, self.demand.requirement.specifier)
 
 
 class Contradiction(msgspec.Struct, frozen=True):
-    """Requirements of one distribution that no version of it can meet together."""
+    """Requirements on one distribution that no version meets together."""
 
     name: str
     demands: tuple[Demand, ...]
     likewise: tuple[str, ...]
-    """The distributions of which the same ones require what cannot be met together."""
+    """Distributions with the same contradiction."""
 
 
 class Stack:
-    """The distributions of an environment, the first on sys.path of each name, and their requirements."""
+    """The distributions of an environment, the first on sys.path for each name, and their requirements."""
 
     def __init__(self, snapshot: Snapshot, packages: Packages, matrix: Matrix) -> None:
         self.supposed = snapshot.origin == SUPPOSED
-        """An installer is still to make this environment, and refuses what does not fit."""
+        """The environment is not installed yet, and an installer refuses contradictions."""
         self.platform = wheel_platform.name(snapshot.host, snapshot.python)
-        """As the matrix calls it; empty where it is not known."""
+        """The platform in the matrix's terms; empty if unknown."""
         self.python = _short(snapshot.python)
-        """The interpreter's minor version, "3.11"; empty where it is not known."""
+        """The interpreter's minor version, "3.11"; empty if unknown."""
         self.matrix = matrix
         self._environment = _environment(snapshot.python, self.platform)
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
-        """By name, what a distribution may require, depending on extras, and what a later patch says that it does."""
+        """By name, what a distribution may require, depending on extras, and what a later patch states for it."""
         self.distributions: dict[str, Distribution] = {}
         for one in (*packages.distributions, *_named_only(snapshot.frameworks)):
             self.distributions.setdefault(one.name, one)
 
     def row(self, one: Distribution) -> FrameworkRelease | None:
-        """What the matrix says of exactly this release, on this platform, or on Linux where the platform is not known."""
+        """The matrix's row of exactly this release, for this platform, or for Linux if the platform is unknown."""
         return self._row(one, self.platform or wheel_platform.LINUX) or self._row(one, wheel_platform.ANY)
 
     def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
@@ -91,7 +91,7 @@ class Stack:
         return found.row if found.how is Resolved.EXACT else None
 
     def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
-        """What the matrix says of exactly this release on other platforms, by their words."""
+        """The matrix's rows of exactly this release on other platforms, by platform."""
         others = dict.fromkeys(
             row.platform for row in self.matrix.releases(one.name) if row.platform not in {self.platform, wheel_platform.ANY}
         )
@@ -100,10 +100,10 @@ class Stack:
 
     @cached_property
     def demands(self) -> tuple[Demand, ...]:
-        """Every requirement that counts here."""
+        """Every requirement that applies here."""
         extras = {name: set(one.extras if self.supposed else self._installed_extras(one)) for name, one in self.distributions.items()}
         found: dict[tuple[str, str], Demand] = {}
-        while True:  # an extra of one may ask for an extra of another
+        while True:  # an extra may require another one's extra
             asked = [demand for one in self.distributions.values() for demand in self._demands(one, tuple(extras[one.name]))]
             fresh = {(demand.by.name, demand.requirement.text): demand for demand in asked}
             if fresh.keys() == found.keys():
@@ -113,7 +113,7 @@ class Stack:
                 extras.setdefault(demand.requirement.name, set()).update(demand.requirement.extras)
 
     def _installed_extras(self, one: Distribution) -> Iterator[str]:
-        """The GPU extras of which at least one package is installed that `one` does not require without them."""
+        """The GPU extras with at least one installed package that `one` does not require anyway."""
         always = {demand.requirement.name for demand in self._demands(one, ())}
         for extra in GPU_EXTRAS:
             names = {demand.requirement.name for demand in self._demands(one, (extra,))}
@@ -130,9 +130,9 @@ class Stack:
         return [*(demand for demand in own if holds(demand.requirement.marker, self._environment, extras) is True), *by_a_patch]
 
     def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
-        """What a release leaves open of the framework that it is for, and a later patch of it states: tf-keras 2.15.1 the TensorFlow of 2.15.0.
+        """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.
 
-        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata names none.
+        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound.
         """
         row = None if stack_of(one.name) is None or framework_of(one.name) else self.row(one)
         later = () if row is None else self.matrix.releases(one.name, row.platform)
@@ -145,16 +145,16 @@ class Stack:
     def _requires(self, one: Distribution) -> tuple[tuple[str, ...], str]:
         if isinstance(one.requires, tuple):
             return one.requires, f"the metadata of {one.name} in {one.where}"
-        row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # the same metadata, for the most part
+        row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # usually the same metadata
         return (row.requires, source_of(row)) if row is not None else ((), "")
 
     def stated(self, one: Distribution) -> bool:
-        """Whether it is there for its own sake; of a supposed environment, an installer may choose another version of what is not."""
+        """Whether it was asked for; in an assumed environment an installer may choose another version of the rest."""
         return not self.supposed or bool(one.requirement)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
-        """Every requirement that something there does not meet; what is not there at all is the X-ray's to miss."""
+        """Every requirement that an installed version does not meet; absent packages are the X-ray's concern."""
         pairs = ((demand, self.distributions.get(demand.requirement.name)) for demand in self.demands)
         return tuple(
             Violation(demand, found)
@@ -164,7 +164,7 @@ class Stack:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Where an installer would find no version: requirements of what nobody named a version of."""
+        """Requirements with no common version, on packages whose version was not stated."""
         if not self.supposed:
             return ()
         wanted: dict[str, list[Demand]] = {}
@@ -180,13 +180,13 @@ class Stack:
 
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
-        """The distributions whose compiled modules run with NumPy 1 only, by their binaries."""
+        """The distributions whose compiled modules only run with NumPy 1, according to their binaries."""
         rows = ((one, self.row(one)) for one in self.distributions.values() if stack_of(one.name) or one.name.startswith("cupy"))
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
 
 
 def source_of(row: FrameworkRelease) -> str:
-    """Where the matrix has a row from, for evidence."""
+    """The matrix's source of a row, for evidence."""
     return cited(row.source, f"{row.distribution} {row.release}")
 
 
@@ -202,7 +202,7 @@ def _short(python: Python | Missing) -> str:
 
 
 def _environment(python: Python | Missing, word: str) -> dict[str, str]:
-    """The environment markers of PEP 508, as far as they are known."""
+    """The known environment markers of PEP 508."""
     environment = wheel_platform.markers(word)
     if isinstance(python, Python) and isinstance(python.version, str):
         cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)

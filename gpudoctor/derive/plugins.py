@@ -1,4 +1,4 @@
-"""The parts of a framework whose CUDA half is a plugin, as JAX's is: which of them do not fit its library."""
+"""The parts of a framework with a plugin for CUDA, such as JAX: which of them do not match its library."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpudoctor.snapshot import Distribution
 
 
 def version_numbers(version: str) -> tuple[int, ...]:
-    """The dotted numbers that a version begins with, by which JAX compares its parts."""
+    """The dotted numbers that a version begins with, which JAX compares."""
     found = re.match(r"\d+(?:\.\d+)*", version)
     return tuple(int(part) for part in found[0].split(".")) if found else ()
 
 
 def compares_plugins(stack: Stack, plugin: CudaPlugin) -> bool:
-    """Whether the library ignores a CUDA plugin whose version differs from its own; older ones load any, with unknown results."""
+    """Whether the library ignores a CUDA plugin of another version; older libraries load any, with unpredictable results."""
     library, since = stack.distributions.get(plugin.library), stack.matrix.bound(plugin.library, "compares-plugins")
     return library is not None and since is not None and version_numbers(library.version) >= version_numbers(since.text)
 

@@ -10,25 +10,25 @@ _SCHEDULERS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "L
 
 
 class Site(msgspec.Struct, frozen=True):
-    """The circumstances that change what an observation means and which advice helps."""
+    """Circumstances that affect what an observation means and which advice helps."""
 
     platform: str
-    """A word of Platform, or "unknown"."""
+    """A value of Platform, or "unknown"."""
     container: str
-    """The container's runtime; empty outside a container, or where that could not be seen."""
+    """The container's runtime; empty outside a container, or if unknown."""
     scheduler: str
-    """Slurm, PBS, LSF or Kubernetes; empty where none allots the GPUs."""
+    """Slurm, PBS, LSF or Kubernetes; empty if none assigns the GPUs."""
     distribution: tuple[str, ...]
-    """The distribution's id, then those it is like: ("ubuntu", "debian")."""
+    """The distribution's id, then those it derives from: ("ubuntu", "debian")."""
     root: bool
     release: str = ""
-    """The distribution's VERSION_ID; empty where it is not known."""
+    """The distribution's VERSION_ID; empty if unknown."""
     architecture: str = ""
-    """As `uname -m` says; empty where it is not known."""
+    """As in `uname -m`; empty if unknown."""
 
     @property
     def has_pci(self) -> bool:
-        """Whether a GPU of this platform shows on a PCI bus; under WSL and on Jetson it does not."""
+        """Whether this platform's GPUs are on a PCI bus; under WSL and on Jetson they are not."""
         return self.platform not in {Platform.WSL1, Platform.WSL2, Platform.JETSON}
 
     @property
@@ -38,7 +38,7 @@ class Site(msgspec.Struct, frozen=True):
 
 
 def site(snapshot: Snapshot) -> Site:
-    """The site of a snapshot; what was not observed is empty or "unknown"."""
+    """The site of a snapshot; fields are empty or "unknown" if not observed."""
     host = snapshot.host if isinstance(snapshot.host, Host) else Host()
     values = snapshot.variables.values if isinstance(snapshot.variables, Variables) else {}
     names = [word for text in (host.distribution, host.distribution_like) if isinstance(text, str) for word in text.split()]

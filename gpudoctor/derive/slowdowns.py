@@ -1,4 +1,4 @@
-"""Why and for how long a GPU's clocks were held back."""
+"""Why and for how long a GPU's clocks were throttled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.snapshot import Held, HeldBack, Missing, NvmlGpu
 
 SLOWER = 0.9
-"""Of a clock that could be reached: speed falls with the clock, so a clearly lower one explains a low rate."""
+"""Share of the possible clock: speed falls with the clock, so a clearly lower one explains a low rate."""
 _ONE_SECOND = 1_000_000_000
 
 
@@ -20,7 +20,7 @@ class Slowdown(msgspec.Struct, frozen=True):
     reasons: int
     samples: int = 0
     of: int = 0
-    """All samples of its training runs; 0 where NVML reported the slowdown when it was first asked."""
+    """All samples of its training runs; 0 if NVML reported the slowdown when first queried."""
 
     @property
     def under_load(self) -> bool:
@@ -29,7 +29,7 @@ class Slowdown(msgspec.Struct, frozen=True):
 
 
 def sampled_slowdown(held: tuple[Held, ...], wanted: int, unless: int = 0) -> Slowdown | None:
-    """The slowdown in these samples for one of the `wanted` reasons and none of `unless`; None where there is none."""
+    """The slowdown in these samples for one of the `wanted` reasons and none of `unless`; None if there is none."""
     fitting = [sample for sample in held if sample.reasons & wanted and not sample.reasons & unless]
     if not fitting:
         return None
@@ -38,24 +38,24 @@ def sampled_slowdown(held: tuple[Held, ...], wanted: int, unless: int = 0) -> Sl
 
 
 class HeldTime(msgspec.Struct, frozen=True):
-    """How long something held the clocks: since the driver was loaded, and between two looks, in nanoseconds."""
+    """How long something throttled the clocks: since the driver was loaded, and between two looks, in nanoseconds."""
 
     total: int = 0
     grown: int = 0
 
     @property
     def now(self) -> bool:
-        """Whether it holds them at this moment."""
+        """Whether it throttles them now."""
         return self.grown > 0
 
     @property
     def matters(self) -> bool:
-        """Whether it holds them now or did for a second: no training run shows less."""
+        """Whether it throttles them now or did for a second: no training run shows less."""
         return self.now or self.total >= _ONE_SECOND
 
 
 def held_time(nvml: NvmlGpu | Missing, counters: tuple[str, ...]) -> HeldTime:
-    """The longest time that one of these counters of HeldBack shows; none where NVML has none of them."""
+    """The longest time in one of these counters of HeldBack; zero if NVML has none of them."""
     if isinstance(nvml, Missing) or isinstance(nvml.held_back, Missing):
         return HeldTime()
     times = (_time(nvml.held_back, nvml.held_back_later, counter) for counter in counters)

@@ -1,6 +1,6 @@
-"""Requirements of Python packages read and compared: the part of PEP 440 and PEP 508 that published metadata uses.
+"""Reads and compares requirements of Python packages: the part of PEP 440 and PEP 508 that published metadata uses.
 
-`packaging` knows all of it and takes 20 ms to import, a third of an empty command; the tests hold this module against it.
+`packaging` takes 20 ms to import, a third of an empty command; tests compare this module with it.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ _VERSION = (
 )
 _LEXEME = r"""\s*("[^"]*"|'[^']*'|\(|\)|===|~=|==|!=|<=|>=|<|>|[A-Za-z_]+)"""
 _NUMBER = r"\d+"
-# patterns are compiled where they are first used: most versions are plain numbers and few requirements have markers
+# patterns are compiled on first use: most versions are plain numbers and few requirements have markers
 _PRE = {"alpha": "a", "beta": "b", "preview": "rc", "pre": "rc", "c": "rc"}
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
 _LAST = 1 << 62
 _LONGEST_VERSION, _LONGEST = 200, 4096
-"""Characters of a version, and of a requirement, a marker or a specifier; what is longer is none that anybody wrote."""
+"""Characters of a version, requirement, marker or specifier; longer ones are not genuine."""
 _DEEPEST = 32
-"""Parentheses of a marker."""
+"""Nested parentheses of a marker."""
 
 
 class Key(msgspec.Struct, frozen=True):
-    """A version of PEP 440 in parts that compare."""
+    """A PEP 440 version in comparable parts."""
 
     release: tuple[int, ...]
-    """Without the zeros at its end."""
+    """Without trailing zeros."""
     pre: tuple[str, int]
-    """("a", 1); ("", 0) for a development release of a final one, ("z", 0) for what is no pre-release."""
+    """("a", 1); ("", 0) for a development release of a final one, ("z", 0) for a final release."""
     post: int
-    """-1 where it is none."""
+    """-1 if there is none."""
     dev: int
-    """The largest where it is none."""
+    """The largest number if there is none."""
     local: str
 
     @property
     def order(self) -> tuple[tuple[int, ...], tuple[str, int], int, int]:
-        """What PEP 440 orders by, without the local version."""
+        """PEP 440's order, without the local version."""
         return self.release, self.pre, self.post, self.dev
 
     @property
@@ -73,7 +73,7 @@ def _number(text: str | None) -> int:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Dotted numbers without the zeros at their end."""
+    """Dotted numbers without trailing zeros."""
     release = [int(part) for part in text.split(".")]
     while release and not release[-1]:
         release.pop()
@@ -82,7 +82,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=512)
 def key(text: str) -> Key | None:
-    """The version that `text` spells; None where it is none of PEP 440 (epochs are not understood)."""
+    """The version that `text` spells; None if PEP 440 does not allow it (epochs are not supported)."""
     if len(text) > _LONGEST_VERSION:
         return None
     written = text.strip().lower()
@@ -158,7 +158,7 @@ def _clause(version: Key, operator: str, text: str) -> bool | None:
 
 @functools.lru_cache(maxsize=512)
 def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
-    """The comparisons of a specifier as (operator, version); None where it is not understood."""
+    """The comparisons of a specifier as (operator, version); None if it is invalid."""
     if len(specifier) > _LONGEST:
         return None
     found = []
@@ -173,7 +173,7 @@ def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
 
 
 def satisfies(version: str, specifier: str) -> bool | None:
-    """Whether a version is one that the specifier allows, a pre-release counting as what it is; None where that cannot be told."""
+    """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
     parsed, parts = key(version), clauses(specifier)
     if parsed is None or parts is None:
         return None
@@ -192,7 +192,7 @@ def below(version: str, specifier: str) -> bool:
 
 
 def contradict(specifiers: tuple[str, ...]) -> bool:
-    """Whether no version at all could satisfy all of them: the lowest that one demands is too new for another."""
+    """Whether no version can satisfy all of them: the lowest that one demands is too new for another."""
     everything = [clause for specifier in specifiers for clause in clauses(specifier) or ()]
     least = [text.removesuffix(".*") for operator, text in everything if operator in {">=", "==", "~="}]
     if not least or any(operator in {">", "==="} for operator, _ in everything):
@@ -203,7 +203,7 @@ def contradict(specifiers: tuple[str, ...]) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def requirement(text: str) -> Requirement | None:
-    """The requirement that a line of Requires-Dist spells; None where it is none, or names an address instead of versions."""
+    """The requirement that a Requires-Dist line spells; None if it is invalid, or names an address instead of versions."""
     if len(text) > _LONGEST:
         return None
     head, _, marker = text.partition(";")
@@ -223,7 +223,7 @@ def requirement(text: str) -> Requirement | None:
 
 
 def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) -> bool | None:
-    """Whether an environment marker holds; None where it asks what `environment` does not say, or is not understood."""
+    """Whether an environment marker holds; None if it asks for what `environment` lacks, or is invalid."""
     if not marker:
         return True
     if len(marker) > _LONGEST or marker.count("(") > _DEEPEST:
@@ -245,7 +245,7 @@ def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) 
 
 
 class _Marker:
-    """Reads a marker's tokens, first to last, by the grammar of PEP 508; an unknown part leaves the whole open where it decides."""
+    """Evaluates a marker's tokens in order by the grammar of PEP 508; an unknown part makes the result unknown if it matters."""
 
     def __init__(self, tokens: list[str], environment: Mapping[str, str], extras: tuple[str, ...]) -> None:
         self.tokens = tokens

@@ -1,4 +1,4 @@
-"""What the stages of a smoke training are called."""
+"""Names of the stages of smoke training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _NAMES: dict[str, str] = {StageKind.PRODUCTS: "matmul"}
 
 
 def work(kind: str, network: str) -> str:
-    """What a stage does: "training", "convolutional training"; the dense network goes without saying."""
+    """What a stage does: "training", "convolutional training"; the dense network is not mentioned."""
     name = _NAMES.get(kind, kind)
     return f"{network} {name}" if network not in {"", "dense"} else name
 

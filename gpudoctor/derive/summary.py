@@ -15,7 +15,7 @@ _Value = TypeVar("_Value", str, int)
 
 
 def summary(machine: MachineView) -> Summary:
-    """Return what is known of `machine` at a glance."""
+    """The main facts about `machine`."""
     seen = machine.observed
     host = seen.host if isinstance(seen.host, Host) else Host()
     python = seen.python if isinstance(seen.python, Python) else Python(executable="", why="")
@@ -41,12 +41,11 @@ def _known(value: _Value | Missing) -> _Value | None:
 
 
 def _absent(missing: Missing) -> str | None:
-    """Return the empty text for what was looked for and is not there, None for what is not known."""
     return "" if missing.cause is Cause.ABSENT else None
 
 
 def _driver(machine: MachineView) -> str | None:
-    """Return the loaded driver's version, empty where none is loaded; only of a GPU on a PCI bus does a module of the kernel tell."""
+    """The loaded driver's version, empty if none is loaded; only a GPU on a PCI bus needs a kernel module."""
     driver, module = machine.driver_or_missing, machine.observed.kernel_driver
     if not isinstance(driver, Missing):
         return str(driver.version)
@@ -62,7 +61,7 @@ def _models(machine: MachineView) -> tuple[GpuModel, ...] | None:
 
 
 def _memory(gpu: Gpu) -> int | None:
-    """Return the bytes of a GPU as NVML counts them, which sees a whole card; else as CUDA does."""
+    """A GPU's memory in bytes by NVML, which sees the whole card, otherwise by CUDA."""
     layers = (gpu.nvml, gpu.cuda_unmasked, gpu.cuda)
     totals = (layer.memory_total for layer in layers if isinstance(layer, NvmlGpu | CudaDevice))
     return next((total for total in totals if isinstance(total, int)), None)

@@ -1,4 +1,4 @@
-"""What is built for one CUDA release and loads the system's."""
+"""What is built for one CUDA version and loads the system's."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from gpudoctor.derive.views.framework import FrameworkView
 
 _COMPARED = ("libcudart", "libcublas", "libcufft", "libcurand", "libcusolver", "libcusparse")
-"""Libraries that every framework without CUDA of its own opens."""
+"""Libraries that every framework without its own CUDA opens."""
 _CUPY = "cupy-cuda"
 _RUNTIMES = tuple(WHEELS["cudart"] + suffix for suffix in ("", "-cu11", "-cu12", "-cu13"))
 _MINOR_NAMES_UNTIL = 11
-"""Before this major release of CUDA each minor release had file names of its own."""
+"""Before this major version of CUDA each minor version had its own file names."""
 
 
 class SystemCudaUser(msgspec.Struct, frozen=True):
-    """A framework or CuPy wheel that is built for one CUDA and loads the system's."""
+    """A framework or CuPy wheel that is built for one CUDA version and loads the system's."""
 
     label: str
     distribution: str
     version: Version
-    """The CUDA it is built for; "12" where only its major version is known."""
+    """The CUDA it is built for; "12" if only its major version is known."""
     where: str
     framework: FrameworkView | None = None
     """None for CuPy."""
@@ -46,7 +46,7 @@ class SystemCudaUser(msgspec.Struct, frozen=True):
 
     @property
     def finds_its_libraries(self) -> bool:
-        """Whether the X-ray found all of the libraries that it compares; ends the rule for a framework that was not examined."""
+        """Whether the X-ray found all compared libraries; ends the rule for a framework that was not examined."""
         if self.framework is None or self.framework.machine.supposed:
             return False
         seen = xray(self.framework.observed, known(self.framework.machine.observed.libraries))
@@ -81,7 +81,7 @@ def _cupy_cuda(distribution: Distribution) -> Version | None:
 
 
 def files_lacking(cuda: Version, toolkit: Version, matrix: Matrix) -> tuple[str, ...]:
-    """The file names that a build for `cuda` asks for and a toolkit does not have; () where the toolkit fits."""
+    """The file names that a build for `cuda` requests and a toolkit lacks; () if the toolkit fits."""
     wanted, found = matrix.cuda(cuda), matrix.cuda(toolkit)
     minor_known = cuda.text.count(".") > 0
     if minor_known and wanted and found and wanted.sonames and found.sonames:

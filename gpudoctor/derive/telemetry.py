@@ -1,4 +1,4 @@
-"""What the samples of a GPU under load tell: what held its clocks, and whether NVML saw the training there at all."""
+"""What samples of a GPU under load show: what throttled its clocks, and whether NVML saw any training there."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ REASONS = {
     POWER_BRAKE: "a power brake",
     0x100: "display clocks",
 }
-"""What holds the clocks, in words; idling is none of it."""
+"""Why clocks are throttled, in words; idling does not count."""
 UNSEEN_SECONDS = 2.0
-"""How long a training must have run unseen: twice the longest period over which NVML takes utilisation (nvml.h, nvmlUtilization_t)."""
+"""How long training must run unseen: twice the longest period over which NVML measures utilisation (nvml.h, nvmlUtilization_t)."""
 
 
 def loads_of(snapshot: Snapshot, key: str) -> tuple[GpuLoad, ...]:
-    """What was seen of one GPU while it was trained on, a framework each; none where nothing was."""
+    """The samples of one GPU during training, one entry a framework; empty if there are none."""
     return tuple(load for load in snapshot.loads.gpus if load.address == key) if isinstance(snapshot.loads, Loads) else ()
 
 
@@ -32,21 +32,21 @@ def holds(stages: tuple[StageLoad, ...]) -> tuple[Held, ...]:
 
 
 def share(held: tuple[Held, ...], bits: int) -> str:
-    """In how many samples one of these reasons was given, "3 of 40"; empty where in none."""
+    """In how many samples one of these reasons was given, "3 of 40"; empty if in none."""
     count = sum(one.samples for one in held if one.reasons & bits)
     return f"{count} of {sum(one.samples for one in held)} samples" if count else ""
 
 
 def describe_holds(held: tuple[Held, ...]) -> str:
-    """What held the clocks and how often, "heat in 3 of 40 samples, ..."; empty where nothing did."""
+    """What throttled the clocks and how often, "heat in 3 of 40 samples, ..."; empty if nothing did."""
     return ", ".join(f"{what} in {seen}" for bit, what in REASONS.items() if (seen := share(held, bit)))
 
 
 def unseen(load: GpuLoad) -> bool:
-    """Whether NVML contradicts that a training was on this GPU.
+    """Whether NVML contradicts a report of training on this GPU.
 
-    Three things together, each observed: its lists of processes can be read and never held the training's, no memory was taken, and nothing
-    ran. One alone is no proof: lists are not always those of this machine, and short work may fall between two looks.
+    Three observations together: its process lists were readable and never had the training process, no memory was taken, and nothing ran.
+    One alone is not enough: lists may be of another PID namespace, and short work may fall between two samples.
     """
     seconds = sum(stage.seconds for stage in load.stages)
     still = isinstance(load.memory_before, int) and isinstance(load.memory_most, int) and load.memory_most <= load.memory_before

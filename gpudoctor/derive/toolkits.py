@@ -1,4 +1,4 @@
-"""The CUDA toolkits on the system: the one that a build would take, and their CUDA versions."""
+"""The CUDA toolkits on the system: the one a build would use, and their versions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ORDER = (*HOMES, "PATH", "/usr/local/cuda")
 
 
 def build_toolkit(toolkits: tuple[Toolkit, ...]) -> Toolkit | None:
-    """The toolkit that a build would take: of CUDA_HOME, of nvcc on PATH, else /usr/local/cuda."""
+    """The toolkit that a build would use: CUDA_HOME's, that of nvcc on PATH, otherwise /usr/local/cuda."""
     for name in _ORDER:
         found = next((toolkit for toolkit in toolkits if name in toolkit.named_by or name == toolkit.path), None)
         if found is not None:
@@ -21,12 +21,12 @@ def build_toolkit(toolkits: tuple[Toolkit, ...]) -> Toolkit | None:
 
 
 def toolkit_version(toolkit: Toolkit) -> Version | None:
-    """The CUDA version of a toolkit; None where it is not known."""
+    """The CUDA version of a toolkit; None if unknown."""
     return versions.parse(toolkit.toolkit_cuda.value) if isinstance(toolkit.toolkit_cuda, Fact) else None
 
 
 def system_cudas(toolkits: tuple[Toolkit, ...]) -> list[tuple[Version, str]]:
-    """The CUDA versions on the system, each with its folder, or with where it was stated."""
+    """The CUDA versions on the system, each with its folder or the option that stated it."""
     found = []
     for toolkit in toolkits:
         version = toolkit_version(toolkit)

@@ -1,4 +1,4 @@
-"""What a smoke training proves: place, falling loss, accuracy, agreement with the CPU."""
+"""Checks the results of smoke training: device, falling loss, accuracy, agreement with the CPU."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import msgspec
 from gpudoctor.snapshot import Agreement, Kernel, Missing, Real, Smoke, Training
 
 LOSS_MUST_FALL_TO = 0.1
-"""Share of the first loss. The data is separable: fifty steps go to 0.02 of it, and labels learnt by heart stay above 0.2."""
+"""Share of the first loss. The data is separable: fifty steps reach 0.02 of it, and memorised labels stay above 0.2."""
 ACCURACY_MARGIN = 0.02
-"""How far accuracy may lie below what this data gives: fifty steps come within 0.001 on two thousand unseen images."""
+"""How far accuracy may be below the expected value: fifty steps come within 0.001 on two thousand unseen images."""
 
 
 class Flaw(str, enum.Enum):
-    """What is wrong with a training, worst first."""
+    """What is wrong with a training run, worst first."""
 
-    WRONG_PLACE = "it did not run where it was asked to"
+    WRONG_PLACE = "it ran on the wrong device"
     NOT_FINITE = "its loss is not a finite number"
     DISAGREES = "its first steps differ from the CPU's"
     NOT_COMPARED = "its first steps were not compared with the CPU's"
@@ -33,18 +33,18 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 def on_device(device: str, places: tuple[str, ...]) -> bool:
-    """Whether every place is `device`; frameworks write places long ("/job:localhost/…/device:GPU:0")."""
+    """Whether every place is `device`; frameworks use long names ("/job:localhost/…/device:GPU:0")."""
     return bool(places) and all(place.upper().endswith(device.upper()) for place in places)
 
 
 def disagrees(agreement: Agreement) -> bool:
-    """Whether the differences exceed what rounding explains; a number that is not finite always does."""
+    """Whether the differences exceed rounding errors; a number that is not finite always does."""
     pairs = ((agreement.loss_difference, agreement.loss_tolerance), (agreement.weight_difference, agreement.weight_tolerance))
     return any(not isinstance(difference, int | float) or not difference <= tolerance for difference, tolerance in pairs)
 
 
 def judge(training: Training) -> Judgement | None:
-    """What is wrong with `training`; None: it proves that its device trains."""
+    """What is wrong with `training`; None: its device trains correctly."""
     if not on_device(training.device, training.placed_on):
         return Judgement(Flaw.WRONG_PLACE, f"asked for {training.device}, ran on {', '.join(training.placed_on) or 'no stated device'}")
     if not training.losses:
@@ -63,7 +63,7 @@ def judge(training: Training) -> Judgement | None:
 
 
 def proven(smoke: Smoke, device: str) -> bool:
-    """Whether every network that was to be trained on `device` was, without a flaw."""
+    """Whether every planned network trained on `device` without a flaw."""
     sound = {training.network for training in smoke.trainings if training.device == device and judge(training) is None}
     return sound >= {*smoke.networks}
 
@@ -87,15 +87,15 @@ def _learning(training: Training) -> Judgement | None:
 
 
 def kernel_right(kernel: Kernel) -> bool:
-    """Whether a first product ran on its device and is right."""
+    """Whether a first matmul ran on its device and is right."""
     return on_device(kernel.device, (kernel.ran_on,)) and within(kernel.error, kernel.tolerance)
 
 
 def within(error: Real, tolerance: float) -> bool:
-    """Whether a measured error is one that rounding explains; one that is not finite never is."""
+    """Whether rounding explains a measured error; never if it is not finite."""
     return isinstance(error, int | float) and error <= tolerance
 
 
 def rounded(number: object) -> str:
-    """A measured number with three significant digits; what stands for one that is not finite as it is."""
+    """A measured number with three significant digits; the text for one that is not finite unchanged."""
     return f"{number:.3g}" if isinstance(number, int | float) else str(number)

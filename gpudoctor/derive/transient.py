@@ -1,4 +1,4 @@
-"""What is wrong now and may come by itself shortly after a boot: the driver, its device files, NVML, the fabric."""
+"""Problems that may disappear shortly after boot: with the driver, its device files, NVML, the fabric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NVML_LATER: dict[int, str] = {
 
 
 def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
-    """What waiting may fix, in a few words; empty where nothing is wrong, or nothing that recovers by itself.
+    """What waiting may fix, in a few words; empty if nothing is wrong, or nothing that recovers by itself.
 
     An uninstalled driver, a GPU bound to another driver and a container's missing device files do not recover.
     """
@@ -35,7 +35,7 @@ def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
 
 
 def _installed(snapshot: Snapshot) -> bool:
-    """Whether there is anything of a driver: its module, or one of its libraries."""
+    """Whether any part of a driver is installed: its module, or one of its libraries."""
     sections = (snapshot.nvml, snapshot.libcuda)
     loaded = isinstance(snapshot.kernel_driver, KernelDriver) and not isinstance(snapshot.kernel_driver.version, Missing)
     return loaded or not all(_absent(section) for section in sections)
@@ -46,12 +46,12 @@ def _absent(value: object) -> bool:
 
 
 def _code(section: Nvml | Libcuda | Missing) -> int:
-    """What the library's initialisation answered; 0 where it did not."""
+    """The library's initialisation code; 0 if it did not answer."""
     return section.init.code if not isinstance(section, Missing) and isinstance(section.init, Status) else 0
 
 
 def _taken(gpus: tuple[Gpu, ...]) -> bool:
-    """Whether each GPU belongs to another driver: nouveau, or vfio-pci for a guest."""
+    """Whether another driver has each GPU: nouveau, or vfio-pci for a virtual machine."""
     drivers = [gpu.pci.driver if isinstance(gpu.pci, PciDevice) else "" for gpu in gpus]
     return all(isinstance(driver, str) and driver not in {"", "nvidia"} for driver in drivers)
 
@@ -61,12 +61,12 @@ def _nodes(section: DeviceNodes | Missing) -> dict[str, Node]:
 
 
 def _forbidden(section: DeviceNodes | Missing) -> bool:
-    """Whether this user may not open the files that are there, which no waiting changes."""
+    """Whether this user may not open the existing files, which waiting does not change."""
     return any(node.accessible is False for path, node in _nodes(section).items() if is_gpu_node(path) or path == CONTROL)
 
 
 def _lacking(section: DeviceNodes | Missing, gpus: tuple[Gpu, ...], *, uvm: bool) -> str:
-    """The first device file of a loaded driver that is not there."""
+    """The first missing device file of a loaded driver."""
     if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
         return ""
     minors = (gpu.minor for gpu in gpus if not gpu.set_aside)

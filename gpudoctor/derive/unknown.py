@@ -10,7 +10,7 @@ from gpudoctor.snapshot import Cause, Missing
 T = TypeVar("T")
 NO_GPU = "this machine has no NVIDIA GPU"
 NO_PCI_BUS = "this platform does not show its GPUs on a PCI bus"
-"""Why a rule does not apply that needs one."""
+"""Why rules that need one do not apply."""
 
 
 class CouldNotTell(Exception):  # noqa: N818 -- an outcome, not an error
@@ -33,14 +33,14 @@ def not_applicable(reason: str) -> NoReturn:
 
 
 def not_stated(reason: str) -> NoReturn:
-    """End the rule with "not asked": no source states what it needs to know."""
+    """End the rule with "not asked": no source states what it needs."""
     raise CouldNotTell(Missing(Cause.NOT_STATED, reason), None)
 
 
 def known(value: T | Missing, rung: Rung | None = None) -> T:
-    """Return `value`, or end the rule with "could not tell" where it is missing.
+    """`value`; if it is missing, end the rule with "could not tell".
 
-    `rung` is the layer that would have told: a finding that breaks it, or one below, explains the ignorance.
+    `rung` is the layer that would have known: a finding that breaks it, or one below, explains why it does not.
     """
     if isinstance(value, Missing):
         raise CouldNotTell(value, rung)
@@ -48,27 +48,27 @@ def known(value: T | Missing, rung: Rung | None = None) -> T:
 
 
 def why_absent(value: object, rung: Rung | None = None) -> str:
-    """Return why `value` is known not to exist; empty where it is there. Ends the rule where neither is known."""
+    """Why `value` is known not to exist; empty if it exists. Ends the rule if neither is known."""
     if isinstance(value, Missing) and value.cause is Cause.ABSENT:
-        return value.reason or "it is not there"
+        return value.reason or "it does not exist"
     known(value, rung)
     return ""
 
 
 def or_none(value: T | Missing, rung: Rung | None = None) -> T | None:
-    """Return `value`, or None where it is known not to exist. Ends the rule where neither is known."""
+    """`value`, or None if it is known not to exist. Ends the rule if neither is known."""
     return None if isinstance(value, Missing) and value.cause is Cause.ABSENT else known(value, rung)
 
 
 def applicable(value: T | Missing, rung: Rung | None = None) -> T:
-    """Return `value`, or end the rule with "not applicable" where it is known not to exist."""
+    """`value`; if it is known not to exist, end the rule with "not applicable"."""
     if isinstance(value, Missing) and value.cause is Cause.ABSENT:
         not_applicable(value.reason)
     return known(value, rung)
 
 
 def absence(value: object) -> Missing | None:
-    """Return why `value` is known not to exist, None where it exists; end the rule with "could not tell" where neither is known."""
+    """Why `value` is known not to exist, None if it exists; ends the rule with "could not tell" if neither is known."""
     if isinstance(value, Missing) and value.cause is Cause.ABSENT:
         return value
     known(value)
@@ -76,7 +76,7 @@ def absence(value: object) -> Missing | None:
 
 
 def offered(value: T | Missing, rung: Rung | None = None) -> T:
-    """Return `value`, or end the rule with "not applicable" where this GPU or driver does not offer it."""
+    """`value`; if this GPU or driver does not offer it, end the rule with "not applicable"."""
     if isinstance(value, Missing) and value.cause is Cause.UNSUPPORTED:
         not_applicable(value.reason)
     return known(value, rung)

@@ -19,7 +19,7 @@ class Visibility(msgspec.Struct, frozen=True):
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The devices that the value names; "" names none, and so does everything from -1 on."""
+        """The devices that the value names; "" names none, and everything from -1 on is ignored."""
         named = []
         for entry in (part.strip() for part in self.value.split(",")):
             if not entry or entry.startswith("-"):
@@ -29,7 +29,7 @@ class Visibility(msgspec.Struct, frozen=True):
 
 
 def _count(section: Libcuda | Missing) -> int | Missing:
-    """How many devices CUDA shows; none where cuInit says that there is no device."""
+    """How many devices CUDA shows; zero if cuInit reports no device."""
     if isinstance(section, Missing):
         return section
     if not isinstance(section.init, Missing) and section.init.code == CudaError.NO_DEVICE:
@@ -38,7 +38,7 @@ def _count(section: Libcuda | Missing) -> int | Missing:
 
 
 def visibility(snapshot: Snapshot) -> Visibility | Missing | None:
-    """None where the variable is not set; Missing where CUDA could not be asked both ways."""
+    """None if the variable is not set; Missing if CUDA could not be queried both ways."""
     if isinstance(snapshot.variables, Missing):
         return snapshot.variables
     assert isinstance(snapshot.variables, Variables)  # noqa: S101 -- for mypy

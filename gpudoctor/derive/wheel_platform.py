@@ -1,4 +1,4 @@
-"""The platform that a wheel must be published for to fit here, in the matrix's words (linux_x86_64, win_amd64) and in PEP 508's."""
+"""The platform that a wheel must be built for, in the matrix's terms (linux_x86_64, win_amd64) and in PEP 508's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 LINUX = "linux_x86_64"
 ANY = "any"
-"""Of wheels without compiled code, which fit every platform."""
+"""Of pure Python wheels, which fit every platform."""
 _SYSTEMS = {
     Platform.LINUX: "linux",
     Platform.WSL1: "linux",
@@ -29,7 +29,7 @@ _LABELS = {"linux": "Linux", "win": "Windows", "macos": "macOS"}
 
 
 def name(host: Host | Missing, python: Python | Missing) -> str:
-    """Return the platform as the matrix names it; empty where system or architecture is not known, or no wheels are published for it.
+    """The platform in the matrix's terms; empty if system or architecture is unknown, or no wheels are published for it.
 
     The interpreter's architecture counts before the kernel's: a 32-bit Python on a 64-bit kernel takes 32-bit wheels.
     """
@@ -43,13 +43,13 @@ def name(host: Host | Missing, python: Python | Missing) -> str:
 
 
 def label(platform: str) -> str:
-    """Return a platform as people call it: "Windows (amd64)"."""
+    """A platform in words: "Windows (amd64)"."""
     system, _, machine = platform.partition("_")
     return f"{_LABELS.get(system, system)} ({machine})" if machine else platform
 
 
 def markers(platform: str) -> dict[str, str]:
-    """Return the environment markers of PEP 508 on a platform; one that is missing here is not known."""
+    """The environment markers of PEP 508 on a platform; missing ones are unknown."""
     system, _, machine = platform.partition("_")
     if system not in _MARKERS:
         return {}

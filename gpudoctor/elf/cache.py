@@ -1,4 +1,4 @@
-"""Reads /etc/ld.so.cache: which file ldconfig has noted for a soname. Both forms, the second alone or behind the first (glibc's dl-cache.h)."""
+"""Reads /etc/ld.so.cache: the file that ldconfig recorded for a soname. Knows both formats, the new one alone or after the old (glibc's dl-cache.h)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEW_ENTRY = Struct("=iIIIQ")
 _COUNT = Struct("=I")
 _HEADER = 48
 LIMIT = 16 << 20
-"""Bytes; a machine with everything installed has some hundred thousand."""
+"""Bytes; a machine with everything installed has a few hundred thousand."""
 _MOST_NAME = 4096
 _ELF_LIBC6 = 3
 _KINDS = {
@@ -23,11 +23,11 @@ _KINDS = {
     ("arm", 32): 0x900,
     ("riscv64", 64): 0x1000,
 }
-"""What ldconfig.h adds to FLAG_ELF_LIBC6 for the libraries of an architecture, where that is one number."""
+"""What ldconfig.h adds to FLAG_ELF_LIBC6 for an architecture's libraries, where that is a single number."""
 
 
 class Cache:
-    """The entries of one cache for one architecture, those for any processor before those for a particular one."""
+    """The entries of a cache for one architecture, those for any processor first."""
 
     __slots__ = ("_data", "_paths", "problem")
 
@@ -35,7 +35,7 @@ class Cache:
         self._data = data
         self._paths: dict[bytes, int] = {}
         self.problem = ""
-        """Why nothing could be read."""
+        """Why the cache cannot be read."""
         kind = _KINDS.get((machine, bits))
         if data and kind is not None:
             self._read(kind | _ELF_LIBC6)
@@ -44,7 +44,7 @@ class Cache:
         data = self._data
         place = data.find(_NEW)
         if place < 0 or not data.startswith((_NEW, _OLD)):
-            self.problem = "it is in no known form"
+            self.problem = "unknown format"
             return
         special = []
         for flags, key, value, hwcap in _entries(data, place):

@@ -1,9 +1,9 @@
-"""The architectures of GPU code in an ELF file: SASS and PTX, from the headers of its fat binaries; the code itself is not read.
+"""The architectures of GPU code in an ELF file: SASS and PTX, from the headers of its fat binaries, without reading the code.
 
-A section holds fat binaries one behind the other, each a header and entries, one for each architecture, with payloads between them. The
-layout is not documented by NVIDIA; it is held in tests against cuobjdump, for every architecture that the installed nvcc compiles for.
-The file is mapped: half a gigabyte of torch's kernels take 5 ms, against 81 ms with a read for each header. Each page that is touched
-maps its neighbours too, so what lies behind is given back as the walk goes on.
+A section is a row of fat binaries, each a header and one entry per architecture with its payload. NVIDIA does not document the layout;
+tests compare it with cuobjdump for every architecture that the installed nvcc compiles for.
+The file is mapped: half a gigabyte of torch's kernels take 5 ms, against 81 ms with one read per header. Each page fault maps the
+neighbouring pages too, so pages are released as the walk goes on.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _PTX, _SASS = 1, 2
 _SPECIFIC, _FAMILY = 1 << 20, 1 << 21
 """Flags of sm_90a and of sm_100f."""
 MOST_HEADERS = 200_000
-"""In one file, a quarter of a second; the fullest library seen, cuDNN's precompiled engines, has 7 255."""
+"""In one file; takes a quarter of a second. The largest library seen, cuDNN's precompiled engines, has 7 255."""
 _MOST_PADDING = 1 << 16
 _GIVE_BACK = 32 << 20
-"""Bytes of the file after which its pages are given back."""
+"""Bytes of the file after which its pages are released."""
 _FEW = 4
-"""In less than one of so many of the fat binaries that the commonest architecture is in: torch 2.15 has sm_100 in 476, sm_103f in 59."""
+"""An architecture is rare if fewer than one in this many fat binaries has it, relative to the commonest: torch 2.15 has sm_100 in 476, sm_103f in 59."""
 
 
 class Code:
-    """Architectures in one file: `sass` ("sm_90a"), `ptx` ("compute_90"), and why the reading ended early, if it did."""
+    """Architectures in one file: `sass` ("sm_90a"), `ptx` ("compute_90"), and why reading stopped early, if it did."""
 
     __slots__ = ("damage", "fatbins", "few", "ptx", "sass")
 
@@ -41,13 +41,13 @@ class Code:
         self.sass: tuple[str, ...] = ()
         self.ptx: tuple[str, ...] = ()
         self.few: tuple[str, ...] = ()
-        """Those of both that only a few of the fat binaries hold: kernels that were written for one generation."""
+        """Architectures of either kind in only a few of the fat binaries: kernels written for one generation."""
         self.fatbins = 0
         self.damage = ""
 
 
 def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> Code:
-    """The code in the file at `path`, whose `sections` are as in Elf. Raises OSError, and NotElf, as file.read does."""
+    """The code in the file at `path`, whose `sections` are as in Elf. Raises OSError and NotElf, like file.read."""
     wanted = list(file.read(path, code=True).sections if sections is None else sections)
     linked = [section for section in wanted if section[0] == file.CODE_SECTIONS[0]]
     code = Code()
@@ -57,11 +57,11 @@ def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> C
     try:
         with mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ) as mapped:
             walk = _Walk(mapped, code)
-            # what is still to be linked lies beside what was linked from it, and never runs by itself
+            # relocatable code lies beside what was linked from it, and never runs by itself
             for _, offset, size in linked or wanted:
                 walk.section(offset, min(offset + size, len(mapped)))
             walk.sum_up()
-    except ValueError as error:  # it was cut to nothing since
+    except ValueError as error:  # the file has been truncated since
         code.damage = str(error)
     finally:
         os.close(descriptor)
@@ -78,7 +78,7 @@ class _Walk:
         self._seen: dict[tuple[int, int, int], int] = {}
 
     def section(self, place: int, end: int) -> None:
-        """Every fat binary between two offsets in the file."""
+        """Read every fat binary between two offsets in the file."""
         behind = place
         while place + _FATBIN.size <= end:
             self._left -= 1
@@ -90,12 +90,12 @@ class _Walk:
                 continue
             stop = place + size + entries
             if size < _FATBIN.size or stop > end:
-                self._code.damage = "the header of a fat binary says that it is larger than its section"
+                self._code.damage = "a fat binary's header claims more than its section holds"
                 return
             self._code.fatbins += 1
             self._entries(place + size, stop)
             if self._left <= 0:
-                self._code.damage = f"there are more than {MOST_HEADERS} headers"
+                self._code.damage = f"more than {MOST_HEADERS} headers"
                 return
             place = stop
             if place - behind > _GIVE_BACK:
@@ -108,16 +108,15 @@ class _Walk:
         return place
 
     def _next(self, place: int, end: int) -> int:
-        """Where the next fat binary begins behind some padding; 0 where there is none."""
+        """Where the next fat binary begins after padding; 0 if there is none."""
         limit = min(end, place + _MOST_PADDING)
         found = self._mapped.find(_MAGIC_BYTES, place, limit)
         between = self._mapped[place : found if found >= 0 else limit]
         if between.strip(b"\0"):
-            self._code.damage = "something else lies between the fat binaries"
+            self._code.damage = "unknown data between the fat binaries"
         return max(found, 0)
 
     def _entries(self, place: int, stop: int) -> None:
-        """The entries of one fat binary."""
         mapped, unpack, seen = self._mapped, _ENTRY.unpack_from, self._seen
         while place + _ENTRY_SIZE <= stop and self._left > 0:
             self._left -= 1
@@ -126,11 +125,11 @@ class _Walk:
             seen[key] = seen.get(key, 0) + 1
             place += size + payload
             if size < _ENTRY_SIZE or place > stop:
-                self._code.damage = "the header of an entry says that it is larger than its fat binary"
+                self._code.damage = "an entry's header claims more than its fat binary holds"
                 return
 
     def sum_up(self) -> None:
-        """Name what was seen, in the order of the numbers: sm_90 before sm_100."""
+        """Name what was seen in numeric order: sm_90 before sm_100."""
         kinds: dict[int, list[str]] = {_SASS: [], _PTX: []}
         few = []
         most = max(self._seen.values(), default=0)

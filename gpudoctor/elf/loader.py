@@ -1,7 +1,7 @@
-"""The dynamic loader simulated: which file a soname would be, why, what that shadows, and where it looked (ld.so(8), glibc's dl-load.c).
+"""Simulates the dynamic loader: which file a soname resolves to, why, what that shadows, and where it searched (ld.so(8), glibc's dl-load.c).
 
-Not simulated: audit libraries, the folders tls/ and haswell/ of glibc before 2.37, link-map namespaces, and programs that run with raised
-privileges. musl's loader follows other rules.
+Not simulated: audit libraries, the folders tls/ and haswell/ of glibc before 2.37, link-map namespaces, setuid programs, and musl's
+loader, which follows other rules.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from gpudoctor.elf.search import Folders, Tokens, split
 from gpudoctor.elf.system import Files, Refused
 
 MOST_OBJECTS = 4096
-"""Libraries in one process; beyond it nothing more is loaded."""
+"""Libraries in one process; beyond that nothing more is loaded."""
 CACHE = "/etc/ld.so.cache"
 
 
 class Way(NamedTuple):
-    """What led to a file: a word, which is empty where it is none of those that matter, and all of it in words."""
+    """How a file was found: a keyword, empty if it does not matter, and the full description."""
 
     by: str
     words: str
@@ -45,7 +45,7 @@ class Object:
 
 
 class Resolution:
-    """What became of one wish. `found` is None where no file could be taken; `problem` then says what ended the search, if not its end."""
+    """The result of one lookup. If `found` is None, `problem` says what stopped the search; without a problem it ran to its end."""
 
     __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "way")
 
@@ -55,17 +55,17 @@ class Resolution:
         self.found: Object | None = None
         self.way = Way("", "")
         self.already = False
-        """It was in the process already: then nothing was searched."""
+        """The library was already in the process, and nothing was searched."""
         self.problem = ""
         self.looked_in: list[str] = []
         self.refused: list[tuple[str, str]] = []
         self.damaged: list[tuple[str, Refused]] = []
-        """Those of the refused that no process could take: empty, truncated, unreadable."""
+        """The refused files that no process could load: empty, truncated, unreadable."""
         self.shadows: list[tuple[str, Way]] = []
 
 
 class Opening:
-    """What became of one dlopen, or of a program's start: the wish itself first, then the needs behind it in the order of the loader."""
+    """The result of one dlopen or program start: the request first, then its needs in the loader's order."""
 
     __slots__ = ("resolutions",)
 
@@ -74,12 +74,12 @@ class Opening:
 
     @property
     def missing(self) -> list[Resolution]:
-        """What was not found; the opening fails then, and takes nothing in."""
+        """What was not found; the dlopen then fails and loads nothing."""
         return [one for one in self.resolutions if one.found is None]
 
 
 class Setting:
-    """What a process is started with, beside the program itself; lists as the environment variables spell them."""
+    """The environment of a process; lists as the environment variables spell them."""
 
     __slots__ = ("cache", "defaults", "library_path", "platform", "preload")
 
@@ -87,12 +87,12 @@ class Setting:
         self, defaults: Iterable[str], cache: Cache | None = None, library_path: str = "", preload: str = "", platform: str = ""
     ) -> None:
         self.defaults = tuple(defaults)
-        """The loader's own folders, in order; $LIB is the first of them."""
+        """The loader's built-in folders, in order; $LIB is the first."""
         self.cache = cache or Cache()
         self.library_path = library_path
         self.preload = preload
         self.platform = platform
-        """What $PLATFORM stands for; empty is the machine of the program."""
+        """The value of $PLATFORM; if empty, the program's machine."""
 
 
 class Loader:
@@ -108,10 +108,10 @@ class Loader:
         self.main: Object | None = None
 
     def start(self, program: str, *, follow: Iterable[str] | None = None) -> Opening:
-        """Start `program`: it, LD_PRELOAD, and what both need. `follow` as in `open`. Raises Refused where it cannot be started."""
+        """Start `program` with LD_PRELOAD and the needs of both. `follow` as in `open`. Raises Refused if it cannot start."""
         elf = self._files.elf(program)
         if elf is None:
-            raise Refused("there is no such file", fatal=True)
+            raise Refused("no such file", fatal=True)
         lib = next(iter(self._setting.defaults), "").strip("/")
         self._tokens = Tokens(lib, self._setting.platform or elf.machine)
         self.main = self._take(elf, program, None, Way("", "the program"))
@@ -127,9 +127,9 @@ class Loader:
         return opening
 
     def open(self, wanted: str, caller: Object, *, skip: Iterable[str] = (), shadows: bool = False) -> Opening:
-        """dlopen(`wanted`) by code in `caller`, with everything that it needs; `skip` names needs that are not followed.
+        """dlopen(`wanted`) by code in `caller`, with all its needs; `skip` names needs to ignore.
 
-        With `shadows`, the search goes on behind the winner. Where something is missing the process stays as it was.
+        With `shadows` the search goes on after the first match. If anything is missing the process stays as it was.
         """
         before = len(self.objects)
         names = dict(self._by_name)
@@ -148,7 +148,7 @@ class Loader:
     def _needs(
         self, roots: list[Object], opening: Opening, follow: frozenset[str] | None, *, shadows: bool, skip: frozenset[str] = frozenset()
     ) -> None:
-        """Breadth first, as the loader does it: what is nearer to the root is there before what is further away."""
+        """Load the needs breadth first, as the loader does."""
         waiting = list(roots)
         for one in waiting:
             for wanted in one.elf.needed:
@@ -162,7 +162,7 @@ class Loader:
                 return
 
     def loaded(self, name: str) -> Object | None:
-        """The object that answers to `name`: its soname, or a name by which it was found before."""
+        """The object known by `name`: its soname, or a name under which it was found."""
         return self._by_name.get(name)
 
     def _resolve(self, wanted: str, caller: Object, *, shadows: bool) -> Resolution:
@@ -231,7 +231,7 @@ class Loader:
             result.shadows.append((path, way))
 
     def _try(self, result: Resolution, path: str, caller: Object, way: Way) -> None:
-        """Take `path` if it can be taken, note it under what was refused if it cannot."""
+        """Load `path` if possible; otherwise record it as refused."""
         if result.found is not None:
             return self._visit(result, path, "", caller, way)
         try:
@@ -249,7 +249,7 @@ class Loader:
             return None
         result.way = way
         there = self._by_identity.get(elf.identity)
-        if there is not None:  # another name of a file that is in the process
+        if there is not None:  # another name of a file already loaded
             result.found, result.already = there, True
         else:
             result.found = self._take(elf, path, caller, way)
@@ -269,7 +269,7 @@ class Loader:
         return main is None or (elf.bits == main.elf.bits and elf.machine == main.elf.machine and elf.little == main.elf.little)
 
     def _lists(self, caller: Object) -> Iterator[tuple[Way, Iterable[str]]]:
-        """The lists of folders in the loader's order, each with what it is called; the cache comes behind _LAST_LIST."""
+        """The lists of folders in the loader's order with their names; the cache comes after _LAST_LIST."""
         if caller.elf.runpath is None:
             one: Object | None = caller
             chain = []

@@ -1,4 +1,4 @@
-"""Lists of folders as the loader reads them: tokens filled in, each folder once, those for a kind of processor first where there are any."""
+"""Lists of folders as the loader reads them: tokens expanded, no folder twice, processor-specific folders first."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _LEVELS = {
     "x86-64-v3": ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"),
     "x86-64-v2": ("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"),
 }
-"""The levels of the x86-64 psABI, highest first, each with what /proc/cpuinfo calls what it adds to the one below."""
+"""The levels of the x86-64 psABI, highest first, each with the flags of /proc/cpuinfo that it adds to the one below."""
 
 
 def split(text: str) -> tuple[str, ...]:
-    """The entries of a list, in order and each once: TensorFlow's RUNPATH repeats its eight a hundred times."""
+    """The entries of a list in order, without duplicates: TensorFlow's RUNPATH repeats its eight a hundred times."""
     return tuple(dict.fromkeys(text.replace(";", ":").split(":")[:MOST_FOLDERS]))
 
 
 class Tokens:
-    """What $LIB and $PLATFORM stand for in this process."""
+    """The values of $LIB and $PLATFORM in this process."""
 
     __slots__ = ("_lib", "_platform")
 
@@ -33,7 +33,7 @@ class Tokens:
         self._platform = platform
 
     def expand(self, text: str, origin: str) -> str:
-        """`text` with its tokens filled in; `origin` is the folder of the object that it stands in."""
+        """`text` with its tokens expanded; `origin` is the folder of the object that holds it."""
         if "$" not in text:
             return text
         values = {"ORIGIN": origin, "LIB": self._lib, "PLATFORM": self._platform}
@@ -55,7 +55,7 @@ class Tokens:
 
 
 class Folders:
-    """The folders of one list; an empty entry is the current directory, which is not ours to know, and holds nothing."""
+    """The folders of one list. An empty entry is the current directory, which is unknown: it yields nothing."""
 
     __slots__ = ("_entries", "_files", "_origin", "_tokens")
 
@@ -81,7 +81,7 @@ class Folders:
 
 @functools.lru_cache(maxsize=1)
 def levels() -> tuple[str, ...]:
-    """The levels of this machine's processor for which libraries may lie in a folder of their own, highest first."""
+    """The processor levels of this machine whose libraries may lie in folders of their own, highest first."""
     try:
         with open("/proc/cpuinfo", "rb") as file:
             text = file.read(16384)

@@ -1,4 +1,4 @@
-"""The dynamic symbols of an ELF file: which it needs of others, which of some names it defines, and what its names mention."""
+"""The dynamic symbols of an ELF file: which it needs, which of some names it defines, and what its names mention."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from struct import Struct
 from gpudoctor.elf.file import Elf
 
 MOST_SYMBOLS = 200_000
-"""Of one file that needs some; torch's largest library defines more, and is only asked for single names."""
+"""Undefined symbols of one file; torch's largest library defines more, but is only asked for single names."""
 MOST_CHAIN = 4096
-"""Symbols of one bucket, of which a linker makes a handful."""
+"""Symbols in one bucket; a linker puts a handful there."""
 _PIECE = 1 << 20
 _ENTRY = Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
 _HEADER = Struct("<IIII")
@@ -19,8 +19,6 @@ _WEAK = 2
 
 
 class _Open:
-    """A file that is read in places."""
-
     def __init__(self, path: str) -> None:
         self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
@@ -32,12 +30,12 @@ class _Open:
 
 
 def undefined(path: str, elf: Elf) -> list[str]:
-    """The names that the file at `path`, whose facts are `elf`, needs of others; not those that it can do without. Raises OSError."""
+    """The symbols that the file at `path`, described by `elf`, needs from others, without weak ones. Raises OSError."""
     if elf.bits != 64 or not elf.little or elf.symbols <= 0:
         return []
     file = _Open(path)
     try:
-        # the names lie behind the table, in all that linkers write
+        # every linker writes the names after the table
         size = min(max(elf.strings[0] - elf.symbols, 0), MOST_SYMBOLS * _ENTRY.size) // _ENTRY.size * _ENTRY.size
         table = file.at(elf.symbols, size)
         names = file.at(elf.strings[0], min(elf.strings[1], 64 * _PIECE))
@@ -53,7 +51,7 @@ def undefined(path: str, elf: Elf) -> list[str]:
 
 
 def defined(path: str, elf: Elf, wanted: Iterable[str]) -> set[str]:
-    """Those of `wanted` that the file defines, by its GNU hash table, which the loader uses too. Raises OSError."""
+    """Which of `wanted` the file defines, by its GNU hash table, as the loader looks them up. Raises OSError."""
     if elf.bits != 64 or not elf.little or elf.gnu_hash <= 0:
         return set()
     file = _Open(path)
@@ -81,7 +79,7 @@ def _hash(name: bytes) -> int:
 
 
 def _candidates(file: _Open, place: int, hashed: int) -> Iterator[int]:
-    """The numbers of the symbols with that hash: header, filter, buckets and chains lie one behind the other."""
+    """The indices of the symbols with that hash: header, filter, buckets and chains follow one another."""
     head = file.at(place, _HEADER.size)
     buckets, first, words, shift = _HEADER.unpack(head) if len(head) == _HEADER.size else (0, 0, 0, 0)
     if not buckets or not words:
@@ -101,7 +99,7 @@ def _candidates(file: _Open, place: int, hashed: int) -> Iterator[int]:
 
 
 def mentions(path: str, elf: Elf, name: bytes) -> bool:
-    """Whether `name` is part of a symbol's name in the file at `path`, whose facts are `elf`; False where it cannot be read."""
+    """Whether a symbol's name in the file at `path`, described by `elf`, contains `name`; False if it cannot be read."""
     place, left = elf.strings
     try:
         file = _Open(path)

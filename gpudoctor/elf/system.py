@@ -1,4 +1,4 @@
-"""What the simulated loader needs to see of the file system, and what the real loader of a machine was built with."""
+"""What the simulated loader sees of the file system, and what a machine's real loader was built with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOADER_BYTES = 2 << 20
 
 
 class Refused(Exception):  # noqa: N818 -- an answer
-    """The loader cannot take a file. `fatal`: it then gives up the whole search; `ends_list`: the folders told of in the same place.
+    """The loader cannot load a file. `fatal`: it then gives up; `ends_list`: it skips the remaining subfolders of the same place.
 
     `kind` is a word of the snapshot's DamageKind.
     """
@@ -32,17 +32,17 @@ class Files(Protocol):
     """The file system as the loader sees it."""
 
     def elf(self, path: str) -> file.Elf | None:
-        """The library at `path`; None where nothing is. Raises Refused."""
+        """The library at `path`; None if there is none. Raises Refused."""
 
     def is_folder(self, path: str) -> bool:
         """Whether `path` is a folder, links followed."""
 
 
 class System:
-    """The file system below a root; everything is looked at once."""
+    """The file system below a root; every path is looked at once."""
 
     def __init__(self, root: str = "/", live: Iterable[str] = ()) -> None:
-        """`live` are folders that are not looked for below `root`: an environment that is examined beside another machine's tree."""
+        """`live` are folders that are not below `root`: an environment examined beside another machine's tree."""
         self._root = root.rstrip("/")
         self._live = tuple(f"{folder.rstrip('/')}/" for folder in live) if self._root else ()
         self._known: dict[str, file.Elf | Refused | None] = {}
@@ -51,11 +51,11 @@ class System:
         self._noexec: dict[str, bool] = {}
 
     def place(self, path: str) -> str:
-        """Where `path` lies for us."""
+        """Our own path of `path`."""
         return path if self._live and path.startswith(self._live) else self._root + path
 
     def real(self, path: str) -> str:
-        """`path` with its links resolved, as those inside would call it."""
+        """`path` with its links resolved, as seen from inside the root."""
         if path not in self._real:
             self._real[path] = self._resolve(path)
         return self._real[path]
@@ -96,7 +96,7 @@ class System:
         return found
 
     def _forbids_execution(self, folder: str) -> bool:
-        """Whether nothing in `folder` can be mapped as code; of a tree that is examined as another machine's, that says nothing."""
+        """Whether nothing in `folder` can be mapped as code; False for another machine's tree, whose mount options are unknown."""
         if folder not in self._noexec:
             try:
                 self._noexec[folder] = bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
@@ -114,7 +114,7 @@ class System:
         return self._folders[path]
 
     def cache(self, machine: str, bits: int) -> Cache:
-        """/etc/ld.so.cache; an empty one where it cannot be read."""
+        """/etc/ld.so.cache; an empty one if it cannot be read."""
         try:
             descriptor = os.open(self.place("/etc/ld.so.cache"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -127,7 +127,7 @@ class System:
             os.close(descriptor)
 
     def defaults(self, interpreter: str, machine: str, bits: int) -> tuple[str, ...]:
-        """The folders built into the loader at `interpreter`: it holds them as text, "/lib64/", a zero byte, "/usr/lib64/", and so on."""
+        """The folders built into the loader at `interpreter`, which holds them as text: "/lib64/", a zero byte, "/usr/lib64/", and so on."""
         built_in = _built_in(self._start(interpreter)) if interpreter else ()
         if built_in:
             return built_in

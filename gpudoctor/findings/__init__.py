@@ -1,4 +1,4 @@
-"""The words of a diagnosis: subjects, rungs, severities, what a rule yields and what becomes of it."""
+"""The terms of a diagnosis: subjects, rungs, severities, what a rule yields and what happened to each rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudoctor.findings.summary import Summary
 
 
 class _Ordered(str, enum.Enum):
-    """Words with an order: the order in which they are written down."""
+    """Words ordered by where they are declared."""
 
     @property
     def position(self) -> int:
@@ -33,7 +33,7 @@ class _Ordered(str, enum.Enum):
 
 
 class Severity(_Ordered):
-    """What a finding does to the user: cannot train; can, but slower, at risk or not for long; worth knowing."""
+    """What a finding means for the user: cannot train; can, but slower or at risk; worth knowing."""
 
     NOTE = "note"
     WARNING = "warning"
@@ -49,7 +49,7 @@ class Confidence(_Ordered):
 
 
 class Rung(_Ordered):
-    """The steps by which a GPU reaches a training, lowest first."""
+    """The stages that a GPU passes before it trains, lowest first."""
 
     SLOT = "slot"
     KERNEL_DRIVER = "kernel driver"
@@ -62,7 +62,7 @@ class Rung(_Ordered):
 
     @property
     def proof(self) -> str:
-        """What reaching it shows, as the words before a number of GPUs."""
+        """What reaching it shows: the words before a number of GPUs."""
         return _PROOFS[self]
 
 
@@ -79,7 +79,7 @@ _PROOFS = {
 
 
 class Level(_Ordered):
-    """How far a check goes, and so which rung it must prove."""
+    """How far a check goes, and so the rung it must reach."""
 
     LOOK = "look"
     TOUCH = "touch"
@@ -88,7 +88,7 @@ class Level(_Ordered):
 
     @property
     def must_prove(self) -> Rung:
-        """The rung that a check of this level must prove."""
+        """The rung that a check of this level must reach."""
         return _MUST_PROVE[self]
 
 
@@ -109,7 +109,7 @@ class Subject(msgspec.Struct, frozen=True):
 
     kind: SubjectKind
     key: str = ""
-    """A GPU's normalised PCI address (or its own key where it has none), a framework's name; empty for machine and environment."""
+    """A GPU's normalised PCI address (its own key if it has none), a framework's name; empty for machine and environment."""
 
 
 MACHINE = Subject(SubjectKind.MACHINE)
@@ -125,7 +125,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 class FixKind(str, enum.Enum):
-    """What carrying out a fix does. A finding's fixes stand in the order in which to try them."""
+    """What carrying out a fix does. A finding's fixes are in the order in which to try them."""
 
     CHECK = "check"  # only gathers information
     FIX = "fix"  # changes something; several are steps, in order
@@ -134,14 +134,14 @@ class FixKind(str, enum.Enum):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """A command to paste for this environment, or a sentence where no command can do it."""
+    """A command to paste for this environment, or an instruction if no command can do it."""
 
     title: str
     command: str = ""
     needs: tuple[str, ...] = ()
-    """What it takes: root, reboot, download."""
+    """What it requires: root, reboot, download."""
     verify: str = ""
-    """The command that shows whether it helped."""
+    """The command that verifies it."""
     kind: FixKind = FixKind.FIX
 
 
@@ -153,13 +153,13 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity | None = None
-    """Set where this occurrence is milder, or graver, than the rule's severity."""
+    """Set if this occurrence is milder or worse than the rule's severity."""
     only_for: str = ""
-    """The one framework that this affects, by name. Such an error is a warning where another framework can train."""
+    """The only framework that this affects. Such an error is a warning if another framework can train."""
     title: str = ""
-    """Set where the rule's title says too little of this occurrence: a phrase without full stop."""
+    """Set if the rule's title says too little about this occurrence: a phrase without full stop."""
     subject: Subject | None = None
-    """Set where a rule about the machine finds it of one GPU."""
+    """Set if a rule about the machine found it for one GPU."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -182,7 +182,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutcomeKind(str, enum.Enum):
-    """What became of one rule for one subject."""
+    """What happened to one rule for one subject."""
 
     FOUND = "found"
     PASSED = "passed"
@@ -193,7 +193,7 @@ class OutcomeKind(str, enum.Enum):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one rule for one subject, and why where that is not evident."""
+    """What happened to one rule for one subject, and why if that is not obvious."""
 
     code: str
     name: str
@@ -205,11 +205,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotJudged(msgspec.Struct, frozen=True):
-    """Something that bears on the answer and that nothing could judge. A machine with one is never ready."""
+    """Something that affects the answer and that nothing could check. A machine with one is never ready."""
 
     subject: Subject
     what: str
-    """Its name and version, as the user would write them: "tensroflow 2.16.1", "libraries of torch 2.9.0"."""
+    """Its name and version as the user would write them: "tensroflow 2.16.1", "libraries of torch 2.9.0"."""
     reason: str
     """A clause: "no table lists this package"."""
 
@@ -224,11 +224,11 @@ class Verdict(str, enum.Enum):
 
 
 class RungState(str, enum.Enum):
-    """What was seen of one rung for one GPU."""
+    """What was seen of one rung on one GPU."""
 
     PROVEN = "proven"
     FAILED = "failed"  # it was tried and did not work
-    NOT_SHOWN = "not shown"  # nothing could be seen either way
+    NOT_SHOWN = "not shown"  # no evidence either way
     NOT_ASKED = "not asked"
     MASKED = "masked"  # the environment hides this GPU from CUDA programs
     NOT_APPLICABLE = "not applicable"
@@ -247,14 +247,14 @@ class LadderRow(msgspec.Struct, frozen=True):
 
     subject: Subject
     index: int | None
-    """NVML's, which nvidia-smi shows; None where NVML does not list it."""
+    """NVML's index, which nvidia-smi shows; None if NVML does not list the GPU."""
     model: str
-    """The product's name; empty where no layer knows it."""
+    """The product's name; empty if unknown."""
     steps: tuple[Step, ...]
 
 
 class ProvedTo(msgspec.Struct, frozen=True):
-    """The scope of the answer: the highest rung that was proven, and on how many GPUs."""
+    """The scope of the answer: the highest rung reached, and by how many GPUs."""
 
     rung: Rung | None
     gpus: int
@@ -266,9 +266,9 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked of a diagnosis."""
 
     level: Level | None = Level.TRAIN
-    """None: no rung must be proven (diagnose, compat)."""
+    """None: no rung must be reached (diagnose, compat)."""
     node: bool = False
-    """Only the machine is asked about: driver, NVML and CUDA, without a Python environment and its frameworks."""
+    """Check only the machine: driver, NVML and CUDA, without a Python environment and its frameworks."""
     allow_cpu: bool = False
     """A machine without NVIDIA hardware may train on its CPU."""
     only: tuple[str, ...] = ()
@@ -276,17 +276,17 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     skip: tuple[str, ...] = ()
     """Codes or names of rules to leave out."""
     reasons: dict[str, str] = {}
-    """Why, by what stands in `skip`, where the user said."""
+    """The user's reason for each entry of `skip`, if given."""
     require: tuple[str, ...] = ()
-    """What must be so besides: "driver>=550", "gpus==8", "torch>=2.4"."""
+    """Additional requirements: "driver>=550", "gpus==8", "torch>=2.4"."""
     frameworks: tuple[str, ...] = ()
-    """Those to train with; empty: all that are installed."""
+    """The frameworks to train with; empty: all installed."""
     fail_on: Severity = Severity.ERROR
     """WARNING makes a degraded verdict exit with 1."""
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A rule that the user left out, and why, where that was said."""
+    """A rule that the user left out, and the reason if given."""
 
     code: str
     name: str
@@ -305,14 +305,14 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """One for each rule and subject."""
     ladder: tuple[LadderRow, ...]
     because: str = ""
-    """For the verdict unknown: which required rung or thing was not shown, and why."""
+    """For the verdict unknown: which required rung was not shown, and why."""
     skipped: tuple[Skipped, ...] = ()
     """The rules that --skip left out."""
     not_judged: tuple[NotJudged, ...] = ()
-    """What bears on the answer and was not judged; the verdict is then at best unknown."""
+    """What affects the answer and was not checked; the verdict is then at best unknown."""
     summary: Summary = Summary()
 
     @property
     def root_causes(self) -> tuple[Finding, ...]:
-        """The findings that nothing else found explains."""
+        """The findings that no other finding explains."""
         return tuple(finding for finding in self.findings if not finding.because_of)

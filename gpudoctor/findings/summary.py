@@ -1,4 +1,4 @@
-"""What a report says first of a machine: its GPUs, driver, frameworks and Python. Part of gpudoctor.report/1."""
+"""The summary at the top of a report: GPUs, driver, frameworks and Python. Part of gpudoctor.report/1."""
 
 from __future__ import annotations
 

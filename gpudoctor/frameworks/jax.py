@@ -1,4 +1,4 @@
-"""JAX, which is Python alone; its compiled code is in jaxlib and, for CUDA, in a plugin."""
+"""JAX, which is pure Python; its compiled code is in jaxlib and, for CUDA, in a plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PaddlePaddle, which is recognised and not trained with. Read from the wheels of paddlepaddle-gpu 2.6.2 and paddlepaddle 2.6.2 to 3.3.1."""
+"""PaddlePaddle: recognised, but no training. Read from the wheels of paddlepaddle-gpu 2.6.2 and paddlepaddle 2.6.2 to 3.3.1."""
 
 from __future__ import annotations
 

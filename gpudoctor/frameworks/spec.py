@@ -1,6 +1,6 @@
-"""What gpudoctor knows of one framework: data that the probes, the matrix, the plans and the rules read in place of its name.
+"""What gpudoctor knows about one framework, as data: probes, matrix, plans and rules read it instead of checking names.
 
-Plain tuples of the standard library: the X-ray reads them in a process without site-packages.
+Standard-library tuples: the X-ray reads them in a process without site-packages.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Names:
-    """Names of distributions, normalised as in PEP 503; "jaxlib*" stands for all that begin so."""
+    """Names of distributions, normalised as in PEP 503; "jaxlib*" matches all that begin so."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
@@ -28,45 +28,45 @@ NONE = Names()
 
 
 class BuildFile(NamedTuple):
-    """The Python file in which a package states, as constants, what it was built with."""
+    """The Python file in which a package states its build as constants."""
 
     files: tuple[str, ...]
-    """Below the folder that holds the package, for its releases; the first that exists is read."""
+    """Paths below the folder that holds the package, for its releases; the first that exists is read."""
     dictionary: str = ""
-    """The dictionary in the file that holds the constants, in the releases that have one."""
+    """The dictionary in the file that holds the constants, in releases that have one."""
     cuda: tuple[str, ...] = ()
-    """The constants that hold the version of CUDA, newest spelling first; likewise below."""
+    """The constants that hold the version of CUDA, newest spelling first; the same below."""
     cudnn: tuple[str, ...] = ()
     is_cuda: str = ""
-    """The flag of a CUDA build; empty where a build is for CUDA if it states a version of it."""
+    """The flag of a CUDA build; if empty, a build is for CUDA if it states a version of it."""
     is_rocm: str = ""
     hip: str = ""
     """The constant that only a ROCm build sets."""
     architectures: str = ""
     """The list of architectures: sm_60 for SASS, compute_90 for SASS and PTX."""
     nothing: str = ""
-    """The text that stands for None."""
+    """The text that means None."""
     rocm_kernels: str = ""
-    """The folder of a ROCm build whose file names end in the targets they are for."""
+    """The folder of a ROCm build whose file names end in their targets."""
 
 
 class CudaPlugin(NamedTuple):
-    """The distributions that hold a framework's CUDA half, one pair for each major release of CUDA."""
+    """The distributions that hold a framework's CUDA half, one pair for each major version of CUDA."""
 
     beginning: str
-    """How their names begin, before the major release of CUDA."""
+    """How their names begin, before CUDA's major version."""
     plugin: str
     client: str
     """How the names end; the client holds the GPU code."""
     extra: str
-    """How the extra of the framework that installs both begins."""
+    """How the framework's extra that installs both begins."""
     majors: tuple[str, ...]
-    """The major releases of CUDA that they are published for, newest first."""
+    """The major versions of CUDA that they are published for, newest first."""
     library: str
-    """The distribution of its compiled code, which held CUDA too in earlier releases and named it in its local version: 0.4.25+cuda12.cudnn89."""
+    """The distribution of its compiled code. Earlier releases held CUDA too and named it in their local version: 0.4.25+cuda12.cudnn89."""
 
     def major(self, distribution: str) -> str:
-        """The major release of CUDA that a plugin is for; empty for any other distribution."""
+        """The major version of CUDA that a plugin is for; empty for any other distribution."""
         found = distribution.startswith(self.beginning) and distribution.endswith(self.plugin)
         return distribution.removeprefix(self.beginning).removesuffix(self.plugin) if found else ""
 
@@ -84,19 +84,19 @@ class HidingVariable(NamedTuple):
 
     name: str
     devices: tuple[str, ...] = ()
-    """What its list of devices calls the GPU; one without any of them hides it."""
+    """The names of the GPU in its list of devices; a list without any of them hides it."""
     values: Names = NONE
-    """Of a variable that is no list: the values, in small letters, that hide the GPU."""
+    """For a variable that is no list: the lower-case values that hide the GPU."""
 
     def hides(self, value: str) -> bool:
-        """Whether this value keeps the framework from using the GPU unless a program asks for it."""
+        """Whether this value keeps the framework off the GPU unless a program asks for it."""
         if self.devices:
             devices = self.devices_in(value)
             return bool(devices) and devices[0] not in self.devices
         return value.lower() in self.values
 
     def wholly(self, value: str) -> bool:
-        """Whether this value keeps it off the GPU even where a program asks for it."""
+        """Whether this value keeps it off the GPU even if a program asks for it."""
         return bool(self.devices) and not set(self.devices).intersection(self.devices_in(value))
 
     def devices_in(self, value: str) -> list[str]:
@@ -108,17 +108,17 @@ class Addon(NamedTuple):
     """A package that computes on the GPU for a framework, with compiled files of its own."""
 
     folder: str = ""
-    """The folder of its compiled files in site-packages; empty where they lie in site-packages itself."""
+    """The folder of its compiled files in site-packages; empty if they lie in site-packages itself."""
     files: tuple[str, ...] = ()
-    """How the names of those in site-packages begin."""
+    """How the names of the files in site-packages begin."""
     source: str = ""
-    """Its repository, where no source of it is on the package index."""
+    """Its repository, if the package index has no source."""
     main: tuple[str, ...] = ()
-    """How the name of the library begins that stands for the add-on, where it has several: others may serve one kind of GPU."""
+    """How the name of the library begins that represents the add-on, if it has several: others may serve one kind of GPU."""
 
 
 class OnWindows(NamedTuple):
-    """Why native Windows has no CUDA builds of a framework, or no longer has them."""
+    """Why native Windows has no CUDA builds of a framework."""
 
     reason: str
     page: str
@@ -126,16 +126,16 @@ class OnWindows(NamedTuple):
 
 
 class FrameworkSpec(NamedTuple):
-    """The traits of a framework. A package without a spec has the defaults, which claim nothing."""
+    """The traits of a framework. A package without a spec gets the defaults, which claim nothing."""
 
     name: str
-    """As Python imports it, as findings call it, and as its table in compat/ and its scripts are called."""
+    """Its import name, also used by findings, its table in compat/ and its scripts."""
     title: str
     """As its authors write it."""
     distributions: tuple[str, ...] = ()
     """The distributions that are the framework itself, the usual one first."""
     parts: Names = NONE
-    """The other distributions of its stack, which must fit its release."""
+    """The other distributions of its stack, which must match its release."""
     compiled: Names = NONE
     """The distributions that hold its compiled code."""
     related: Names = NONE
@@ -143,9 +143,9 @@ class FrameworkSpec(NamedTuple):
     tabled: tuple[str, ...] = ()
     """The distributions in its own table; () where it has none."""
     companions: tuple[str, ...] = ()
-    """Distributions that are published for one release of it and installed with it."""
+    """Distributions published for one release of it and installed with it."""
     stand_ins: Names = NONE
-    """Distributions that the usual ones require on some platform, and that hold the package in their place."""
+    """Distributions that the usual ones require on some platforms and that hold the package instead of them."""
     addons: Mapping[str, Addon] = {}
     """By distribution."""
     own_symbols: tuple[str, ...] = ()
@@ -153,43 +153,43 @@ class FrameworkSpec(NamedTuple):
     own_libraries: tuple[str, ...] = ()
     """How the names of the libraries in its folder lib begin that define them."""
     modules: tuple[str, ...] = ()
-    """What a program imports with it: a file of such a name beside the script is imported instead."""
+    """What a program imports with it: a file of that name beside the script shadows it."""
     version_files: Mapping[str, tuple[str, tuple[str, ...]]] = {}
-    """By distribution: the file in which it states its own version, and the constants, the first of which counts."""
+    """By distribution: the file in which it states its version, and the constants; the first one counts."""
     version_headers: tuple[str, ...] = ()
-    """C headers that define TF_MAJOR_VERSION and its like."""
+    """C headers that define TF_MAJOR_VERSION and similar macros."""
     build: BuildFile | None = None
     """None: its CUDA half is a plugin, or it is not looked for on a machine."""
     plugin: CudaPlugin | None = None
     brings_cuda: bool = False
     """Whether its builds load only the CUDA libraries that they hold or require, never the system's."""
     links_nccl: bool = False
-    """Whether its import fails where NCCL is older than it needs; others open NCCL when they use it."""
+    """Whether its import fails if NCCL is too old; others open NCCL on use."""
     builds_extensions: bool = False
-    """Whether a tool of its own compiles extensions with nvcc, and refuses one for another CUDA."""
+    """Whether it compiles extensions with nvcc through its own tool, which refuses another CUDA version."""
     gpu_extra: str = ""
     """The extra that installs its CUDA libraries."""
     wheel_index: str = ""
-    """Where its builds for each CUDA are published, below it by their local version (cu126)."""
+    """The index of its builds for each CUDA, in folders named by local version (cu126)."""
     conda: tuple[str, ...] = ()
-    """The packages of conda-forge that are the build with CUDA."""
+    """The packages of conda-forge that are its CUDA build."""
     conda_names: Mapping[str, str] = {}
-    """Packages of conda by name, and the distribution that each holds."""
+    """conda packages by name, with the distribution that each holds."""
     uv_backend: str = ""
-    """The option with which uv chooses its build for the GPU at hand."""
+    """The uv option that chooses its build for the GPU at hand."""
     metal_plugin: str = ""
-    """The distribution without which it uses no GPU on macOS."""
+    """The distribution that lets it use the GPU on macOS."""
     container: str = ""
-    """NVIDIA's container, whose build has kernels for GPUs that no published one has."""
+    """NVIDIA's container, whose build has kernels for GPUs that no published build supports."""
     debian: str = ""
     """Debian's package."""
     mistaken: Mapping[str, str] = {}
-    """Names that people write for it and the package index does not have, and what they mean."""
+    """Names that people write for it that the package index does not have, and what they mean."""
     hidden_by: tuple[HidingVariable, ...] = ()
     directml: tuple[str, ...] = ()
-    """Distributions that add DirectML to it, which drives GPUs on Windows and in WSL without CUDA."""
+    """Distributions that add DirectML to it, which uses GPUs on Windows and in WSL without CUDA."""
     on_windows: OnWindows | None = None
-    """None where there are CUDA builds for native Windows, or nothing is known."""
+    """None if there are CUDA builds for native Windows, or nothing is known."""
     jetson_page: str = "https://developer.nvidia.com/embedded/jetpack"
     """Where NVIDIA publishes builds for Jetson."""
     xrayed: bool = False
@@ -199,11 +199,11 @@ class FrameworkSpec(NamedTuple):
     xla: bool = False
     """Whether it compiles with XLA."""
     xla_folders: tuple[str, ...] = ()
-    """Folders of site-packages that it names to XLA before XLA's own places."""
+    """Folders of site-packages that it passes to XLA, before XLA's own."""
     triton: bool = False
     """Whether it compiles with Triton."""
 
     @property
     def one_build(self) -> frozenset[str]:
-        """The distributions that one installer must bring together, as they are built with one compiler against one another."""
+        """The distributions that must come from one installer, because they are built against one another with one compiler."""
         return frozenset((self.name, *self.companions, *((self.plugin.library,) if self.plugin else ())))

@@ -1,7 +1,7 @@
-"""The compatibility matrix: what is known of drivers, CUDA releases, frameworks and GPUs, each fact with its source.
+"""The compatibility matrix: known facts on drivers, CUDA releases, frameworks and GPUs, each with its source.
 
-Pure: tables reach it through a reader (`gpudoctor.matrix_files` reads the shipped CSV files). What the tables do not
-hold is None, which is "unknown" and never "incompatible".
+Pure: a reader supplies the tables (`gpudoctor.matrix_files` reads the shipped CSV files). A fact missing from the tables is None:
+"unknown", never "incompatible".
 """
 
 from __future__ import annotations

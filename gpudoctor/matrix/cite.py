@@ -1,4 +1,4 @@
-"""How a fact of the matrix names its sources beside a finding; `gpudoctor matrix` lists all of them in full."""
+"""How a finding cites the matrix's sources; `gpudoctor matrix` lists them in full."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ _FEW = 3
 
 
 def cited(sources: Sequence[str], row: str = "") -> str:
-    """Where a fact comes from: the row that holds it, if it is named, and its first sources by id."""
+    """The citation of a fact: its row, if named, and the ids of its first sources."""
     listed = ", ".join(sources[:_FEW]) + (", ..." if len(sources) > _FEW else "")
     return f"matrix: {row} ({listed})" if row else f"matrix: {listed}"

@@ -1,4 +1,4 @@
-"""What must hold between the tables, beyond what holds within a row."""
+"""Checks across tables, beyond those within a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, RELE
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
-    """Each broken promise between rows and tables, as a sentence; none in tables that may be shipped."""
+    """Each contradiction between rows or tables, as a sentence; none in tables that may be shipped."""
     yield from _sources(matrix)
     yield from _cuda(matrix)
     yield from _cudnn(matrix)
@@ -29,7 +29,7 @@ def _sources(matrix: Matrix) -> Iterator[str]:
             yield from (
                 f"{table.name}.csv names the source {name}, which is not in sources.csv." for name in row.source if name not in known
             )
-    yield from (f"sources.csv holds {name}, which no table names." for name in sorted(known - used))
+    yield from (f"sources.csv has {name}, which no table uses." for name in sorted(known - used))
 
 
 def _cuda(matrix: Matrix) -> Iterator[str]:
@@ -42,9 +42,9 @@ def _cuda(matrix: Matrix) -> Iterator[str]:
     built = {row.built_with_cuda for table in RELEASES.values() for row in matrix.rows(table) if row.built_with_cuda}
     for version in sorted(built):
         if matrix.cuda(version) is None and version.minor:
-            yield f"A framework is built with CUDA {version}, which cuda.csv lacks."
+            yield f"A framework is built with CUDA {version}, which is not in cuda.csv."
         if version.minor and version.short not in served:
-            yield f"A framework is built with CUDA {version}, which no branch in drivers.csv serves."
+            yield f"A framework is built with CUDA {version}, which no branch in drivers.csv supports."
 
 
 def _unreachable(matrix: Matrix) -> Iterator[str]:
@@ -52,14 +52,16 @@ def _unreachable(matrix: Matrix) -> Iterator[str]:
         for row in matrix.rows(table):
             required = {re.split(r"[^\w.-]", text, maxsplit=1)[0] for text in row.requires}
             strange = set(row.unreachable or ()) - required
-            yield from (f"{row.distribution} {row.release} does not find {name}, which it does not require." for name in sorted(strange))
+            yield from (
+                f"{row.distribution} {row.release} lists {name} as unreachable but does not require it." for name in sorted(strange)
+            )
 
 
 def _cudnn(matrix: Matrix) -> Iterator[str]:
     majors = {row.release.major for row in matrix.rows(CUDA)}
     for row in matrix.rows(CUDNN):
         if row.cuda not in majors:
-            yield f"cuDNN {row.release} is for CUDA {row.cuda}, which cuda.csv lacks."
+            yield f"cuDNN {row.release} is for CUDA {row.cuda}, which is not in cuda.csv."
 
 
 def _gpus(matrix: Matrix) -> Iterator[str]:
@@ -75,5 +77,5 @@ def _chips(matrix: Matrix) -> Iterator[str]:
     before = -1
     for row in matrix.rows(CHIPS):
         if not before < row.first <= row.last:
-            yield f"The PCI ids {row.first:04x} to {row.last:04x} in chips.csv end before they begin, or are also those of the row before."
+            yield f"The PCI ids {row.first:04x} to {row.last:04x} in chips.csv are reversed or overlap with the previous row."
         before = row.last

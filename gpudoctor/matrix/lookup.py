@@ -1,4 +1,4 @@
-"""The look-ups over the tables; each table is read when it is first asked for."""
+"""Look-ups in the tables, each read on first use."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ from gpudoctor.versions import Version
 
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
 _BRANCH_SPAN = 5
-"""Windows drivers of branch 550 count on to 551.x and 552.x; branches begin at least this far apart since 2020."""
+"""Windows drivers of branch 550 include 551.x and 552.x; branches since 2020 are at least this far apart."""
 
 
 class Reader(Protocol):
-    """Returns the rows of a table, sorted by its key; TableError where a row is wrong."""
+    """Returns the rows of a table, sorted by its key. Raises TableError for a wrong row."""
 
     def __call__(self, table: Table[Row], distribution: str = "", platform: str = "", /) -> tuple[Row, ...]:
-        """Return the rows of `table`, or only those of a distribution or for a platform: parsing the others would cost time."""
+        """The rows of `table`, or only those of a distribution or platform, which saves parsing the others."""
         ...
 
 
 class Matrix:
-    """The tables, read on demand and kept. None answers "unknown", never "incompatible"."""
+    """The tables, read on demand and cached. None means "unknown", never "incompatible"."""
 
     def __init__(self, read_table: Reader) -> None:
         self._read_table = read_table
@@ -66,7 +66,7 @@ class Matrix:
         self._gpus: dict[str, GpuProduct] = {}
 
     def rows(self, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
-        """Return all rows of a table, or those of one distribution, or those for one platform and those for any."""
+        """All rows of a table, or those of one distribution, or those for one platform or any."""
         key = (table.name, distribution, platform)
         if key not in self._rows:
             whole = self._rows.get((table.name, distribution, ""))
@@ -78,7 +78,7 @@ class Matrix:
 
     @property
     def date(self) -> str:
-        """The newest day on which a source was read, as an ISO date; "" where the tables name no source."""
+        """The latest day on which a source was read, as an ISO date; "" without sources."""
         return max((source.read for source in self.rows(SOURCE_TABLE)), default="")
 
     def source(self, identifier: str) -> Source | None:
@@ -86,24 +86,24 @@ class Matrix:
         return next((source for source in self.rows(SOURCE_TABLE) if source.id == identifier), None)
 
     def cuda(self, version: Version) -> CudaRelease | None:
-        """The CUDA release, or the first of its minor where this update or build number (12.4.127) is not in the table."""
+        """The CUDA release, or the first of its minor version if this update or build number (12.4.127) is not in the table."""
         releases = [row for row in self.rows(CUDA) if row.release[:2] == version[:2]]
         return next((row for row in releases if row.release == version), releases[0] if releases else None)
 
     def cudas(self, version: Version) -> tuple[CudaRelease, ...]:
-        """The CUDA releases that a version may mean, oldest first: those of its minor, or of its major where it names no more."""
+        """The CUDA releases that a version may mean, oldest first: those of its minor version, or of its major if it has no more."""
         said = 2 if "." in str(version) else 1
         return tuple(row for row in self.rows(CUDA) if row.release[:said] == version[:said])
 
     def toolkit_for(self, target: str) -> CudaRelease | None:
-        """The oldest CUDA release whose compiler makes machine code for this architecture ("sm_121")."""
+        """The oldest CUDA release whose compiler supports this architecture ("sm_121")."""
         return next((row for row in self.rows(CUDA) if target in (row.sass or ())), None)
 
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 
-        For an update whose driver no source states, that of the release before it in its minor; for a CUDA that is not in the tables,
-        the floor that its major shares; None where nothing is known.
+        If no source states a driver for an update, that of the previous release in its minor version; for a CUDA version outside the tables,
+        the floor shared by its major version; None if unknown.
         """
         release = self._stated(cuda, os)
         shared = [row for row in self.rows(CUDA) if row.release.major == cuda.major >= _FIRST_WITH_MINOR_COMPATIBILITY]
@@ -115,14 +115,14 @@ class Matrix:
         return None if floor.exact is None and minor is None else floor
 
     def _stated(self, cuda: Version, os: str) -> CudaRelease | None:
-        """The row of this CUDA release or, where no driver is stated for it, of the last one before it in its minor that has one."""
+        """The row of this CUDA release; if no driver is stated for it, the previous one in its minor version that has one."""
         found = self.cuda(cuda)
         before = [row for row in self.rows(CUDA) if found and row.release[:2] == cuda[:2] and row.release <= found.release]
         stated = (row for row in reversed(before) if (row.driver_windows if os == "windows" else row.driver_linux) is not None)
         return next(stated, found)
 
     def driver(self, version: Version) -> DriverBranch | None:
-        """The branch this driver belongs to."""
+        """The branch of this driver."""
         below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
@@ -132,80 +132,80 @@ class Matrix:
         return tuple(sorted(rows, key=lambda row: (row.origin == "nvidia", row.version or Version(0))))
 
     def cudnn(self, version: Version, cuda: int, platform: str) -> CudnnRelease | None:
-        """The cuDNN of this release for a major release of CUDA and a platform ("linux_aarch64"); None where the platform is not known.
+        """The cuDNN of this version for a major version of CUDA and a platform ("linux_aarch64"); None if the platform is unknown.
 
-        Of a version of one or two numbers the newest that begins so; of a longer one the same build, or another build of its first
-        three numbers, which is all that cuDNN tells of itself.
+        For a version of one or two numbers, the newest that begins with them; for a longer one the same build, or another build with the same
+        first three numbers, which is all that cuDNN reports about itself.
         """
         said = min(version.text.count(".") + 1, 3) if version.text else 3
         fitting = [row for row in self.cudnns(cuda, platform) if row.release[:said] == version[:said]]
         return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
 
     def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
-        """The releases of cuDNN for a major release of CUDA and a platform, oldest first."""
+        """The cuDNN releases for a major version of CUDA and a platform, oldest first."""
         return tuple(row for row in self.rows(CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
-        """The oldest and the newest branch known to drive GPUs of this compute capability; None where no row says it."""
+        """The oldest and the newest branch known to support this compute capability; None if no row states it."""
         young = [row.branch for row in self.rows(DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability]
         old = [row.branch for row in self.rows(DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
-        """The row that speaks for this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
+        """The row that applies to this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
         return resolve(self.releases(name, platform), version, python, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
-        """The rows of a distribution, by its normalised name, oldest release first; of one platform where that is named.
+        """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.
 
-        Wheels of Python alone have one row, whose platform is "any".
+        Pure Python wheels have one row with platform "any".
         """
         return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform)
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
-        """What is known not to work in this release, by its own number; a vendor's or another official build of it has faults of its own."""
+        """Known defects of this release, by its exact number; vendors' and other official builds have their own."""
         release = final_release(version)
         named = (row for row in self.rows(FAULTS, distribution) if release is not None)
         return tuple(row for row in named if release is not None and row.first <= release <= row.last)
 
     def gpu(self, name: str) -> GpuProduct | None:
-        """The GPU called so by NVML or by people ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").
+        """The GPU of this name, as NVML or people call it ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").
 
         A MIG instance or a vGPU is its physical GPU without memory and rates.
         """
         return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
 
     def chip(self, device: str) -> Chip | None:
-        """The generation of an NVIDIA GPU, by the four hexadecimal digits of its PCI device id."""
+        """The generation of an NVIDIA GPU, by its PCI device id of four hexadecimal digits."""
         number = int(device, 16)
         return next((row for row in self.rows(CHIPS) if row.first <= number <= row.last), None)
 
     def xid(self, code: int) -> Xid | None:
-        """What the driver says with this Xid."""
+        """The meaning of an Xid."""
         return next((row for row in self.rows(XIDS) if row.code == code), None)
 
     def sxid(self, code: int) -> Sxid | None:
-        """What the driver says with this SXid of an NVSwitch."""
+        """The meaning of an NVSwitch's SXid."""
         return next((row for row in self.rows(SXIDS) if row.code == code), None)
 
     def engine(self, name: str, version: Version) -> Engine | None:
-        """What this release of a container engine ("podman", "docker", "containerd") reads; None before the first known one."""
+        """What this release of a container engine ("podman", "docker", "containerd") supports; None before the first known one."""
         rows = [row for row in self.rows(ENGINES, name) if row.release <= version]
         return rows[-1] if rows else None
 
     def cpu_need(self, distribution: str, version: Version) -> CpuNeed | None:
-        """What this release of a distribution asks of an x86_64 processor; None where no row says it."""
+        """What this release of a distribution requires of an x86_64 processor; None if no row states it."""
         rows = [row for row in self.rows(CPU, distribution) if row.release <= version]
         return rows[-1] if rows else None
 
     def bound(self, package: str, bound: str) -> Version | None:
-        """The version from which on a package does what `bound` names ("compares-plugins"); None where no row says it."""
+        """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""
         return next((row.version for row in self.rows(BOUNDS, package) if row.bound == bound), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
-        """Up to three names of GPUs that resemble an unknown one, nearest first."""
+        """Up to three GPU names similar to an unknown one, nearest first."""
         return names.like(name, self._gpu_index())
 
     def _gpu_index(self) -> dict[str, GpuProduct]:

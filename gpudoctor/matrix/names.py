@@ -1,4 +1,4 @@
-"""Finds a GPU by any of the names people and drivers give it."""
+"""Finds a GPU by any name that people and drivers use."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpudoctor.matrix.rows import GpuProduct
 
 _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation", "with", "design", "edition"})
-"""Words that tell no two products apart. "Quadro" does: a Quadro RTX 6000 is no RTX 6000 Ada."""
+"""Words that distinguish no products. "Quadro" does: a Quadro RTX 6000 is not an RTX 6000 Ada."""
 _OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", "super", "module", "industrial", "series", "nvgpu"})
 LONGEST = 200
-"""Characters of a GPU's name that are looked at; NVML allows 96."""
+"""Characters of a GPU's name to read; NVML allows 96."""
 _OTHERS = {
     "AMD": re.compile(
         r"(amd|ati) .*|(.* )?(instinct|radeon|firepro)( .*)?|mi\d{2,3}[ax]?( .*)?|r[x79] (vega )?\d{2,4}( .*)?|vega .*|gfx\d\w+"
@@ -21,23 +21,23 @@ _OTHERS = {
     "Apple": re.compile(r"apple .*|m[1-9]( (pro|max|ultra))?"),
     "Google": re.compile(r"(.* )?tpu.*"),
 }
-"""How GPUs of other vendors are called, without separators; "M4" alone is found before as NVIDIA's Tesla M4."""
+"""Names of other vendors' GPUs, without separators; "M4" alone is found earlier as NVIDIA's Tesla M4."""
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SERIES = frozenset({"rtx", "gtx", "gt"})
 _TELLING = 4
-"""A key as short as "t4" begins too many words to be near them."""
+"""A key as short as "t4" begins too many words to count as similar."""
 _SEPARATORS = str.maketrans("-_()[]/,", "        ")
 
 
 def normalise(name: str) -> str:
-    """A name without brands, case and separators: "NVIDIA GeForce RTX 4090" and "rtx-4090" are "rtx4090"."""
+    """A name without brands, case and separators: "NVIDIA GeForce RTX 4090" and "rtx-4090" become "rtx4090"."""
     return "".join(_words(name))
 
 
 def keys(product: GpuProduct) -> tuple[str, ...]:
-    """The normalised names of a product; also without RTX, GTX or GT where what follows tells it ("4090", "a4000", "6000ada").
+    """The normalised names of a product, also without RTX, GTX or GT if the rest is unambiguous ("4090", "a4000", "6000ada").
 
-    A workstation's bare number does not: "6000" may be a Quadro, an RTX PRO or an Ada.
+    A workstation's bare number is not: "6000" may be a Quadro, an RTX PRO or an Ada.
     """
     bare = product.kind in {"geforce", "laptop"}
     found: dict[str, None] = {}
@@ -50,14 +50,14 @@ def keys(product: GpuProduct) -> tuple[str, ...]:
 
 
 def index(products: Iterable[GpuProduct]) -> dict[str, GpuProduct]:
-    """The products by every normalised name; products that share one are for `check.problems` to report."""
+    """The products by every normalised name; `consistency.problems` reports names shared by several."""
     return {key: product for product in products for key in keys(product)}
 
 
 def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
-    """The product of that name; a size at the end ("rtx 3090 24gb") and a needless "Quadro" ("quadro a6000") are accepted.
+    """The product of that name, also with a size ("rtx 3090 24gb") or a needless "Quadro" ("quadro a6000").
 
-    Of a Jetson also the kit ("Jetson AGX Orin Developer Kit").
+    A Jetson is found by its kit too ("Jetson AGX Orin Developer Kit").
     """
     words = _words(name)
     found = _sized(words, products)
@@ -70,21 +70,21 @@ def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
 
 
 def begins(name: str, line: str) -> bool:
-    """Whether a product's name begins with the words of a product line: an "A100-SXM4-40GB" is an A100, an A1000 is none."""
+    """Whether a product's name begins with the words of a product line: an "A100-SXM4-40GB" is an A100, an A1000 is not."""
     words, wanted = _words(name), _words(line)
     return bool(wanted) and words[: len(wanted)] == wanted
 
 
 def other_vendor(name: str) -> str:
-    """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; empty where nothing tells it."""
+    """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; otherwise empty."""
     typed = " ".join(name.casefold().translate(_SEPARATORS).split())[:LONGEST]
     return next((vendor for vendor, form in _OTHERS.items() if form.fullmatch(typed)), "")
 
 
 def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
-    """Up to three names of products that resemble `name`, nearest first: those that say more or less, then those spelt alike.
+    """Up to three product names similar to `name`, nearest first: longer or shorter ones, then similar spellings.
 
-    A GPU of another vendor resembles none.
+    None for another vendor's GPU.
     """
     if other_vendor(name):
         return ()
@@ -96,9 +96,9 @@ def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
 
 
 def _sized(words: list[str], products: Mapping[str, GpuProduct]) -> GpuProduct | None:
-    """The product of these words; where the last is a size, also the product of those before it, if the size is its own.
+    """The product of these words; if the last one is a size, also the product of the others if the size is right.
 
-    Modules of one Jetson are sold with several sizes.
+    The same Jetson module is sold with several sizes.
     """
     found = products.get("".join(words))
     if found is not None or not words or not words[-1].endswith("gb"):
@@ -115,7 +115,7 @@ def _words(name: str) -> list[str]:
 
 
 def _unit_joined(words: list[str]) -> Iterator[str]:
-    """The words with "24 gb" made "24gb"."""
+    """The words with "24 gb" joined to "24gb"."""
     for word, following in zip(words, [*words[1:], ""], strict=False):
         if following in {"gb", "gib"} and word.isdigit():
             yield f"{word}gb"

@@ -1,4 +1,4 @@
-"""Which row of a framework's table speaks for an installed version, and how closely."""
+"""Finds the row of a framework's table that applies to an installed version, and how exactly it matches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpudoctor.versions import Version
 
 
 class Resolved(enum.Enum):
-    """How a version was matched with a row."""
+    """How a version matched a row."""
 
     EXACT = "exact"
     SAME_MINOR = "same-minor"
@@ -24,11 +24,11 @@ class Resolved(enum.Enum):
 
 
 class Resolution(msgspec.Struct, frozen=True):
-    """The row that speaks for a version and how it was found, or in one clause why none does.
+    """The row that applies to a version and how it was found; without one, why, as a clause.
 
-    A row found by SAME_MINOR or BRACKETED is a neighbour's: it speaks for the accelerator, CUDA, cuDNN and architectures, which
-    all neighbours share, and not for the release's own Pythons and pins. `python_published` says whether an exact row has a wheel
-    for the interpreter that was asked about; None where none was named or the row is a neighbour's.
+    A row found by SAME_MINOR or BRACKETED belongs to a neighbour: it is right about accelerator, CUDA, cuDNN and architectures, which all
+    neighbours share, but not about the release's own Python versions and pins. `python_published` says whether an exact row has a wheel
+    for the requested interpreter; None if none was named or the row is a neighbour's.
     """
 
     how: Resolved
@@ -40,20 +40,20 @@ class Resolution(msgspec.Struct, frozen=True):
 def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None, builds: Sequence[TorchBuild] = ()) -> Resolution:
     """Matches `version` with the rows of one distribution and platform, sorted by release; `builds` are its other official ones.
 
-    A pre-release, a nightly, a vendor's build and anything newer or older than the rows match nothing: such a build is judged by
-    its own files. A development release has a row only where the project publishes nothing else.
+    Pre-releases, nightlies, vendors' builds and versions outside the rows match nothing: their own files are read instead. A development
+    release has a row only if the project publishes nothing else.
     """
     public, _, local = version.strip().partition("+")
     release = final_release(public) or next((row.release for row in rows if row.release.text == public), None)
     if release is None:
-        return _nothing(f"{version} is no final release")
+        return _nothing(f"{version} is not a final release")
     if not rows:
-        return _nothing("no release of it for this platform is known")
+        return _nothing("no release for this platform is known")
     if release > rows[-1].release:
-        return _nothing(f"{version} is newer than {rows[-1].release}, the newest release known")
+        return _nothing(f"{version} is newer than {rows[-1].release}, the newest known release")
     how, row = _nearest(rows, release)
     if row is None:
-        return _nothing(f"{version} lies between releases that differ, or before all that are known")
+        return _nothing(f"{version} is older than all known releases, or between two that differ")
     built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"the tables do not list the build +{local} of {release}")
@@ -62,7 +62,7 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None =
 
 
 def final_release(text: str) -> Version | None:
-    """A final or post release as numbers ("0.12.0.1" and "0.12.0.post1" are 0.12.0 build 1), None for anything else."""
+    """A final or post release as numbers ("0.12.0.1" and "0.12.0.post1" are 0.12.0 build 1); None for anything else."""
     public, _, post = text.partition(".post")
     if not all(part.isascii() and part.isdigit() for part in public.split(".")) or ("post" in text and not post.isdigit()):
         return None
@@ -92,9 +92,9 @@ def _agree(rows: Sequence[FrameworkRelease]) -> bool:
 
 
 def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBuild], *, exact: bool) -> FrameworkRelease | None:
-    """The row as the build with this local version has it; of one that no table describes, only the CUDA is known, by its name.
+    """The row adapted to this local version's build; for a build in no table only its CUDA version is known, from its name.
 
-    That a page does not list a build does not show that there is none.
+    A page that does not list a build does not prove that there is none.
     """
     if not local:
         return row
@@ -115,7 +115,7 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
 
 
 def _cuda_of(local: str) -> Version | None:
-    """The CUDA that a local version names: "cu118" is 11.8, "cu92" 9.2."""
+    """The CUDA version in a local version: "cu118" is 11.8, "cu92" 9.2."""
     digits = local.removeprefix("cu")
     if digits == local or not (digits.isascii() and digits.isdigit()) or len(digits) not in {2, 3}:
         return None

@@ -1,4 +1,4 @@
-"""What a row of each table says: frozen structs, None where the table's cell is blank, which means unknown."""
+"""The rows of each table as frozen structs; None is a blank cell, which means unknown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpudoctor.versions import Version
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where facts were read. `read` is the ISO date of reading; `url` is blank where the source is a file that its title names."""
+    """Where facts were read. `read` is the ISO date of reading; `url` is blank if the source is a file, named by its title."""
 
     id: str
     title: str
@@ -19,11 +19,10 @@ class Source(msgspec.Struct, frozen=True):
 class CudaRelease(msgspec.Struct, frozen=True):
     """A CUDA toolkit release (12.4 is the first of its minor, 12.4.1 its first update) and the oldest drivers for it.
 
-    `driver_*` serve all of this release; `minor_driver_*` run what was built with it under minor-version compatibility, which
-    CUDA has since 11.0. Windows floors are unknown where NVIDIA states none. `sass` are the architectures that its compiler makes
-    machine code for, `ptx_isa` is the version of the PTX language that it writes and reads, `host_gcc` the highest major version
-    of gcc that it accepts. `sonames` are its libraries as a program on Linux names them ("libcudart.so.12"), () where unknown.
-    `components` are the packages that make it up, each with its own version ("nvidia-cublas-cu12==12.4.5.8"), () where unknown.
+    `driver_*` support all of this release; `minor_driver_*` run what was built with it under minor-version compatibility, since CUDA
+    11.0. Windows floors are None if NVIDIA states none. `sass` are the architectures that its compiler targets, `ptx_isa` the PTX version
+    that it writes and reads, `host_gcc` the highest major version of gcc that it accepts. `sonames` are its libraries as Linux programs
+    name them ("libcudart.so.12") and `components` its packages with their versions ("nvidia-cublas-cu12==12.4.5.8"): () if unknown.
     """
 
     release: Version
@@ -41,13 +40,12 @@ class CudaRelease(msgspec.Struct, frozen=True):
 
 
 class DriverBranch(msgspec.Struct, frozen=True):
-    """A branch of the NVIDIA driver (550 holds 550.54.14 and, on Windows, 551.x and 552.x), the CUDA it serves and the GPUs it drives.
+    """A branch of the NVIDIA driver (550 includes 550.54.14 and, on Windows, 551.x and 552.x), its CUDA version and its GPUs.
 
-    `kind` is NVIDIA's word for it: "production", "long-term" or "new-feature". `oldest_capability` and `newest_capability` bound
-    the compute capabilities of its GPUs. `modules` are the flavours of its kernel modules, "proprietary" and "open"; the open
-    flavour drives GPUs from `open_from` on, and from `open_only_from` on no other flavour does. `end_of_life` is the month after
-    which NVIDIA no longer maintains it ("2026-06"). `compat_packages` are the cuda-compat packages that NVIDIA supports on it
-    ("12.8"), () where there are none; GpuProduct.forward_compatible says on which GPUs.
+    `kind` is NVIDIA's term: "production", "long-term" or "new-feature". `oldest_capability` and `newest_capability` bound the compute
+    capabilities of its GPUs. `modules` are the flavours of its kernel modules, "proprietary" and "open"; the open flavour supports GPUs
+    from `open_from` on, and is the only one from `open_only_from` on. NVIDIA maintains the branch through the month `end_of_life`
+    ("2026-06"). `compat_packages` are the cuda-compat packages that it supports ("12.8"); GpuProduct.forward_compatible says on which GPUs.
     """
 
     branch: int
@@ -67,8 +65,8 @@ class DriverBranch(msgspec.Struct, frozen=True):
 class DriverPackage(msgspec.Struct, frozen=True):
     """A package that installs the NVIDIA driver on one release of a distribution ("debian-12", by ID and VERSION_ID of os-release).
 
-    `version` is the driver's, None where the package follows the newest. `modules` is the flavour of its kernel modules, "proprietary"
-    or "open". `origin` is "distribution" for its own archive, "nvidia" for NVIDIA's package repository.
+    `version` is the driver's, None if the package follows the newest. `modules` is the flavour of its kernel modules, "proprietary" or
+    "open". `origin` is "distribution" for its own archive, "nvidia" for NVIDIA's package repository.
     """
 
     system: str
@@ -81,18 +79,17 @@ class DriverPackage(msgspec.Struct, frozen=True):
 
 
 class FrameworkRelease(msgspec.Struct, frozen=True):
-    """What one published release of a framework's distribution says of itself, for one platform ("linux_x86_64"; "any" for Python alone).
+    """What a published release of a framework's distribution states about itself, for one platform ("linux_x86_64"; "any" for pure Python).
 
     `pythons` are the interpreters that have a wheel ("3.11"). `accelerator` is what the binary was built for: "cuda", "cpu",
     "directml", "metal", or "none" for pure Python; "stub" is a release that only refuses to install.
-    `cudnn` is what it was built with. `sass` are architectures with machine code ("sm_80", "sm_90a") and `ptx` those with
-    portable code that the driver compiles ("compute_90"): None is unknown, () is none. `requires` is what its metadata requires of
-    the packages that matter to a GPU (NVIDIA's, numpy, protobuf, keras, other parts of the stack), as PEP 508 without spaces:
-    `nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra=="and-cuda"`. `numpy_abi` is the newest major release of NumPy that its compiled
-    modules run with, by the binary; None where that was not read. `builds` are local versions of official builds ("cpu",
-    "cu118"), those that the project's page names: there may be more.
-    `unreachable` are the NVIDIA packages in `requires` whose libraries the wheel must open
-    to use a GPU and does not find by its own search path (RUNPATH): () where it finds all, None where that was not read.
+    `cudnn` is the version it was built with. `sass` are architectures with machine code ("sm_80", "sm_90a") and `ptx` those with
+    portable code that the driver compiles ("compute_90"): None is unknown, () is none. `requires` are its GPU-relevant requirements
+    (NVIDIA's packages, numpy, protobuf, keras, other parts of the stack), as PEP 508 without spaces:
+    `nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra=="and-cuda"`. `numpy_abi` is the newest major version of NumPy that its compiled modules
+    support, read from the binary; None if that was not read. `builds` are local versions of official builds ("cpu", "cu118") named on
+    the project's page: there may be more. `unreachable` are the NVIDIA packages in `requires` whose libraries the wheel must open to use
+    a GPU but cannot find by its own search path (RUNPATH): () if it finds all, None if that was not read.
     """
 
     distribution: str
@@ -113,9 +110,9 @@ class FrameworkRelease(msgspec.Struct, frozen=True):
 
 
 class TorchBuild(msgspec.Struct, frozen=True):
-    """The build of PyTorch with a local version ("cu126"), where it is not the one that the index has for that platform.
+    """The build of PyTorch with a local version ("cu126"), if it is not the index's build for that platform.
 
-    `release` is the minor release (2.8), all of whose patches are built alike; the rest is as in FrameworkRelease.
+    `release` is the minor release (2.8), whose patches are all built the same way; the rest is as in FrameworkRelease.
     """
 
     release: Version
@@ -129,10 +126,10 @@ class TorchBuild(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What published wheels do not do although they hold what it takes, as people who tried report.
+    """A reported defect of published wheels.
 
-    It holds for the releases of a distribution from `first` to `last`, on GPUs from `oldest_capability` on. `fault` is "ptx-refused": a
-    driver does not load the PTX of the release's own kernels.
+    It affects a distribution's releases from `first` to `last`, on GPUs from `oldest_capability` on. `fault` is "ptx-refused": a driver
+    does not load the PTX of the release's own kernels.
     """
 
     distribution: str
@@ -145,7 +142,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class CudnnRelease(msgspec.Struct, frozen=True):
-    """What a published cuDNN holds, for one major release of CUDA ("9.11.0.98" for 12) and one platform ("linux_aarch64").
+    """The content of a published cuDNN, for one major version of CUDA ("9.11.0.98" for 12) and one platform ("linux_aarch64").
 
     `sass` and `ptx` are the architectures of its kernels, as in FrameworkRelease.
     """
@@ -161,11 +158,11 @@ class CudnnRelease(msgspec.Struct, frozen=True):
 
 
 class GpuProduct(msgspec.Struct, frozen=True):
-    """A GPU as NVML names it, how people type it, and what it is; of a board with several GPUs, one of them.
+    """A GPU: NVML's name for it, the names people type, and its properties; on a board with several GPUs, one of them.
 
     `kind` is "data-center", "workstation", "geforce", "laptop" or "jetson". `memory_gib` is the nominal size in GiB, `bandwidth_gbs`
-    that of its memory in GB/s. The peaks are in TFLOPS, dense (without sparsity) and accumulated in FP32: `fp32_tflops` is the
-    plain rate, `tf32_tflops`, `bf16_tflops` and `fp16_tflops` are those of the tensor cores, of a GPU without them the plain rate.
+    its memory bandwidth in GB/s. The peaks are in TFLOPS, dense and accumulated in FP32: `fp32_tflops` is the plain rate, `tf32_tflops`,
+    `bf16_tflops` and `fp16_tflops` are those of the tensor cores, or the plain rate without them.
     """
 
     name: str
@@ -184,7 +181,7 @@ class GpuProduct(msgspec.Struct, frozen=True):
 
     @property
     def forward_compatible(self) -> bool | None:
-        """Whether NVIDIA supports cuda-compat packages on it; None for a workstation's, of which it supports some in chosen servers.
+        """Whether NVIDIA supports cuda-compat packages on it; None for workstation GPUs, which are supported in some servers only.
 
         https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html
         """
@@ -192,9 +189,9 @@ class GpuProduct(msgspec.Struct, frozen=True):
 
 
 class Chip(msgspec.Struct, frozen=True):
-    """The GPUs whose PCI device id lies between `first` and `last`, both included.
+    """The GPUs whose PCI device id is between `first` and `last`, inclusive.
 
-    `compute_capability` is the chip's own, or the lowest of its generation where the note says so.
+    `compute_capability` is the chip's own, or the lowest of its generation if the note says so.
     """
 
     first: int
@@ -206,7 +203,7 @@ class Chip(msgspec.Struct, frozen=True):
 
 
 class Xid(msgspec.Struct, frozen=True):
-    """An error that the driver logs under this number. `action` is NVIDIA's word for what to do at once ("RESET_GPU"), "" where it has none."""
+    """An error that the driver logs under this number. `action` is NVIDIA's immediate action ("RESET_GPU"), or ""."""
 
     code: int
     mnemonic: str
@@ -217,7 +214,7 @@ class Xid(msgspec.Struct, frozen=True):
 
 
 class Sxid(msgspec.Struct, frozen=True):
-    """An error of an NVSwitch that the driver logs under this number. `severity` is non-fatal, fatal, always-fatal or notable."""
+    """An NVSwitch error that the driver logs under this number. `severity` is non-fatal, fatal, always-fatal or notable."""
 
     code: int
     meaning: str
@@ -227,7 +224,7 @@ class Sxid(msgspec.Struct, frozen=True):
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """A container engine from `release` on: `cdi` is the newest version of the CDI specification that it reads."""
+    """A container engine from `release` on: `cdi` is the newest version of the CDI specification that it supports."""
 
     engine: str
     release: Version
@@ -237,7 +234,7 @@ class Engine(msgspec.Struct, frozen=True):
 
 
 class CpuNeed(msgspec.Struct, frozen=True):
-    """The features of a processor ("avx", as Linux calls them) without which a distribution's wheels for x86_64 end, from `release` on."""
+    """The processor features ("avx", as Linux calls them) without which a distribution's x86_64 wheels crash, from `release` on."""
 
     distribution: str
     release: Version
@@ -247,7 +244,7 @@ class CpuNeed(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """From which version on something holds of a package. What the version is of, compat/README.md says for each `bound`."""
+    """The version from which on something is true of a package; compat/README.md describes each `bound`."""
 
     package: str
     bound: str
@@ -259,9 +256,9 @@ class Bound(msgspec.Struct, frozen=True):
 class DriverFloor(msgspec.Struct, frozen=True):
     """The oldest drivers for programs built with `cuda` on `os` ("linux" or "windows").
 
-    `exact` serves all of that CUDA. `minor_version_floor` is enough for programs that bring their own libraries and do without
-    what newer drivers added; it is None before CUDA 11, which had no minor-version compatibility, and where nothing is known.
-    PTX of that CUDA needs `exact`, as the driver compiles it.
+    `exact` supports all of that CUDA. `minor_version_floor` is enough for programs that ship their own libraries and use nothing that newer
+    drivers added; it is None before CUDA 11, which had no minor-version compatibility, and if unknown. PTX of that CUDA needs `exact`,
+    because the driver compiles it.
     """
 
     cuda: Version

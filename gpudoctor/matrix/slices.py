@@ -1,4 +1,4 @@
-"""Names of a part of a GPU: MIG instances and vGPUs, each of which has the compute capability of its physical GPU and not its size."""
+"""Parts of a GPU: MIG instances and vGPUs, which share the physical GPU's compute capability but not its size."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gpudoctor.matrix import names
 from gpudoctor.matrix.rows import GpuProduct
 
 _MIG = re.compile(r"(?P<whole>.+?)\s+MIG\s+(?P<slice>(?:\d+c\.)?\d+g\.\d+gb(?:[+-][\w.]+)*)", re.IGNORECASE)
-"""As NVML names a MIG device: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", of a compute instance "MIG 1c.3g.20gb"."""
+"""NVML's name of a MIG device: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", of a compute instance "MIG 1c.3g.20gb"."""
 _VGPU = re.compile(r"(?:NVIDIA|GRID)\s+(?P<whole>[\w -]+?)-(?P<slice>(?:\d+-)?\d+[ABCQ])", re.IGNORECASE)
-"""As a guest sees a vGPU: "GRID T4-16C", "NVIDIA A40-8Q"; on a GPU in MIG mode "NVIDIA A100-4-20C"."""
+"""A guest's name of a vGPU: "GRID T4-16C", "NVIDIA A40-8Q"; on a GPU in MIG mode "NVIDIA A100-4-20C"."""
 _VARIANT = re.compile(r"(?P<line>.*\d)[BCDLMPSX]{1,2}", re.IGNORECASE)
-"""A board's letter in the name of a vGPU: V100D and V100DX are V100s with 32 GB, RTX6000P is the passively cooled Quadro RTX 6000."""
+"""Board letters in vGPU names: V100D and V100DX are V100s with 32 GB, RTX6000P is the passively cooled Quadro RTX 6000."""
 
 
 def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
-    """The part of a GPU with this name: its physical GPU's row without memory and rates, which are not the part's."""
+    """The part of a GPU with this name: its physical GPU's row without memory and rates."""
     name = name[: names.LONGEST]
     for form, called in ((_MIG, "MIG instance"), (_VGPU, "vGPU")):
         match = form.fullmatch(name.strip())
@@ -30,7 +30,7 @@ def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
 
 
 def _whole(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
-    """The physical GPU of this name, or one of its product line where all of the line have one compute capability."""
+    """The physical GPU of this name, or one of its product line if all of the line share a compute capability."""
     variant = _VARIANT.fullmatch(name)
     for line in (name, variant["line"] if variant else name):
         for spelt in (line, f"Quadro {line}"):

@@ -1,4 +1,4 @@
-"""What a CSV table of the matrix is: its columns, how a cell becomes a value and back, and the order of its rows."""
+"""The format of a CSV table: its columns, the conversion of cells to values and back, and the order of rows."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Row = TypeVar("Row")
 
 
 _BEFORE_THE_RELEASE = -(10**9)
-"""Where the numbers of development releases begin: they come before the release itself, and are as large as a date."""
+"""Where the numbers of development releases begin: they sort before the release itself, and are as large as a date."""
 
 
 class Kind(msgspec.Struct, frozen=True):
     """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
 
-    Those are kept that cost most and recur most: a table says the same few versions and sources over and over.
+    The slowest and most frequent ones cache their results: a table repeats the same few versions and sources.
     """
 
     parse: Callable[[str], Any]
@@ -29,7 +29,7 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, Generic[Row], frozen=True):
-    """A table: `name`.csv holds one row a line, sorted by `key`, which is unique. The columns are the fields of `row`, in order."""
+    """A table: `name`.csv has one row a line, sorted by the unique `key`. The columns are the fields of `row`, in order."""
 
     name: str
     row: Callable[..., Row]
@@ -37,7 +37,7 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
     key: Callable[[Row], Any]
 
     def parse(self, cells: list[str]) -> Row:
-        """The row of one line; ValueError says which column is wrong and how."""
+        """The row of one line. Raises ValueError that names the wrong column."""
         if len(cells) != len(self.columns):
             raise ValueError(f"has {len(cells)} cells where the header names {len(self.columns)}")
         try:
@@ -47,7 +47,7 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
             raise
 
     def _blame(self, cells: list[str]) -> None:
-        """Raises for the column that is wrong; rows are parsed without this, as nearly all are right."""
+        """Raise for the wrong column; normal parsing skips this, because nearly all rows are right."""
         column = ""
         try:
             for column, cell in zip(self.columns, cells, strict=True):
@@ -89,7 +89,7 @@ def _sources(cell: str) -> tuple[str, ...]:
 def _version(cell: str) -> versions.Version:
     found = versions.parse(cell)
     if found is None or not cell.isascii() or not cell.replace(".", "").isdigit() or cell.count(".") > 3 or cell.endswith("."):
-        raise ValueError(f"is {cell!r} where a dotted version is wanted")
+        raise ValueError(f"is {cell!r}, not a dotted version")
     return found
 
 
@@ -99,7 +99,7 @@ def _release(cell: str) -> versions.Version:
         public, found, number = cell.partition(word)
         if found:
             if not (number.isascii() and number.isdigit()):
-                raise ValueError(f"is {cell!r} where a release is wanted")
+                raise ValueError(f"is {cell!r}, not a release")
             return _version(public)._replace(build=first + int(number), text=cell)
     return _version(cell)
 
@@ -111,23 +111,23 @@ def _names(cell: str) -> tuple[str, ...]:
 
 def _number(cell: str) -> int:
     if not (cell.isascii() and cell.isdigit()) or str(int(cell)) != cell:
-        raise ValueError(f"is {cell!r} where a whole number is wanted")
+        raise ValueError(f"is {cell!r}, not a whole number")
     return int(cell)
 
 
 def _pci_id(cell: str) -> int:
     if len(cell) != 4 or any(letter not in "0123456789abcdef" for letter in cell):
-        raise ValueError(f"is {cell!r} where four hexadecimal digits are wanted")
+        raise ValueError(f"is {cell!r}, not four hexadecimal digits")
     return int(cell, 16)
 
 
 @cache
 def _decimal(cell: str) -> float:
     if not cell.isascii() or not cell.replace(".", "", 1).isdigit():
-        raise ValueError(f"is {cell!r} where a number is wanted")
+        raise ValueError(f"is {cell!r}, not a number")
     size = float(cell)
     if f"{size:g}" != cell:
-        raise ValueError(f"is {cell!r} where {size:g} is meant")
+        raise ValueError(f"is {cell!r}; write {size:g}")
     return size
 
 
@@ -137,7 +137,7 @@ def _date(cell: str) -> str:
     except ValueError:
         day = ""
     if not day or day != cell:
-        raise ValueError(f"is {cell!r} where a date as 2026-01-31 is wanted")
+        raise ValueError(f"is {cell!r}, not a date like 2026-01-31")
     return cell
 
 
@@ -145,7 +145,7 @@ def _month(cell: str) -> str:
     try:
         return _date(f"{cell}-01")[:-3]
     except ValueError:
-        raise ValueError(f"is {cell!r} where a month as 2026-01 is wanted") from None
+        raise ValueError(f"is {cell!r}, not a month like 2026-01") from None
 
 
 def _versions(cell: str) -> tuple[str, ...]:
@@ -161,14 +161,14 @@ def _architectures(cell: str) -> tuple[str, ...]:
     for word in words:
         prefix, _, digits = word.partition("_")
         if prefix not in {"sm", "compute"} or not digits.rstrip("af").isdigit():
-            raise ValueError(f"holds {word!r} where an architecture as sm_80 or compute_90 is wanted")
+            raise ValueError(f"contains {word!r}, not an architecture like sm_80 or compute_90")
     return words
 
 
 def _one_of(*allowed: str) -> Kind:
     def parse(cell: str) -> str:
         if cell not in allowed:
-            raise ValueError(f"is {cell!r} where one of {', '.join(allowed)} is wanted")
+            raise ValueError(f"is {cell!r}, not one of {', '.join(allowed)}")
         return cell
 
     return Kind(parse, str)

@@ -1,4 +1,4 @@
-"""The tables of the matrix: their columns, in the order of the files, and their keys. A new table is a row here."""
+"""The tables of the matrix: their columns, in file order, and their keys. To add a table, add a row here."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _framework(name: str) -> Table[FrameworkRelease]:
 
 
 RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.tabled}
-"""The published wheels of each framework and of its parts, by its name."""
+"""The published wheels of each framework and its parts, by name."""
 OTHERS = _framework("others")
 WHEELS = (*RELEASES.values(), OTHERS)
 
@@ -257,7 +257,7 @@ BOUNDS: Table[Bound] = Table(
 )
 
 TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
-"""The table that holds a distribution, by its normalised name; those that are not here may be in OTHERS."""
+"""The table of each distribution, by its normalised name; others may be in OTHERS."""
 
 ALL: tuple[Table[Any], ...] = (
     SOURCE_TABLE,

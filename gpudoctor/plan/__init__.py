@@ -1,4 +1,4 @@
-"""Answers before anything is bought or installed: a machine that is only supposed, through the same diagnosis as a real one."""
+"""Diagnoses a combination of GPU, driver and packages before anything is bought or installed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["Combination", "examine"]
 
 
 def examine(combination: Combination, policy: Policy, compat: str | None = None) -> Examination:
-    """Judge the combination by the shipped tables, or by those in the folder `compat`.
+    """Check the combination against the shipped tables, or those in the folder `compat`.
 
-    Raises UsageError, in one sentence, for what cannot be understood or cannot be.
+    Raises UsageError for options that cannot be understood or contradict one another.
     """
     began = time.monotonic()
     matrix = open_matrix(compat)

@@ -1,4 +1,4 @@
-"""The supposed machine below Python: platform, GPUs, driver, system CUDA; what was not stated is missing and makes no fault."""
+"""The assumed machine below Python: platform, GPUs, driver, system CUDA. What was not stated is missing and causes no finding."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gpudoctor.matrix.tables import CUDA
 from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
 
-NOT_STATED = Missing(Cause.NOT_STATED, "it was not stated")
+NOT_STATED = Missing(Cause.NOT_STATED, "not stated")
 _ARCHITECTURES = {
     "linux": ("x86_64", "aarch64"),
     "wsl": ("x86_64", "aarch64"),
     "windows": ("x86_64", "arm64"),
     "macos": ("arm64", "x86_64"),
 }
-"""Architectures for which wheels are published, as each system itself calls them, the usual one first."""
+"""Architectures for which wheels are published, as each system calls them, the usual one first."""
 _SPELT = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 _CALLED = {"linux": "Linux", "wsl": "WSL 2", "windows": "Windows", "macos": "macOS"}
 _PLATFORMS = {"linux": Platform.LINUX, "wsl": Platform.WSL2, "windows": Platform.WINDOWS, "macos": Platform.MACOS}
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
-    """The sections of the snapshot that the options state, and the platform as the tables call it."""
+    """The snapshot sections that the options state, and the platform as the tables call it."""
 
     platform: str
     host: Host
@@ -42,7 +42,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def machine(combination: Combination, matrix: Matrix) -> Machine:
-    """The machine that `combination` states. Raises UsageError for an option that cannot be understood, or contradicts another."""
+    """The machine that `combination` states. Raises UsageError for an option that cannot be understood or contradicts another."""
     architecture = _architecture(combination)
     host = Host(platform=_PLATFORMS[combination.os], architecture=architecture)
     gpus, named = _gpus(combination, matrix)
@@ -69,14 +69,13 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
 
 
 def _architecture(combination: Combination) -> str:
-    """The architecture, as the system itself calls it."""
     known = {_SPELT.get(name, name): name for name in _ARCHITECTURES[combination.os]}
     given = (combination.arch or _ARCHITECTURES[combination.os][0]).lower()
     architecture = known.get(_SPELT.get(given, given))
     if architecture is None:
         offered = " or ".join(known.values())
         raise UsageError(
-            f"--arch {combination.arch}: for {_CALLED[combination.os]} wheels are published for {offered}; name one of these, or another --os."
+            f"--arch {combination.arch}: wheels for {_CALLED[combination.os]} exist for {offered}; use one of these or another --os."
         )
     return architecture
 
@@ -86,7 +85,7 @@ def _python(combination: Combination, architecture: str) -> Python | Missing:
         return NOT_STATED
     form = re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python)
     if form is None:
-        raise UsageError(f"--python-version {combination.python!r} is no version of Python; write it as in 3.11 or 3.11.4.")
+        raise UsageError(f"--python-version {combination.python!r} is not a Python version; write 3.11 or 3.11.4.")
     short = f"{form[1]}.{form[2]}"
     return Python(
         executable="python" if combination.os == "windows" else f"python{short}",
@@ -99,7 +98,7 @@ def _python(combination: Combination, architecture: str) -> Python | Missing:
 
 
 def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
-    """The GPUs, one without any property where none is stated, and what to say of each."""
+    """The GPUs, one without any property if none is stated, and how the report names each."""
     capability = _capability(combination.cc)
     if combination.gpus:
         found = [_gpu(name, capability, matrix) for name in combination.gpus]
@@ -108,7 +107,7 @@ def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...]
     elif combination.os == "macos":
         return (), ()
     else:
-        found = [("", "", Supposed("GPU", "an NVIDIA GPU of any kind", "none was stated"))]
+        found = [("", "", Supposed("GPU", "any NVIDIA GPU", "not stated"))]
     gpus = tuple(
         NvmlGpu(index=index, address=NOT_STATED, name=name or NOT_STATED, compute_capability=known or NOT_STATED)
         for index, (name, known, _) in enumerate(found)
@@ -118,41 +117,39 @@ def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...]
 
 def _capability(text: str | None) -> str:
     if text is not None and not re.fullmatch(r"[1-9]\d?\.\d", text):
-        raise UsageError(f"--cc {text!r} is no compute capability; write it with one dot, as in 8.6.")
+        raise UsageError(f"--cc {text!r} is not a compute capability; write it with one dot: 8.6.")
     return text or ""
 
 
 def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed]:
-    """The GPU's name, its compute capability and what to say of it."""
+    """The GPU's name, its compute capability and how the report names it."""
     product = matrix.gpu(name)
     if product is None:
         if capability:
-            return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu, which no table holds; --cc")
+            return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu (not in the tables); --cc")
         vendor = names.other_vendor(name)
         if vendor:
-            raise UsageError(f"{name!r} is a GPU of {vendor}; gpudoctor knows NVIDIA's alone.")
+            raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs.")
         near = matrix.gpus_like(name)
         hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
-        raise UsageError(f"The tables know no GPU called {name!r}; {hint} its compute capability with --cc.")
+        raise UsageError(f"No GPU in the tables is called {name!r}; {hint} its compute capability with --cc.")
     own = str(product.compute_capability)
     if capability and capability != own:
-        raise UsageError(f"--cc {capability} contradicts --gpu {name!r}: the {product.name} has {own}; leave one of them out.")
+        raise UsageError(f"--cc {capability} contradicts --gpu {name!r}: the {product.name} has {own}; leave one out.")
     return product.name, own, Supposed("GPU", f"{product.name}, compute capability {own}", cited(product.source))
 
 
 def _driver(combination: Combination) -> Supposed | None:
-    """The driver's release. Branches alone are no release: 535 may be older or newer than what a CUDA needs."""
+    """The driver's release. A branch alone is not enough: 535 may be older or newer than CUDA requires."""
     if combination.driver is None:
         return None
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,2}", combination.driver):
-        raise UsageError(f"--driver {combination.driver!r} is no release of the driver; write it as nvidia-smi does, as in 535.104.05.")
+        raise UsageError(f"--driver {combination.driver!r} is not a driver version; write it as nvidia-smi shows it: 535.104.05.")
     major, dot, _ = combination.driver.partition(".")
     if int(major) < _OLDEST_DRIVER:
-        raise UsageError(
-            f"--driver {combination.driver}: releases of the driver look like 535.104.05; a CUDA release goes with --system-cuda."
-        )
+        raise UsageError(f"--driver {combination.driver}: driver versions look like 535.104.05; state a CUDA version with --system-cuda.")
     if not dot:
-        raise UsageError(f"--driver {combination.driver} names a branch; name the release as nvidia-smi does, as in 535.104.05.")
+        raise UsageError(f"--driver {combination.driver} is a branch; write the full version as nvidia-smi shows it: 535.104.05.")
     return Supposed("driver", combination.driver, "--driver")
 
 
@@ -160,12 +157,12 @@ _OLDEST_DRIVER = 100
 
 
 def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
-    """The driver with the CUDA that its branch serves."""
+    """The driver with the CUDA version that its branch supports."""
     version = versions.parse(driver.value) if driver else None
     branch = matrix.driver(version) if version else None
     if driver is None or branch is None or branch.cuda_served is None:
         return driver
-    return Supposed("driver", f"{driver.value}, which serves CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
+    return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
 
 
 def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:
@@ -174,16 +171,16 @@ def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:
         return None
     version = versions.parse(text)
     if version is None or not re.fullmatch(r"\d{1,2}\.\d{1,2}(\.\d{1,3}){0,2}", text):
-        raise UsageError(f"--system-cuda {text!r} is no release of CUDA; write it as in 12.4.")
+        raise UsageError(f"--system-cuda {text!r} is not a CUDA version; write 12.4.")
     known = [row.release for row in matrix.rows(CUDA)]
     if known and known[0] <= version <= known[-1] and matrix.cuda(version) is None:
         near = [release.short for release in known if release.major == version.major]
-        raise UsageError(f"--system-cuda {text}: there was no such CUDA; of {version.major} there were {near[0]} to {near[-1]}.")
+        raise UsageError(f"--system-cuda {text}: no such CUDA version; CUDA {version.major} has {near[0]} to {near[-1]}.")
     return Supposed("system CUDA", text, "--system-cuda")
 
 
 def _system_cudnn(combination: Combination) -> Supposed | None:
     text = combination.system_cudnn
     if text is not None and not re.fullmatch(r"\d{1,2}(\.\d{1,3}){0,3}", text):
-        raise UsageError(f"--system-cudnn {text!r} is no release of cuDNN; write it as in 8.9 or 9.3.0.75.")
+        raise UsageError(f"--system-cudnn {text!r} is not a cuDNN version; write 8.9 or 9.3.0.75.")
     return Supposed("system cuDNN", text, "--system-cudnn") if text else None

@@ -1,4 +1,4 @@
-"""What is to be supposed."""
+"""The combination that the user asks about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Combination(msgspec.Struct, frozen=True, kw_only=True):
-    """A combination as the user wrote it, each field under its option's name; None and () were not stated."""
+    """A combination as the user wrote it, each field named after its option; None and () were not stated."""
 
     requirements: tuple[str, ...]
     """PEP 508."""

@@ -1,4 +1,4 @@
-"""The packages an installer would bring: what was stated, and what that requires, as far as the tables know the releases."""
+"""The packages that an installer would choose: those stated and what they require, for the releases in the tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpudoctor.snapshot.distributions import normalise
 
 _CUDNN = "nvidia-cudnn-cu"
 _ROUNDS = 3
-"""How often a choice is made anew because of what was chosen after it; an installer would search on."""
+"""How often a choice is revised because of a later one; an installer would search on."""
 
 
 class Want(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Taken(msgspec.Struct):
     where: str
     chosen: bool
     requirement: str = ""
-    """How the user asked for it; empty where only another package wants it."""
+    """How the user asked for it; empty if only another package wants it."""
     unknown_extras: set[str] = msgspec.field(default_factory=set)
 
     @property
@@ -52,22 +52,22 @@ class Taken(msgspec.Struct):
 
 
 class Packages:
-    """Takes packages until nothing more is required of what the tables know."""
+    """Takes packages until no known release requires another."""
 
     def __init__(self, matrix: Matrix, word: str, python: str | None, environment: dict[str, str]) -> None:
         self._matrix = matrix
         self._platform = word
         self._python = python
         self._pythons: tuple[str, ...] = ()
-        """Where none is stated: those that have a wheel of everything that was."""
+        """If none is stated: the Python versions that have a wheel of everything stated."""
         self._environment = environment
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
         self.without_release: list[str] = []
-        """What was stated without a version and no table lists a release of."""
+        """Packages stated without a version, for which the tables list no release."""
 
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
-        """What would be installed for these requirements, stated ones first. Raises UsageError where no release can be meant."""
+        """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
         for name, wanted in sorted(stated.items(), key=lambda item: pinned(item[1].specifier) is None):
             self._take_stated(name, wanted)
         for _ in range(_ROUNDS):
@@ -94,7 +94,7 @@ class Packages:
         )
 
     def first_to_want(self, name: str) -> str:
-        """The package that first required another one; empty where only the user asked for it."""
+        """The package that first required another one; empty if only the user asked for it."""
         return next((want.by for want in self._wants.get(name, ())), "")
 
     def _take_stated(self, name: str, wanted: Requirement) -> None:
@@ -109,18 +109,18 @@ class Packages:
             return
         if not any(satisfies(release, wanted.specifier) for release in known):
             raise UsageError(
-                f"No release of {name} in the tables satisfies {wanted.text!r}; they know {known[0]} to {known[-1]}, and take an exact version as it is."
+                f"No release of {name} in the tables satisfies {wanted.text!r}: they list {known[0]} to {known[-1]}; state an exact version."
             )
         self._add(Taken(name, self._choose(name, wanted.specifier), extras, where, chosen=True, requirement=wanted.text))
 
     def _take_wanted(self) -> None:
-        """Take what is wanted and not there."""
+        """Take what is wanted and not yet taken."""
         while missing := [name for name in self._wants if name not in self._taken and self._version(name)]:
             name = missing[0]
             self._add(Taken(name, self._version(name), set(), "", chosen=not self._pins(name)))
 
     def _version(self, name: str) -> str:
-        """The version that the wants agree on; empty where they cannot, or the tables know no release to choose: nothing would be installed."""
+        """The version that all wants agree on; empty if they do not, or if the tables list no release: nothing would be installed."""
         everybody = self._everybody(name)
         pins = self._pins(name)
         if pins:
@@ -128,14 +128,13 @@ class Packages:
         return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._published(name)) else ""
 
     def _everybody(self, name: str) -> str:
-        """The specifier of all that want a package."""
         return ",".join(filter(None, (want.requirement.specifier for want in self._wants.get(name, ()))))
 
     def _pins(self, name: str) -> list[str]:
         return [pin for want in self._wants.get(name, ()) if (pin := pinned(want.requirement.specifier)) is not None]
 
     def _choose_again(self) -> bool:
-        """Whether another release must be chosen for a package because of what was wanted of it after it had been; it is let go."""
+        """Drop a package whose version no longer suits what was wanted of it later; whether there was one."""
         changed = False
         for taken in [one for one in self._taken.values() if not one.requirement]:
             version = self._version(taken.name)
@@ -145,12 +144,11 @@ class Packages:
         return changed
 
     def _forget(self, taken: Taken) -> None:
-        """A release that is not taken after all wants nothing."""
         for name, wants in self._wants.items():
             self._wants[name] = [want for want in wants if want.who != taken.label]
 
     def _drop_unwanted(self) -> None:
-        """What only a release wanted that is not taken after all."""
+        """Drop what only a dropped release wanted."""
         while gone := [one for one in self._taken.values() if not one.requirement and not self._wants[one.name]]:
             self._forget(self._taken.pop(gone[0].name))
 
@@ -172,7 +170,7 @@ class Packages:
                 self._add(msgspec.structs.replace(there, extras=there.extras | extras))
 
     def _drop_unknown_extras(self, taken: Taken, row: FrameworkRelease) -> None:
-        """An installer warns of an extra that a release does not have, and goes on without. The tables know only those that matter to a GPU."""
+        """Drop extras that a release lacks: an installer only warns of them. The tables list only extras that matter to a GPU."""
         for extra in sorted(taken.extras):
             if not any(f'extra=="{extra}"' in text for text in row.requires):
                 taken.unknown_extras.add(extra)
@@ -190,7 +188,7 @@ class Packages:
                 yield wanted
 
     def _row(self, name: str, version: str) -> FrameworkRelease | None:
-        """The release's own row: of this platform, or of another where there is none for this one, as an installer reads the same metadata."""
+        """The release's row for this platform, otherwise for another: an installer reads the same metadata."""
         words = dict.fromkeys([self._platform, *(row.platform for row in self._matrix.releases(name))])
         for word in words:
             found = self._matrix.resolve(name, version, word, self._python)
@@ -199,7 +197,7 @@ class Packages:
         return None
 
     def _published(self, name: str) -> Iterator[tuple[str, FrameworkRelease | None]]:
-        """The releases that the tables know of a package, oldest first, with the row of each where it has one."""
+        """The releases of a package in the tables, oldest first, each with its row if it has one."""
         if name.startswith(_CUDNN):
             major = versions.parse(name.removeprefix(_CUDNN))
             known = [row for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major]
@@ -214,7 +212,7 @@ class Packages:
         return next((release for release, _ in self._published(name) if release != version and key(release) == wanted), version)
 
     def _choose(self, name: str, specifier: str) -> str:
-        """The newest release that everybody accepts and that can be installed here; as much of that as there is."""
+        """The newest release that everybody accepts and that can be installed here, or as close as possible."""
         everybody = ",".join(filter(None, (specifier, self._everybody(name))))
         published = list(self._published(name))
         fitting = [(release, row) for release, row in published if satisfies(release, everybody)]
@@ -231,7 +229,7 @@ class Packages:
         return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python
 
     def _contradicts(self, row: FrameworkRelease) -> bool:
-        """Whether a release requires what was stated otherwise, or what the others that are taken exclude."""
+        """Whether a release requires something other than what was stated, or what the other taken packages exclude."""
         return any(self._excluded(wanted, row.distribution) for wanted in self._required(row, ()))
 
     def _excluded(self, wanted: Requirement, by: str) -> bool:

@@ -1,4 +1,4 @@
-"""The requirements that the user states: PEP 508, each name once, nothing that a table could not judge by its name."""
+"""The requirements that the user states: PEP 508, each name once, no files or addresses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from packaging.requirements import Requirement as Reference
 from gpudoctor.derive.specifiers import Requirement, clauses, holds, key, requirement, satisfies
 from gpudoctor.errors import UsageError
 
-_EXAMPLE = "write it as in 'torch==2.5.1' or 'tensorflow[and-cuda]>=2.16'"
+_EXAMPLE = "write 'torch==2.5.1' or 'tensorflow[and-cuda]>=2.16'"
 _VERSIONS = r"[<>=!~][^();@\[\]]*"
 _WHOLE = re.compile(
     rf"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?\s*(?:\[\s*(?:[\w.-]+\s*(?:,\s*[\w.-]+\s*)*)?\]\s*)?(?:\(\s*{_VERSIONS}\)|{_VERSIONS})?\s*(?:;.*)?"
@@ -20,9 +20,9 @@ _WHOLE = re.compile(
 
 
 def stated(texts: Iterable[str], environment: Mapping[str, str]) -> tuple[dict[str, Requirement], tuple[str, ...]]:
-    """The requirements by normalised name, and those whose marker leaves them out here.
+    """The requirements by normalised name, and those that their marker excludes here.
 
-    Raises UsageError for what is no requirement, names a file or an address, or contradicts another.
+    Raises UsageError for invalid requirements, files and addresses, and contradictions.
     """
     found: dict[str, Requirement] = {}
     left_out = []
@@ -33,9 +33,7 @@ def stated(texts: Iterable[str], environment: Mapping[str, str]) -> tuple[dict[s
             continue
         found[one.name] = _both(found[one.name], one) if one.name in found else one
     if not found:
-        raise UsageError(
-            f"No requirement is left: the marker of {' and of '.join(map(repr, left_out))} does not apply to this Python and system."
-        )
+        raise UsageError(f"No requirement applies: the marker of {' and '.join(map(repr, left_out))} excludes this Python and system.")
     return found, tuple(left_out)
 
 
@@ -43,16 +41,16 @@ def _parsed(text: str) -> Requirement:
     one = requirement(text)
     if one is None or not _WHOLE.fullmatch(text) or not _understood(one):
         if re.search(r"@|[/\\]|\.whl$", text):
-            raise UsageError(f"{text!r} names a file or an address, and only releases can be judged before they are installed; {_EXAMPLE}.")
-        raise UsageError(f"{text!r} is no requirement; {_EXAMPLE}.")
+            raise UsageError(f"{text!r} is a file or an address, and only releases can be checked before they are installed; {_EXAMPLE}.")
+        raise UsageError(f"{text!r} is not a requirement; {_EXAMPLE}.")
     pin = pinned(one.specifier)
     if pin is not None and satisfies(pin, one.specifier) is False:
-        raise UsageError(f"{text!r} asks for what cannot be at once; name one version.")
+        raise UsageError(f"{text!r} contradicts itself; name one version.")
     return one
 
 
 def _understood(one: Requirement) -> bool:
-    """Whether every version is one, and a marker is one to the reference implementation."""
+    """Whether every version is valid, and the reference implementation accepts the marker."""
     if not all(key(version.removesuffix(".*")) for _, version in clauses(one.specifier) or ()):
         return False
     if not one.marker:
@@ -64,16 +62,16 @@ def _understood(one: Requirement) -> bool:
 
 
 def _both(first: Requirement, second: Requirement) -> Requirement:
-    """Two statements of one package as one."""
+    """Two statements about one package as one."""
     specifier = ",".join(filter(None, (first.specifier, second.specifier)))
     pin = pinned(specifier)
     if pin is not None and satisfies(pin, specifier) is False:
-        raise UsageError(f"{first.text!r} and {second.text!r} cannot both be; name {first.name} once.")
+        raise UsageError(f"{first.text!r} and {second.text!r} contradict each other; name {first.name} once.")
     extras = tuple(dict.fromkeys((*first.extras, *second.extras)))
     return Requirement(f"{first.text} and {second.text}", first.name, extras, specifier, first.marker)
 
 
 def pinned(specifier: str) -> str | None:
-    """The one version that a specifier allows; None where it allows a range."""
+    """The one version that a specifier allows; None if it allows a range."""
     pins = (version for operator, version in clauses(specifier) or () if operator in {"==", "==="} and not version.endswith(".*"))
     return next(pins, None)

@@ -1,4 +1,4 @@
-"""A snapshot of a machine that does not exist: what was stated and what follows for an installer; everything else is not stated."""
+"""A snapshot of an assumed machine: what was stated and what an installer would add; the rest is missing as not stated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpudoctor.snapshot import Packages as Section
 
 
 def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
-    """The snapshot of what `combination` states. Raises UsageError for what cannot be understood or cannot be."""
+    """The snapshot of what `combination` states. Raises UsageError for options that cannot be understood or contradict one another."""
     found = machine(combination, matrix)
     environment = _environment(combination, found.platform)
     requirements, left_out = stated(combination.requirements, environment)
@@ -40,8 +40,8 @@ def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
         frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, packages, matrix)),
         supposed=found.supposed,
         remarks=(
-            *(f"{text} does not apply here, by its marker" for text in left_out),
-            *(f"No release of {name} was stated, and no table lists any" for name in packages.without_release),
+            *(f"{text} is excluded here by its marker" for text in left_out),
+            *(f"{name}: no version was stated and no table lists one" for name in packages.without_release),
         ),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
@@ -49,25 +49,25 @@ def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
 
 
 def _environment(combination: Combination, word: str) -> dict[str, str]:
-    """The marker variables of PEP 508 for the supposed interpreter and system."""
+    """The marker variables of PEP 508 for the assumed interpreter and system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
     return {**wheel_platform.markers(word), **implementation, **(python_environment(combination.python) if combination.python else {})}
 
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:
-    """Whether the GPU is to be used by this package itself: not by one that only another framework wants, as TensorFlow 2.12 wants jax."""
+    """Whether this package itself uses the GPU, and is not just wanted by another framework, as TensorFlow 2.12 wants jax."""
     if not distribution.requirement and framework_of(packages.first_to_want(distribution.name)):
         return False
     return bool(framework_of(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
 
 
 def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:
-    """The rows of CuPy, ONNX Runtime and their like, which are no part of a framework's own stack."""
+    """The rows of CuPy, ONNX Runtime and others outside the frameworks' own stacks."""
     return () if name in TABLE_OF else matrix.releases(name)
 
 
 def _framework(distribution: Distribution) -> Framework:
-    """A framework of which only the release is known; those that are published under several names have the first part of it."""
+    """A framework known only by its release; a name with several parts is cut after the first."""
     return Framework(
         name=framework_of(distribution.name) or distribution.name.partition("-")[0],
         distribution=distribution.name,

@@ -1,1 +1,1 @@
-"""Looks at a live machine, or at a recorded tree of one, and fills a snapshot: what is there, never what it means."""
+"""Examines a live machine, or a recorded tree of one, and fills a snapshot with facts, never conclusions."""

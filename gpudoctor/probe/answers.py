@@ -1,4 +1,4 @@
-"""Turns what a child left behind into a section of the snapshot: whole, in part, or missing with the reason."""
+"""Turns a child's answer into a section of the snapshot: complete, partial, or missing with the reason."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from gpudoctor.snapshot import (
 )
 
 MOST_DEVICES = 1024
-"""More than any machine has: a count beyond is garbage."""
+"""More than any machine has: a higher count is garbage."""
 
 
 class _Form(NamedTuple):
-    """How the events of a script make a section, which numbers its devices under `number`."""
+    """How a script's events make a section, with its devices numbered by `number`."""
 
     who: str
     events: tuple[Any, ...]
-    """That of the section's own fields first, then that of a device's."""
+    """The limits of the section's own fields, then of a device's."""
     section: type
     devices: str
     item: type
@@ -55,14 +55,14 @@ def _hang(heard: Heard, cut: Missing | None) -> Hang | Missing:
 
 
 def _whole(known: dict[str, Any], kind: type[msgspec.Struct], rest: Missing) -> Any:
-    """A struct of what is known; the fields that nobody answered are missing as `rest` says."""
+    """A struct of what is known; `rest` says why the other fields are missing."""
     if isinstance(known.get("address"), str):
-        known["address"] = normalise_address(known["address"]) or Missing(Cause.FAILED, f"{known['address']!r} is no PCI address")
+        known["address"] = normalise_address(known["address"]) or Missing(Cause.FAILED, f"{known['address']!r} is not a PCI address")
     return kind(**{field: known.get(field, rest) for field in kind.__struct_fields__})
 
 
 def _devices(heard: Heard, form: _Form, rest: Missing) -> Any:
-    """Every device that was counted, also those that were not reached: fewer would be another fact."""
+    """Every device that was counted, including those not reached: their number is a fact too."""
     said: dict[int, list[Any]] = {}
     for event in heard.all(form.events[1]):
         said.setdefault(getattr(event, form.number), []).append(event)
@@ -86,25 +86,25 @@ def _section(outcome: Outcome, form: _Form) -> Any:
     if refusals:
         return refusals[0]
     cut = heard.cut
-    rest = cut or Missing(Cause.FAILED, f"{form.who} did not come to it")
+    rest = cut or Missing(Cause.FAILED, f"{form.who} ended before this")
     known = {form.devices: _devices(heard, form, rest), **events.known(heard.all(form.events[0])), "hang": _hang(heard, cut)}
     return _whole(known, form.section, rest)
 
 
 def nvml(outcome: Outcome) -> Nvml | Missing:
-    """What the NVML child answered. After a hang or crash what it had said stays, and the rest says why it is missing."""
+    """What the NVML child answered. After a hang or crash its earlier answers stay, and the rest is missing with the reason."""
     section: Nvml | Missing = _section(outcome, _NVML)
     return section
 
 
 def libcuda(outcome: Outcome) -> Libcuda | Missing:
-    """What a libcuda child answered, likewise."""
+    """What a libcuda child answered, in the same way."""
     section: Libcuda | Missing = _section(outcome, _LIBCUDA)
     return section
 
 
 def unable(outcome: Outcome) -> str:
-    """Why this interpreter could not ask libcuda at all; empty where it could."""
+    """Why this interpreter could not query libcuda at all; empty if it could."""
     heard = Heard(outcome, _LIBCUDA.events, _LIBCUDA.who)
     if heard.silent:
         return outcome.trouble or heard.strange or "did not run the script"
@@ -112,11 +112,11 @@ def unable(outcome: Outcome) -> str:
 
 
 def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
-    """What a context child showed of the device that it was given; what it had said before a hang or crash stays."""
+    """What a context child showed of its device; what it reported before a hang or crash stays."""
     heard = Heard(outcome, events.CONTEXT, "the context probe")
     known = events.known(heard.all(events.ContextPart) + heard.all(KernelResult))
     cut = heard.cut
-    rest = cut or Missing(Cause.FAILED, "the context probe did not come to it")
+    rest = cut or Missing(Cause.FAILED, "the context probe ended before this")
     refused = heard.first(events.Stopped)
     unable = next((Missing(Cause.FAILED, f"the context probe: {event.reason}") for event in heard.all(Unable)), None)
     stopped = heard.first(Missing) or unable or (refused and refused.refused) or rest
@@ -127,7 +127,7 @@ def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
 
 
 def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[str, ...]]:
-    """What the target interpreter said of itself, and its sys.path as os.fsdecode would give it."""
+    """What the target interpreter reported about itself, and its sys.path as os.fsdecode gives it."""
     heard, name = Heard(outcome, events.PYTHON, "the script that asks the interpreter"), readable(target.executable)
     said = heard.first(PythonSaid)
     if said is None:
@@ -135,22 +135,22 @@ def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[st
     if heard.strange:
         return Missing(Cause.FAILED, f"{name} {heard.strange}"), ()
     if _went_away(outcome, said.process):
-        return Missing(Cause.FAILED, f"{name} goes into the background while it starts"), ()
+        return Missing(Cause.FAILED, f"{name} moves to the background on start"), ()
     fields = {field: value for field, value in events.said(said).items() if field not in {"process", "path_hex"}}
     found = Python(**{**fields, "executable": said.executable or name}, why=target.why, named=target.named)
     return found, _raw(said.path_hex) or said.path
 
 
 def _went_away(outcome: Outcome, process: tuple[int, int, int]) -> bool:
-    """Whether the process that answered left the one that was started, as a sitecustomize does that makes it a daemon.
+    """Whether the process that answered is not the one we started, as when a sitecustomize daemonises it.
 
-    `process` is its number, its parent's and its session's; a child of ours leads a session, and a wrapper stays in it and waits.
+    `process` is its pid, parent and session; our children lead a session, and a wrapper script stays in it and waits.
     """
     return outcome.pid not in process[:2] and (process[2] != outcome.pid or process[1] in {1, os.getpid()})
 
 
 def _silence(heard: Heard, name: str) -> Missing:
-    """Why an interpreter did not say what it is."""
+    """Why an interpreter did not report what it is."""
     if heard.crash:
         return heard.gap()
     if heard.outcome.end is End.STALLED:

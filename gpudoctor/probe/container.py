@@ -1,4 +1,4 @@
-"""Which container, if any, the examined processes run in."""
+"""The container that the examined processes run in, if any."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MARKS = (
     ("lxc", "/dev/lxd/sock"),
     ("lxc", "/dev/incus/sock"),
 )
-"""Files that a runtime leaves in the containers it makes."""
+"""Files that a runtime leaves in its containers."""
 
 CGROUPS = (
     ("kubernetes", "kubepods"),
@@ -34,7 +34,7 @@ CGROUPS = (
     ("containerd", "cri-containerd"),
     ("systemd-nspawn", "machine.slice/systemd-nspawn"),
 )
-"""What the path of a container's control group contains; with version 2 and a namespace of its own it says nothing."""
+"""What the path of a container's control group contains; useless under version 2 with a cgroup namespace."""
 
 MOUNTS = (
     ("kubernetes", "/kubelet/pods/"),
@@ -49,16 +49,16 @@ INSIDE = ("/", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf", "/proc/meminfo
 """Where a runtime mounts it; elsewhere the same words mean that this is the host."""
 
 NAMES = {"lxc-libvirt": "lxc", "singularity": "apptainer", "wsl": ""}
-"""What systemd calls a container, where we call it otherwise; WSL 2 is a machine of its own."""
+"""systemd's names for containers that differ from ours; WSL 2 is not a container here."""
 
 
 CONTROL = "/dev/nvidiactl"
 
 
 def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
-    """The container, with the evidence for it and what its runtime put into it.
+    """The container, with evidence, and what its runtime mounted or set.
 
-    Kubernetes comes first: what it starts is also a container of another runtime.
+    Kubernetes comes first, because its pods are also containers of another runtime.
     """
     mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
     found = list(_evidence(root, environ, mounts))
@@ -69,16 +69,16 @@ def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
     unseen = files.read(files.under(root, "/proc/self/cgroup"))
     if isinstance(unseen, Missing) and unseen.cause is not Cause.ABSENT:
         return unseen
-    return Missing(Cause.ABSENT, "no container runtime left a mark in the file system, control groups, mounts or environment")
+    return Missing(Cause.ABSENT, "no sign of a container runtime in files, control groups, mounts or environment")
 
 
 def _control(root: str) -> str | Missing:
-    """What opening the driver's control device gives; control groups refuse it with EPERM, which its permission bits do not show.
+    """What opening the driver's control device returns: control groups refuse with EPERM, which permission bits do not show.
 
-    It opens no GPU. Where the kernel module is not loaded the kernel would look for one, so it is not tried there.
+    It opens no GPU. It is skipped without the kernel module, because the kernel would then try to load one.
     """
     if not os.path.exists(files.under(root, "/proc/driver/nvidia/version")):
-        return Missing(Cause.UNSUPPORTED, "not tried: the NVIDIA kernel driver is not loaded")
+        return Missing(Cause.UNSUPPORTED, "skipped because the NVIDIA kernel driver is not loaded")
     try:
         os.close(os.open(files.under(root, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY))
     except OSError as error:
@@ -87,7 +87,7 @@ def _control(root: str) -> str | Missing:
 
 
 def _image(root: str, environ: Mapping[str, str]) -> Fact | Missing:
-    """Podman says it in its mark, for some containers; Apptainer in a variable; Docker and Kubernetes do not tell their containers."""
+    """Podman records it for some containers, Apptainer in a variable; Docker and Kubernetes do not pass it on."""
     text = files.read(files.under(root, "/run/.containerenv"))
     for line in text.splitlines() if isinstance(text, str) else ():
         key, _, value = line.partition("=")
@@ -96,7 +96,7 @@ def _image(root: str, environ: Mapping[str, str]) -> Fact | Missing:
     for variable in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"):
         if environ.get(variable):
             return Fact(readable(environ[variable])[:300], variable)
-    return Missing(Cause.ABSENT, "the runtime does not say inside the container which image it is")
+    return Missing(Cause.ABSENT, "the runtime does not name the image inside the container")
 
 
 def _evidence(root: str, environ: Mapping[str, str], mounts: str | Missing) -> Iterator[tuple[str, str]]:
@@ -120,8 +120,8 @@ def _evidence(root: str, environ: Mapping[str, str], mounts: str | Missing) -> I
 def _marked(root: str) -> Iterator[tuple[str, str]]:
     """The files of MARKS.
 
-    Where process 2 is the kernel's this is no container: virtual machines too are made from container images, marks and all. A
-    container that shares the host's processes shows by its mounts.
+    Skipped if pid 2 is a kernel thread: virtual machines are made from container images too, marks and all. A container that shares
+    the host's processes is found by its mounts.
     """
     second = files.read(files.under(root, "/proc/2/comm"), 64)
     if isinstance(second, str) and second.strip() == "kthreadd":
@@ -132,12 +132,12 @@ def _marked(root: str) -> Iterator[tuple[str, str]]:
 
 
 def _mount_point(line: str) -> str:
-    """The fifth field, as proc_pid_mountinfo(5) has it."""
+    """The fifth field of a line (proc_pid_mountinfo(5))."""
     return (line.split(" ", 5) + [""] * 5)[4]
 
 
 def _declared(root: str) -> Iterator[tuple[str, str]]:
-    """The name that the manager hands to the first process, which systemd writes down."""
+    """The name that the manager passes to the first process, which systemd records."""
     for path in ("/run/systemd/container", "/run/host/container-manager"):
         text = files.read(files.under(root, path), 256)
         if isinstance(text, str) and text.strip():
@@ -150,7 +150,7 @@ def _declared(root: str) -> Iterator[tuple[str, str]]:
 
 def _runtime(word: str, where: str) -> Iterator[tuple[str, str]]:
     name = NAMES.get(word, word)
-    if name == "oci":  # the standard's name for "some runtime"
+    if name == "oci":  # OCI's name for any runtime
         name = "unknown"
     if name:
         yield name, where

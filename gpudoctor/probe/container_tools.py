@@ -1,4 +1,4 @@
-"""What a host has to give containers a GPU: engines, the NVIDIA Container Toolkit, Docker's runtimes, CDI specifications."""
+"""What a host needs to give containers a GPU: engines, the NVIDIA Container Toolkit, Docker's runtimes, CDI specifications."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ DAEMON = "/etc/docker/daemon.json"
 ASKING = (
     ("/etc/nvidia-container-runtime/config.toml", r"""^\s*mode\s*=\s*["']cdi["']""", "the NVIDIA runtime's mode is cdi"),
     ("/etc/containerd/config.toml", r"^\s*enable_cdi\s*=\s*true", "enable_cdi is true"),
-    ("/etc/containers/containers.conf", r"^[^#\n]*\bnvidia\.com/gpu=", "every container is given nvidia.com/gpu"),
+    ("/etc/containers/containers.conf", r"^[^#\n]*\bnvidia\.com/gpu=", "every container gets nvidia.com/gpu"),
 )
-"""Files that have containers given their GPUs by CDI, what they say for that, and what it means."""
+"""Files that make containers get their GPUs by CDI, the setting, and what it means."""
 QUADLETS = "/etc/containers/systemd"
 _QUADLET = re.compile(r"^\s*AddDevice\s*=\s*nvidia\.com/gpu=", re.MULTILINE)
 MOST_QUADLETS = 64
@@ -33,11 +33,11 @@ FIELDS = (
     ("0.6.0", r"annotations"),
     ("0.5.0", r"hostPath:\s*[\"']?/dev/"),
 )
-"""The fields that versions of the specification added, newest first (SPEC.md of the CDI project, "Released versions")."""
+"""The fields that each version of the specification added, newest first (SPEC.md of the CDI project, "Released versions")."""
 
 
 def container_tools(root: str) -> ContainerTools | Missing:
-    """The section; absent where there is no engine."""
+    """The section; absent without a container engine."""
     engines = [engine for program, engine in ENGINES.items() if _programs(root, (program,))]
     if not engines:
         return Missing(Cause.ABSENT, f"none of {', '.join(ENGINES)} is in {', '.join(FOLDERS)}")
@@ -75,7 +75,7 @@ def _runtime(daemon: dict[str, Any] | Missing) -> bool | Missing:
 
 
 def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
-    """The configuration that makes an engine give GPUs by CDI; that an engine is able to is not enough."""
+    """The settings that make an engine use CDI for GPUs; support for CDI alone is not enough."""
     features = None if isinstance(daemon, Missing) else daemon.get("features")
     if isinstance(features, dict) and features.get("cdi") is True:
         yield Fact("the feature cdi is on", DAEMON)
@@ -91,7 +91,7 @@ def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
 
 
 def _specs(root: str) -> tuple[CdiSpec, ...]:
-    """The specifications of NVIDIA devices; YAML or JSON, in which only a few things are looked for."""
+    """The specifications of NVIDIA devices, in YAML or JSON; only a few fields are read."""
     found = []
     for folder in SPECS:
         inside = files.names(files.under(root, folder))
@@ -111,8 +111,8 @@ def _spec(path: str, text: str | Missing) -> CdiSpec:
     declared = re.search(r"""["']?cdiVersion["']?\s*:\s*["']?(\d+\.\d+\.\d+)""", text)
     return CdiSpec(
         path=path,
-        kind=kind.group(1) if kind else Missing(Cause.ABSENT, "it names no kind"),
+        kind=kind.group(1) if kind else Missing(Cause.ABSENT, "no field kind"),
         versions=versions,
-        declares=declared.group(1) if declared else Missing(Cause.ABSENT, "it names no cdiVersion"),
+        declares=declared.group(1) if declared else Missing(Cause.ABSENT, "no field cdiVersion"),
         needs=next((version for version, field in FIELDS if re.search(rf"""^[\s{{-]*["']?(?:{field})""", text, re.MULTILINE)), "0.3.0"),
     )

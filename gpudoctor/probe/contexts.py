@@ -1,4 +1,4 @@
-"""Runs our own kernel on one CUDA device, in a child of its own under the interpreter that could ask libcuda."""
+"""Runs our own kernel on one CUDA device, in a child under the interpreter that could query libcuda."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import CudaContext
 
 COMPILED = {"CUDA_CACHE_DISABLE": "1"}
-"""The compiled kernel would stay behind in the user's ~/.nv."""
+"""Otherwise the compiled kernel would stay in the user's ~/.nv."""
 
 
 def context(
     supervisor: Supervisor, interpreter: str, device: tuple[int, str], environ: Mapping[str, str], patience: Patience | None = None
 ) -> CudaContext:
-    """What came of it. `device` is a CUDA ordinal, as CUDA counts in `environ` with the variables that mask devices, and its PCI address."""
+    """The result for `device`: its CUDA ordinal, counted under the variables in `environ` that hide devices, and its PCI address."""
     ordinal, address = device
     patience = patience or Patience()
     limits = {"stall": patience.hardware_stall, "deadline": patience.hardware}

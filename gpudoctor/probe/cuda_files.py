@@ -1,4 +1,4 @@
-"""The files of the CUDA driver's library on disk: where drivers, toolkits and images put them, and where the loader is told to look."""
+"""The files of the CUDA driver library: in the usual folders of drivers, toolkits and images, and in the loader's."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ USUAL = (
     "/usr/lib/wsl/lib",
     "/usr/lib/aarch64-linux-gnu/tegra",
     "/usr/lib/aarch64-linux-gnu/nvidia",
-    "/usr/local/nvidia/lib64",  # where images of NVIDIA's and Google's GKE expect the host's driver
+    "/usr/local/nvidia/lib64",  # where NVIDIA's and GKE's images expect the host's driver
     "/usr/local/nvidia/lib",
     "/run/opengl-driver/lib",  # NixOS
     "/usr/local/cuda/compat",
     "/usr/local/cuda/lib64/stubs",
 )
-"""Beside the folders that the loader is told of."""
+"""Searched in addition to the loader's folders."""
 PTX_COMPILER = "libnvidia-ptxjitcompiler.so.1"
 MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """e_machine of elf.h."""
 HEADER = 20
-"""Bytes of an ELF file up to the end of e_machine."""
+"""Bytes of an ELF file through e_machine."""
 
 
 def cuda_files(root: str, environ: Mapping[str, str], kernel_driver: KernelDriver | Missing) -> CudaFiles:
-    """The files below `root`; of a loaded driver also the library that lacks its usual link."""
+    """The files below `root`; for a loaded driver also the library that lacks its usual link."""
     told = tuple(dict.fromkeys([*_library_path_folders(environ), *_configured(root)]))
     version = kernel_driver.version if isinstance(kernel_driver, KernelDriver) else kernel_driver
     names = ("libcuda.so.1", "libcuda.so", *((f"libcuda.so.{version.value}",) if isinstance(version, Fact) else ()))
@@ -53,7 +53,7 @@ def _library_path_folders(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def _configured(root: str) -> Iterator[str]:
-    """The folders in /etc/ld.so.conf and what it includes, mostly every file of ld.so.conf.d."""
+    """The folders in /etc/ld.so.conf and its includes, usually every file of ld.so.conf.d."""
     parts = files.names(files.under(root, "/etc/ld.so.conf.d"))
     names = [] if isinstance(parts, Missing) else [f"/etc/ld.so.conf.d/{name}" for name in parts if name.endswith(".conf")]
     for path in (*names, "/etc/ld.so.conf"):
@@ -65,7 +65,7 @@ def _configured(root: str) -> Iterator[str]:
 
 
 def _first(root: str, folders: tuple[str, ...], names: tuple[str, ...]) -> Iterator[CudaFile]:
-    """In each folder the first of `names` that is there."""
+    """The first of `names` that exists in each folder."""
     for folder in folders:
         found = (file for name in names if (file := _file(root, os.path.join(folder, name))) is not None)
         yield from list(found)[:1]
@@ -94,7 +94,7 @@ def _file(root: str, path: str) -> CudaFile | None:
 def _elf(head: bytes, path: str) -> tuple[int | Missing, str | Missing]:
     """Class and machine of an ELF header."""
     if len(head) < HEADER or head[:4] != b"\x7fELF" or head[4] not in {1, 2}:
-        none = Missing(Cause.ABSENT, f"{readable(path)} does not begin as an ELF file does")
+        none = Missing(Cause.ABSENT, f"{readable(path)} is not an ELF file")
         return none, none
     number = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
     return 32 * head[4], MACHINES.get(number, f"machine {number}")

@@ -1,4 +1,4 @@
-"""The machine beside its GPUs: processor, memory, board, uptime, kernel parameters. Nothing that identifies it is read."""
+"""The machine around its GPUs: processor, memory, board, uptime, kernel parameters; nothing that identifies it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLAGS = (
     "sse4_1", "sse4_2", "avx", "avx2", "bmi1", "bmi2", "abm", "fma", "f16c", "avx512f", "avx512_bf16", "avx_vnni", "amx_tile",
     "asimd", "asimdhp", "sve", "bf16", "hypervisor",
 )  # fmt: skip
-"""The features of a processor that builds of frameworks choose their code by, and whether it is a virtual machine's."""
+"""Processor features by which framework builds select code, and the one of virtual machines."""
 PARAMETERS = (
     "nokaslr", "kaslr", "nomodeset", "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu", "vfio-pci.ids", "pci",
     "pcie_aspm", "pcie_port_pm", "pcie_acs_override", "modprobe.blacklist", "module_blacklist", "rd.driver.blacklist", "nouveau.modeset",
@@ -32,20 +32,20 @@ MODULES = (
     "nouveau.",
     "nova_core.",
 )
-"""How parameters of the modules that drive GPUs begin."""
+"""Prefixes of parameters of the modules that drive GPUs."""
 LONGEST = 200
-"""Characters of one value that are kept."""
+"""Characters of one value to keep."""
 
 
 def details(root: str) -> Details:
-    """The section; each field for itself."""
+    """The section, each field on its own."""
     return Details(
         cpu=_cpu(root), memory=_memory(root), board=_board(root), uptime=_uptime(root), kernel_parameters=_kernel_parameters(root)
     )
 
 
 def _rows(text: str) -> dict[str, str]:
-    """The first of each of the lines "key : value"."""
+    """The first of each line "key : value"."""
     rows: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -56,7 +56,7 @@ def _rows(text: str) -> dict[str, str]:
 
 def _cpu(root: str) -> Cpu:
     text = files.read(files.under(root, "/proc/cpuinfo"), 8192)  # the first processor; a machine may have hundreds
-    count = len(os.sched_getaffinity(0)) if files.under(root, "/") == "/" else Missing(Cause.NOT_ASKED, "not this machine's")
+    count = len(os.sched_getaffinity(0)) if files.under(root, "/") == "/" else Missing(Cause.NOT_ASKED, "only known on the machine itself")
     if isinstance(text, Missing):
         return Cpu(text, text, count)
     rows = _rows(text)
@@ -110,7 +110,7 @@ def _from_device_tree(root: str) -> Board | Missing:
         model = files.read(files.under(root, path), 256)
         if isinstance(model, str) and model.strip("\0 \n"):
             return Board(product=model.strip("\0 \n"))
-    return Missing(Cause.ABSENT, f"neither {DMI} nor a device tree is there")
+    return Missing(Cause.ABSENT, f"neither {DMI} nor a device tree exists")
 
 
 def _uptime(root: str) -> float | Missing:
@@ -120,11 +120,11 @@ def _uptime(root: str) -> float | Missing:
     seconds = text.partition(" ")[0].strip()
     if seconds.replace(".", "", 1).isdecimal() and seconds.isascii() and len(seconds) < 20:
         return float(seconds)
-    return Missing(Cause.FAILED, f"/proc/uptime holds {text[:40]!r}")
+    return Missing(Cause.FAILED, f"/proc/uptime contains {text[:40]!r}")
 
 
 def _kernel_parameters(root: str) -> tuple[Parameter, ...] | Missing:
-    """By name, so that nothing else of the command line is kept: installers and virtual machines are handed secrets there."""
+    """Selected by name, because installers and virtual machines receive secrets on the command line too."""
     text = files.read(files.under(root, "/proc/cmdline"), 8192)
     if isinstance(text, Missing):
         return text

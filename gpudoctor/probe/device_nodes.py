@@ -1,4 +1,4 @@
-"""The files under /dev through which a program reaches the driver, and whether this user may use them."""
+"""The files under /dev through which programs use the driver, and whether this user may open them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from gpudoctor.probe import files, host
 from gpudoctor.snapshot import Cause, DeviceNodes, Missing, Node, readable
 
 BEGINNINGS = ("nvidia", "nvhost", "nvmap", "nvgpu")
-"""nvhost, nvmap and nvgpu are the Jetson's; nvidia-caps holds the nodes of MIG instances."""
+"""nvhost, nvmap and nvgpu are Jetson's; nvidia-caps holds the nodes of MIG instances."""
 NAMES = ("dxg",)
-"""How WSL reaches the Windows driver."""
+"""How WSL programs use the Windows driver."""
 
 
 def device_nodes(root: str) -> DeviceNodes | Missing:
-    """The nodes by name; absent where there is none."""
+    """The nodes by name; absent if there are none."""
     present = files.names(files.under(root, "/dev"))
     if isinstance(present, Missing):
         return present
     paths = [f"/dev/{name}" for name in present if name.startswith(BEGINNINGS) or name in NAMES]
     if not paths:
-        return Missing(Cause.ABSENT, "/dev holds no nvidia*, nvhost* or dxg")
+        return Missing(Cause.ABSENT, "/dev has no nvidia*, nvhost* or dxg")
     groups = host.accounts(root, "group")
     return DeviceNodes(nodes=tuple(_node(root, path, groups) for path in _flat(root, paths)))
 
 
 def _flat(root: str, paths: list[str]) -> Iterator[str]:
-    """The paths, with what a folder among them holds in its place."""
+    """The paths, with each folder replaced by its content."""
     for path in paths:
         place = files.under(root, path)
         if os.path.isdir(place) and not os.path.islink(place):
@@ -46,15 +46,15 @@ def _node(root: str, path: str, groups: dict[int, str]) -> Node:
         gone = files.missing(path, error)
         return Node(path=readable(path), mode=gone, uid=gone, gid=gone, group=gone, major=gone, minor=gone, accessible=gone)
     is_device = stat.S_ISCHR(status.st_mode)
-    plain = Missing(Cause.ABSENT, "this is not a character device")
+    plain = Missing(Cause.ABSENT, "not a character device")
     return Node(
         path=readable(path),
         mode=f"{stat.S_IMODE(status.st_mode):04o}",
         uid=status.st_uid,
         gid=status.st_gid,
-        group=groups.get(status.st_gid) or Missing(Cause.ABSENT, f"/etc/group does not name group {status.st_gid}"),
+        group=groups.get(status.st_gid) or Missing(Cause.ABSENT, f"/etc/group has no group {status.st_gid}"),
         major=os.major(status.st_rdev) if is_device else plain,
         minor=os.minor(status.st_rdev) if is_device else plain,
-        # the kernel's own judgement, in which access lists, capabilities and device control groups count
+        # the kernel's answer, which includes access lists, capabilities and device control groups
         accessible=os.access(place, os.R_OK | os.W_OK, effective_ids=True),
     )

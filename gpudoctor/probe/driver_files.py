@@ -1,4 +1,4 @@
-"""Where the two libraries lie through which programs reach the driver: mounted by a runtime, on disk, in the loader's cache."""
+"""Where the driver's two libraries are: mounted by a runtime, on disk, in the loader's cache."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ SONAMES = ("libcuda.so.1", "libnvidia-ml.so.1")
 STEMS = ("libcuda.so", "libnvidia-ml.so")
 CACHE = "/etc/ld.so.cache"
 MAGICS = ("glibc-ld.so.cache", "ld.so-1.7.0")
-"""How the file begins: since glibc 2.32 in the new form alone, before that with the old one in front."""
+"""How the file begins: since glibc 2.32 in the new format alone, before that after the old one."""
 
 
 def release(name: str) -> str | Missing:
-    """The driver release that a file's name ends with: libcuda.so.550.163.01."""
+    """The driver version at the end of a file name: libcuda.so.550.163.01."""
     tail = os.path.basename(name).partition(".so.")[2]
     if "." in tail and tail.replace(".", "").isdecimal():
         return tail
-    return Missing(Cause.ABSENT, f"the name {readable(os.path.basename(name))} ends with no driver release")
+    return Missing(Cause.ABSENT, f"the name {readable(os.path.basename(name))} contains no driver version")
 
 
 def mounted(mounts: str | Missing) -> tuple[DriverFile, ...] | Missing:
@@ -36,12 +36,12 @@ def mounted(mounts: str | Missing) -> tuple[DriverFile, ...] | Missing:
 
 
 def cached(root: str) -> LoaderCache | Missing:
-    """What the loader's cache says of them. Its strings are whole paths that end with the name asked for."""
+    """The loader cache's entries for them: whole paths that end with the name asked for."""
     text = files.read(files.under(root, CACHE), 8 << 20)
     if isinstance(text, Missing):
         return text
     if not text.startswith(MAGICS):
-        return Missing(Cause.FAILED, f"{CACHE} is not in a form that we know")
+        return Missing(Cause.FAILED, f"{CACHE} has an unknown format")
     paths: dict[str, None] = {}
     for name in SONAMES:
         at = text.find(f"/{name}\0")

@@ -1,4 +1,4 @@
-"""What sets up the NVSwitches that GPUs are attached to: the fabric manager, its version, and what NVLink 5 needs beside it."""
+"""What sets up the NVSwitches of GPUs: the fabric manager, its version, and what else NVLink 5 needs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ UNIT = "nvidia-fabricmanager.service"
 UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 ENABLED = "/etc/systemd/system/multi-user.target.wants"
 GROUPS = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
-"""Where systemd keeps a service's processes, in control groups of version 2 and 1."""
+"""Where systemd keeps a service's processes, in control groups of versions 2 and 1."""
 PROCESS = "nv-fabricmanager"[:15]
-"""The kernel keeps fifteen letters of a name."""
+"""The kernel truncates a process name to fifteen characters."""
 NVLSM = "/opt/nvidia/nvlsm/sbin/nvlsm"
-"""Where NVIDIA's package puts the NVLink subnet manager."""
+"""Where NVIDIA's package installs the NVLink subnet manager."""
 IMEX = "nvidia-imex.service"
 CHANNELS = "/dev/nvidia-caps-imex-channels"
 UMAD, INFINIBAND = "/sys/class/infiniband_mad", "/sys/class/infiniband"
@@ -33,34 +33,38 @@ def switches(pci: Pci | Missing) -> bool:
 
 
 def attached(nvml: Nvml | Missing) -> bool:
-    """Whether NVML says that a GPU belongs to a fabric, as also those do whose NVSwitches are not on this PCI bus."""
+    """Whether NVML reports a GPU as part of a fabric, even if its NVSwitches are not on this PCI bus."""
     gpus = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
     return any(isinstance(gpu.fabric, Fabric) and gpu.fabric.state != "not-supported" for gpu in gpus)
 
 
 def fabric_manager(root: str, container: Container | Missing) -> FabricManager | Missing:
-    """The service, on a machine whose GPUs belong to a fabric."""
+    """The service on a machine whose GPUs are part of a fabric."""
     unit = next((f"{folder}/{UNIT}" for folder in UNITS if os.path.exists(files.under(root, f"{folder}/{UNIT}"))), "")
     running = NOT_ASKED if isinstance(container, Container) else _running(root, UNIT, PROCESS)
     log = _tail(files.under(root, LOG))
     version = _version(root, log)
     if not unit and running is not True and isinstance(version, Missing):
         inside = isinstance(container, Container)
-        return Missing(Cause.NOT_ASKED, "a container does not show the host's services") if inside else Missing(Cause.ABSENT, f"no {UNIT}")
+        return (
+            Missing(Cause.NOT_ASKED, "the host's services are not visible in a container; run gpudoctor on the host")
+            if inside
+            else Missing(Cause.ABSENT, f"no {UNIT}")
+        )
     complaints = re.findall(_COMPLAINT, log) if isinstance(log, str) else []
     return FabricManager(
         running=running,
         unit=unit or Missing(Cause.ABSENT, f"no {UNIT} in {', '.join(UNITS)}"),
         enabled=os.path.lexists(files.under(root, f"{ENABLED}/{UNIT}")),
         version=version,
-        complaint=readable(complaints[-1].strip())[:300] if complaints else Missing(Cause.ABSENT, f"{LOG} holds none"),
+        complaint=readable(complaints[-1].strip())[:300] if complaints else Missing(Cause.ABSENT, f"no error in {LOG}"),
     )
 
 
 def fabric_parts(root: str, container: Container | Missing) -> FabricParts | Missing:
-    """What NVLink 5 needs beside the service; a container sees nothing of it."""
+    """What NVLink 5 needs beyond the service; a container sees none of it."""
     if isinstance(container, Container):
-        return Missing(Cause.NOT_ASKED, "a container does not show the host's services")
+        return Missing(Cause.NOT_ASKED, "the host's services are not visible in a container; run gpudoctor on the host")
     imex = next((f"{folder}/{IMEX}" for folder in UNITS if os.path.exists(files.under(root, f"{folder}/{IMEX}"))), "")
     there = os.path.exists(files.under(root, NVLSM))
     processes = _processes(root)
@@ -81,7 +85,7 @@ def _names(root: str, folder: str) -> tuple[str, ...] | Missing:
 
 
 def _running(root: str, unit: str, process: str, processes: set[str] | Missing | None = None) -> bool | Missing:
-    """Whether a service runs, by its control group or by a process of that name; `processes` are those known already."""
+    """Whether a service runs, by its control group or by a process of that name; `processes` if they are already known."""
     for folder in GROUPS if unit else ():
         members = files.read(files.under(root, f"{folder}/{unit}/cgroup.procs"), 4096)
         if isinstance(members, str) and members.strip():
@@ -91,7 +95,6 @@ def _running(root: str, unit: str, process: str, processes: set[str] | Missing |
 
 
 def _processes(root: str) -> set[str] | Missing:
-    """The names of all processes."""
     numbers = files.names(files.under(root, "/proc"))
     if isinstance(numbers, Missing):
         return numbers
@@ -110,10 +113,10 @@ def _tail(path: str) -> str | Missing:
 
 
 def _version(root: str, log: str | Missing) -> Fact | Missing:
-    """The release that last started, by its own log; else the package's."""
+    """The version that last started, by its own log; otherwise the package's."""
     started = re.findall(_RUNNING, log) if isinstance(log, str) else []
     if started:
         return Fact(started[-1], LOG)
     status = files.read(files.under(root, DPKG), 32 << 20)
     packaged = re.search(_PACKAGE, status) if isinstance(status, str) else None
-    return Fact(packaged.group(1), DPKG) if packaged else Missing(Cause.ABSENT, f"neither {LOG} nor {DPKG} says it")
+    return Fact(packaged.group(1), DPKG) if packaged else Missing(Cause.ABSENT, f"neither {LOG} nor {DPKG} names its version")

@@ -1,4 +1,4 @@
-"""Reads the small files of /proc, /sys and site-packages without trusting them: bounded, never blocking, and with a reason where it cannot."""
+"""Reads small files of /proc, /sys and site-packages defensively: bounded, never blocking, and with a reason on failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 from gpudoctor.snapshot import Cause, Missing, readable
 
 LIMIT = 256 << 10
-"""Bytes; what lies beyond is not read."""
+"""Bytes; the rest is not read."""
 
 _CAUSES = {
     errno.ENOENT: Cause.ABSENT,
@@ -37,7 +37,7 @@ def read(path: str, limit: int = LIMIT) -> str | Missing:
 def content(path: str, limit: int = LIMIT) -> bytes | Missing:
     """The first bytes of a file."""
     try:
-        # a FIFO or a terminal in a file's place must not make us wait
+        # a FIFO or a terminal in a file's place must not block us
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except OSError as error:
         return missing(path, error)
@@ -55,7 +55,7 @@ def content(path: str, limit: int = LIMIT) -> bytes | Missing:
 
 
 def names(path: str) -> list[str] | Missing:
-    """What a folder holds, sorted; names as os.fsdecode gives them."""
+    """The sorted content of a folder; names as os.fsdecode gives them."""
     try:
         return sorted(os.listdir(path))
     except OSError as error:
@@ -74,4 +74,4 @@ def whole_number(text: str | Missing, where: str, base: int = 10) -> int | Missi
             return int(digits, base)
         except ValueError:
             pass
-    return Missing(Cause.FAILED, f"{readable(where)} holds {text[:40]!r}, no number")
+    return Missing(Cause.FAILED, f"{readable(where)} contains {text[:40]!r}, which is not a number")

@@ -1,4 +1,4 @@
-"""The frameworks of the target environment: what their own files say of the build, read from outside and never run."""
+"""The frameworks of the target environment: their build as stated in their own files, read and never run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING = Inside()
 
 
 def has_framework(path: Iterable[str]) -> bool:
-    """Whether a framework's metadata lies in one of the folders."""
+    """Whether one of the folders contains a framework's metadata."""
     for folder in path:
         entries = files.names(folder)
         for entry in () if isinstance(entries, Missing) else entries:
@@ -29,7 +29,7 @@ def has_framework(path: Iterable[str]) -> bool:
 
 
 def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen: Inside = NOTHING) -> tuple[Framework, ...]:
-    """The frameworks that an import would find: of two copies the first on `path`, a sys.path, or where `seen` has the target's own finders."""
+    """The frameworks that an import finds: of two copies the first on `path`, a sys.path, or where `seen` has the target's own finders."""
     folders = [folder for folder in path if os.path.isabs(folder)]
     installed = tuple(distributions)
     found = []
@@ -42,26 +42,26 @@ def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen:
 
 
 def _is_whole(spec: FrameworkSpec, folder: str) -> bool:
-    """Whether a package without metadata is the framework: a folder of its name that holds none of its own files is something else."""
+    """Whether a package without metadata is the framework: a folder of its name without the framework's own files is something else."""
     files_of_its_own = (*(spec.build.files if spec.build else ()), *(file for file, _ in spec.version_files.values()))
     return any(os.path.isfile(f"{folder}/{file}") for file in files_of_its_own)
 
 
 def _shadow(folders: list[str], name: str, package: str | None) -> str | Missing:
-    """The module file that an import meets before the package."""
+    """The module file that an import finds before the package."""
     earlier = folders[: folders.index(package)] if package in folders else folders
     place = next((folder for folder in earlier if os.path.isfile(f"{folder}/{name}.py")), None)
-    return f"{readable(place)}/{name}.py" if place else Missing(Cause.ABSENT, f"no {name}.py comes before the package on sys.path")
+    return f"{readable(place)}/{name}.py" if place else Missing(Cause.ABSENT, f"no {name}.py shadows the package on sys.path")
 
 
 def _importable(folders: Iterable[str], package: str) -> str | None:
-    """The folder that `import package` would take it from: a package with __init__.py wins over an earlier folder without one."""
+    """The folder from which `import package` takes it: a package with __init__.py comes before an earlier folder without one."""
     holding = [folder for folder in folders if os.path.isdir(f"{folder}/{package}")]
     return next((folder for folder in holding if os.path.isfile(f"{folder}/{package}/__init__.py")), holding[0] if holding else None)
 
 
 def _distribution(name: str, folder: str | None, installed: Iterable[Distribution], folders: Iterable[str]) -> Distribution | None:
-    """The metadata beside the package; or, for a package elsewhere (installed editably, or gone), metadata that has none beside it."""
+    """The metadata beside the package; for a package elsewhere (editable or gone), metadata without a package beside it."""
     candidates = [one for one in installed if framework_of(one.name) == name]
     beside = (one for one in candidates if folder is not None and one.where == readable(folder))
     places = {readable(one): one for one in folders}
@@ -72,7 +72,7 @@ def _distribution(name: str, folder: str | None, installed: Iterable[Distributio
 def _framework(
     spec: FrameworkSpec, folder: str | None, distribution: Distribution | None, installed: tuple[Distribution, ...], shadow: str | Missing
 ) -> Framework:
-    """What the package's own files say, and the metadata where they do not."""
+    """What the package's own files state, and otherwise the metadata."""
     own = _own_version(spec, folder)
     stated = own if isinstance(own, Fact) else _by_metadata(spec.name, distribution)
     location = readable(f"{folder}/{spec.name}") if folder else None
@@ -80,7 +80,7 @@ def _framework(
         name=spec.name,
         distribution=distribution.name if distribution else "",
         version=stated,
-        location=location or Missing(Cause.ABSENT, f"no folder of the environment's sys.path holds a package {spec.name}"),
+        location=location or Missing(Cause.ABSENT, f"no folder on the environment's sys.path has a package {spec.name}"),
         shadow=shadow,
     )
     if spec.plugin is not None:
@@ -90,19 +90,19 @@ def _framework(
 
 def _by_metadata(name: str, distribution: Distribution | None) -> Fact | Missing:
     if distribution is None or not distribution.version:
-        return Missing(Cause.ABSENT, f"no metadata gives the version of {name}")
+        return Missing(Cause.ABSENT, f"no metadata states the version of {name}")
     return Fact(distribution.version, f"the metadata of {distribution.name} in {distribution.where}")
 
 
 def _own_version(spec: FrameworkSpec, folder: str | None) -> Fact | Missing | None:
-    """The version that the package itself states; None where it states none as a constant."""
+    """The version that the package itself states; None if it states none as a constant."""
     for file, names in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files):
         return Constants(f"{folder or ''}/{file}").text(*names)
     return None
 
 
 def _with_build(framework: Framework, build: BuildFile, folder: str) -> Framework:
-    """A framework with what its build file states."""
+    """The framework with what its build file states."""
     paths = [f"{folder}/{file}" for file in build.files]
     path = next((path for path in paths if os.path.isfile(path)), paths[0])
     constants = Constants(path, build.dictionary, build.nothing)
@@ -125,7 +125,7 @@ def _with_build(framework: Framework, build: BuildFile, folder: str) -> Framewor
 
 
 def _rocm_targets(folder: str) -> tuple[str, ...] | Missing:
-    """The targets for which a build for ROCm brings rocBLAS's kernels: their files are called ..._gfx90a.dat or ...-gfx1030.hsaco."""
+    """The targets for which a ROCm build has rocBLAS kernels, from file names: ..._gfx90a.dat or ...-gfx1030.hsaco."""
     entries = files.names(folder)
     if isinstance(entries, Missing):
         return entries
@@ -134,7 +134,7 @@ def _rocm_targets(folder: str) -> tuple[str, ...] | Missing:
 
 
 def _with_plugin(framework: Framework, plugin: CudaPlugin, installed: Iterable[Distribution]) -> Framework:
-    """A framework with the CUDA of its plugin or, in earlier releases, of the local version: 0.4.25+cuda12.cudnn89."""
+    """The framework with the CUDA version of its plugin or, in earlier releases, of the local version: 0.4.25+cuda12.cudnn89."""
     cuda, cudnn = _plugin_cuda(framework.name, plugin, installed)
     return msgspec.structs.replace(
         framework,
@@ -150,7 +150,7 @@ def _plugin_cuda(name: str, plugin: CudaPlugin, installed: Iterable[Distribution
     for one in installed:
         where = f"{one.name} {one.version} in {one.where}"
         if major := plugin.major(one.name):
-            return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not say which cuDNN")
+            return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not include a cuDNN version")
         if one.name == plugin.library and "+cuda" in one.version:
             cuda, _, cudnn = one.version.partition("+cuda")[2].partition(".cudnn")
             return Fact(f"{cuda[:2]}.{cuda[2:]}".rstrip("."), where), Fact(".".join(cudnn), where) if cudnn else absent

@@ -1,4 +1,4 @@
-"""Which operating system this is, on what kind of machine, and as whom it is examined."""
+"""The operating system, the kind of machine, and the user who runs the check."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEGRA = "/etc/nv_tegra_release"
 
 
 def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
-    """The host as the tree `root` shows it; host and user names only where `identify` asks for them."""
+    """The host as the tree `root` shows it; host and user names only with `identify`."""
     kernel = _read_word(root, "/proc/sys/kernel/osrelease", os.uname().release)
     release = _os_release(root)
     return Host(
@@ -37,11 +37,11 @@ def _tegra(root: str) -> str | Missing:
         return text
     major, revision = text.partition("# R")[2].split(" ", 1)[0], text.partition("REVISION:")[2].partition(",")[0].strip()
     said = f"{major}.{revision}"
-    return said if said.replace(".", "").isdecimal() else Missing(Cause.FAILED, f"{TEGRA} holds {text[:60]!r}")
+    return said if said.replace(".", "").isdecimal() else Missing(Cause.FAILED, f"{TEGRA} contains {text[:60]!r}")
 
 
 def _read_word(root: str, path: str, live: str) -> str | Missing:
-    """The content of a one-word file, or what the running kernel says, where the tree is the running machine's."""
+    """The content of a one-word file, or the running kernel's answer if the tree is the running machine's."""
     text = files.read(files.under(root, path), 4096)
     if isinstance(text, str) and text.strip():
         return text.strip()
@@ -51,7 +51,7 @@ def _read_word(root: str, path: str, live: str) -> str | Missing:
 
 
 def _platform(root: str, kernel: str | Missing) -> Platform:
-    """WSL names itself in the kernel's release; version 1 emulates 4.4.0 and has no kernel of its own, which version 2 calls standard."""
+    """WSL is named in the kernel's release; version 1 emulates 4.4.0 and has no kernel of its own, which version 2 calls standard."""
     release = kernel.lower() if isinstance(kernel, str) else ""
     if "microsoft" in release:
         return Platform.WSL2 if "microsoft-standard" in release or "wsl2" in release else Platform.WSL1
@@ -81,11 +81,11 @@ def _os_release(root: str) -> dict[str, str] | Missing:
 def _of(release: dict[str, str] | Missing, key: str) -> str | Missing:
     if isinstance(release, Missing):
         return release
-    return release.get(key) or Missing(Cause.ABSENT, f"os-release does not give {key}")
+    return release.get(key) or Missing(Cause.ABSENT, f"os-release has no {key}")
 
 
 def accounts(root: str, table: str) -> dict[int, str]:
-    """Names by number from /etc/passwd or /etc/group; the C library's own look-up could ask a directory server and wait for it."""
+    """Names by number from /etc/passwd or /etc/group; the C library's look-up could wait for a directory server."""
     text = files.read(files.under(root, f"/etc/{table}"), 1 << 20)
     rows = [line.split(":") for line in text.splitlines()] if isinstance(text, str) else []
     return {int(row[2]): row[0] for row in reversed(rows) if len(row) > 3 and row[2].isascii() and row[2].isdecimal() and len(row[2]) < 12}
@@ -94,4 +94,4 @@ def accounts(root: str, table: str) -> dict[int, str]:
 def username(root: str, environ: Mapping[str, str]) -> str | Missing:
     """The examining user's name."""
     found = accounts(root, "passwd").get(os.geteuid()) or environ.get("USER") or environ.get("LOGNAME")
-    return found or Missing(Cause.ABSENT, f"neither /etc/passwd nor the environment names user {os.geteuid()}")
+    return found or Missing(Cause.ABSENT, f"neither /etc/passwd nor the environment has a name for user {os.geteuid()}")

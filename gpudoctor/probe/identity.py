@@ -1,4 +1,4 @@
-"""Whom a report about this machine would name: the user, the others, the machine itself."""
+"""Whom a report about this machine would identify: the user, other people, the machine itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gpudoctor.probe import files
 from gpudoctor.redact import Owner
 
 FIRST_PERSON, NOBODY = 1000, 65534
-"""Numbers below and from here on are of services: https://www.debian.org/doc/debian-policy/ch-opersys.html#uid-and-gid-classes"""
+"""Lower numbers, and those from here on, belong to services: https://www.debian.org/doc/debian-policy/ch-opersys.html#uid-and-gid-classes"""
 
 
 def owner(root: str, environ: Mapping[str, str]) -> Owner:
-    """By the environment, /etc/passwd and the kernel's host name; of a tree `root` that is not this machine, of both."""
+    """From the environment, /etc/passwd and the kernel's host name; for a tree `root` of another machine, from both machines."""
     if not hasattr(os, "geteuid"):
         return _on_windows(environ)
     rows = [row for tree in dict.fromkeys((root, "/")) for row in _accounts(tree)]
@@ -31,7 +31,7 @@ def owner(root: str, environ: Mapping[str, str]) -> Owner:
 
 
 def _on_windows(environ: Mapping[str, str]) -> Owner:
-    """By the environment alone: `compat` writes reports there too."""
+    """From the environment alone: `compat` writes reports there too."""
     home, user, host = (environ.get(name, "") for name in ("USERPROFILE", "USERNAME", "COMPUTERNAME"))
     return Owner(homes=(home,) if home else (), user=user, users=(user,) if user else (), hosts=(host,) if host else ())
 

@@ -1,4 +1,4 @@
-"""What only a process of the target's interpreter knows: where its finders have the frameworks, its loader's variables, what it opened."""
+"""What only the target interpreter knows: where its finders locate the frameworks, the loader's variables, the libraries it opened."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from gpudoctor.snapshot import Framework, readable
 
 
 class Inside(msgspec.Struct, frozen=True):
-    """Texts are as os.fsdecode gives them."""
+    """Strings are as os.fsdecode gives them."""
 
     executable: str = ""
-    """Where the snapshot's is escaped."""
+    """The snapshot's copy is escaped."""
     imports: Mapping[str, tuple[str, ...]] = {}
-    """By framework: the file that an import would run first, "" where there is none, then the folders of the package."""
+    """By framework: the file that an import would run first ("" if none), then the folders of the package."""
     variables: Mapping[str, str] | None = None
-    """LD_LIBRARY_PATH and others that decide which libraries are found; None where they could not be read."""
+    """LD_LIBRARY_PATH and others that determine which libraries are found; None if they could not be read."""
     mapped: tuple[str, ...] = ()
-    """CUDA's libraries that were open when Python had started."""
+    """The CUDA libraries that were open once Python had started."""
 
     def folder(self, name: str) -> str:
-        """The folder that holds the package `name` for an import; empty where the finders have none, or a module."""
+        """The folder from which an import takes the package `name`; empty if the finders know none, or a module."""
         found = self.imports.get(name, ())
         places = [os.path.dirname(found[0])] if found and os.path.basename(found[0]).startswith("__init__.") else list(found[1:])
         return next((os.path.dirname(one) for one in places if os.path.basename(one) == name), "")
 
 
 def inside(outcome: Outcome) -> Inside:
-    """From the answer of python_probe.py; empty where that has none, as of an interpreter that ended early."""
+    """From the answer of python_probe.py; empty if it has none, as after an interpreter that ended early."""
     said = Heard(outcome, PYTHON, "").first(InsideSaid)
     if said is None:
         return Inside()
@@ -50,6 +50,6 @@ def _text(digits: str) -> str:
 
 
 def home(framework: Framework, path: Iterable[str], seen: Inside) -> str:
-    """The folder of a framework's package, whose snapshot has undecodable bytes escaped."""
+    """The folder of a framework's package; the snapshot's copy has undecodable bytes escaped."""
     places = (f"{folder}/{framework.name}" for folder in (seen.folder(framework.name), *path) if folder)
     return next((one for one in places if readable(one) == framework.location), str(framework.location))

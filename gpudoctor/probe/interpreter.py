@@ -1,4 +1,4 @@
-"""Starts the target interpreter and hears what it says of itself; where it says nothing, finds out whether it is a Python at all."""
+"""Starts the target interpreter and reads what it reports about itself; if it reports nothing, finds out whether it is a Python at all."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gpudoctor.process import End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Cause, Missing, Python
 
 START = 30.0
-"""Seconds in which an interpreter must have started and answered, in every command: a cold network file system and a slow sitecustomize take ten."""
+"""Seconds for an interpreter to start and answer, in every command: a cold network file system with a slow sitecustomize takes ten."""
 BARE = 5.0
-"""Seconds for the same without site, whose files START has just read."""
+"""The same without site, whose files START has just read."""
 FRAMEWORKS = ",".join(spec.name for spec in CATALOGUE)
 WITHOUT_SITE = ("-E", "-s", "-S", "-B")
-"""Options by which every Python from 2.7 on starts without site, sitecustomize and PYTHON* variables."""
+"""Options with which every Python since 2.7 starts without site, sitecustomize and PYTHON* variables."""
 
 
 def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
-    """The child that asks an interpreter what it is; it stalls after `limit` seconds."""
+    """The child that asks an interpreter about itself; it stalls after `limit` seconds."""
     name, interpreter = "bare python" if options else "python", (executable, *options)
     return script(name, "target/python_probe.py", interpreter, environ, "--find", FRAMEWORKS, stall=limit, deadline=2 * limit)
 
 
 def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> tuple[Python | Missing, tuple[str, ...]]:
-    """What the target said of itself, and its sys.path as os.fsdecode gives it; missing where it is a Python that does not start.
+    """What the target reported about itself, and its sys.path as os.fsdecode gives it; missing if it is a Python that does not start.
 
-    Raises UsageError where the user named something that is no Python.
+    Raises UsageError if the user named something that is not a Python interpreter.
     """
     python, path = answers.python(outcome, target)
     if isinstance(python, Python) or python.cause is Cause.CRASHED or outcome.end in {End.STOPPED, End.OVERDUE}:
@@ -40,7 +40,7 @@ def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Map
 
 
 def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> bool:
-    """Whether it runs our script once nothing of the environment can keep it from that, or says itself that it is one that cannot start."""
+    """Whether it runs our script once the environment cannot interfere, or reports itself as a Python that cannot start."""
     if "Fatal Python error: " in outcome.stderr:
         return True
     bare = asking(target.executable, environ, *WITHOUT_SITE, limit=BARE)
@@ -49,7 +49,7 @@ def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ
 
 
 def _why(outcome: Outcome) -> str:
-    """How the program ended that was to be an interpreter: a clause."""
+    """How the supposed interpreter ended, as a clause."""
     if outcome.end is End.NOT_STARTED:
         return f"it cannot be started: {outcome.reason}"
-    return f"it {outcome.trouble or 'ended without running the script that it was given'}"
+    return f"it {outcome.trouble or 'did not run our script'}"

@@ -1,4 +1,4 @@
-"""The whole inventory: children are started first and asked last, and what this process can read itself is read while they run."""
+"""The whole inventory: children start first and are read last; in between this process reads what it can itself."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing, Snapshot
 
 MASK = "CUDA_VISIBLE_DEVICES"
-NODE = Missing(Cause.NOT_ASKED, "--node asks about the machine alone")
+NODE = Missing(Cause.NOT_ASKED, "--node skips the Python environment")
 
 
 class Patience(msgspec.Struct, frozen=True):
-    """How long the children may take, in seconds."""
+    """The children's time limits, in seconds."""
 
     hardware_stall: float = 30.0
-    """Without a sign of life before a driver call counts as hung; a healthy one may take ten."""
+    """Silence after which a driver call counts as hung; a healthy one may take ten."""
     hardware: float = 240.0
-    """In all: many GPUs without persistence need long, with a sign of life at each call."""
+    """In total: many GPUs without persistence mode take long, with a sign of life at each call."""
     python: float = START
     libraries: float = 20.0
-    """For the X-ray, which takes some fifty milliseconds where the file system answers."""
+    """For the X-ray, which takes some fifty milliseconds on a responsive file system."""
 
 
 class Options(Protocol):
-    """The part of the check's options that the inventory needs."""
+    """The check's options that the inventory needs."""
 
     @property
     def python(self) -> str | None:
@@ -41,7 +41,7 @@ class Options(Protocol):
 
     @property
     def node(self) -> bool:
-        """Whether the machine alone is looked at, without a Python environment."""
+        """Whether only the machine is examined, without a Python environment."""
 
     @property
     def root(self) -> str:
@@ -53,21 +53,20 @@ class Options(Protocol):
 
     @property
     def identify(self) -> bool:
-        """Whether host and user names are kept."""
+        """Whether to keep host and user names."""
 
 
 class Inventory:
-    """One look at the machine and the target environment: `begin` starts the children, `finish` puts together what they and others saw.
+    """One look at the machine and the target environment: `begin` starts the children, `finish` assembles the snapshot.
 
-    `target` is known after `begin` and `interpreter` after `finish`: the path by which to start the target's own interpreter,
-    or None where it is no working one; `libcuda_interpreter` is the one that could ask libcuda, which may be our own.
-    All are as the file system has them.
+    `target` is known after `begin`, `interpreter` after `finish`: the path that starts the target's own interpreter, or None if it does not
+    work. `libcuda_interpreter` is the one that could query libcuda, possibly our own. All are as the file system has them.
     """
 
     def __init__(
         self, supervisor: Supervisor, options: Options, environ: Mapping[str, str] | None = None, patience: Patience | None = None
     ) -> None:
-        """`environ` is the whole environment to examine, and to start the children with; None is our own."""
+        """`environ` is the whole environment to examine and to start the children with; None is our own."""
         self.supervisor = supervisor
         self.options = options
         self._patience = patience or Patience()
@@ -80,7 +79,7 @@ class Inventory:
         self.libcuda_interpreter = sys.executable
 
     def begin(self) -> None:
-        """Start the children. Raises UsageError where --python names nothing that can be started."""
+        """Start the children. Raises UsageError if --python names nothing that can be started."""
         self.nodes = device_nodes(self.options.root)  # before any driver library can create one
         paths = own_path()
         identify = ("--identify",) if self.options.identify else ()
@@ -94,7 +93,7 @@ class Inventory:
         self.supervisor.start(asking(self.target.executable, self.environ, limit=self._patience.python))
 
     def ask_libcuda(self, suffix: str, executable: str) -> None:
-        """With and without the mask side by side, where there is one."""
+        """With and without the mask in parallel, if there is one."""
         self._start(f"libcuda{suffix}", isolated(executable), "target/libcuda_probe.py")
         if MASK in self.environ:
             self._start(f"unmasked{suffix}", isolated(executable), "target/libcuda_probe.py", without=MASK)
@@ -107,20 +106,20 @@ class Inventory:
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
 
     def finish(self) -> Snapshot:
-        """Read what this process can read itself, wait for the children, and put it all together.
+        """Read what this process can read itself, wait for the children, and assemble the snapshot.
 
-        Raises UsageError where --python names something that is no Python.
+        Raises UsageError if --python names something that is not a Python interpreter.
         """
         from gpudoctor.probe.observation import observe  # noqa: PLC0415 -- 20 ms, while the children look
 
         return observe(self)
 
     def start_xray(self, arguments: tuple[str, ...]) -> None:
-        """Start the child that looks for libraries, without loading any."""
+        """Start the child that looks for libraries without loading any."""
         self._start("libraries", own(), "own/libraries_probe.py", *arguments)
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:
-        """Return how a child ended; one that was never started counts as stopped."""
+        """How a child ended; one that was never started counts as stopped."""
         return outcome_of(self.supervisor, name, until)
 
 

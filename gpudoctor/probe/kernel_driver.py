@@ -1,4 +1,4 @@
-"""The NVIDIA kernel driver: loaded or not, which version and flavour, which GPUs it has bound, and who else claims GPUs."""
+"""The NVIDIA kernel driver: whether it is loaded, its version and flavour, its GPUs, and other drivers that claim GPUs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODULES = "/sys/module"
 DEVICES = "/proc/devices"
 PARAMETERS = "/proc/driver/nvidia/params"
 LONGEST = 200
-"""Characters of a parameter's value that are kept."""
+"""Characters of a parameter's value to keep."""
 RELEVANT = (
     "nvidia",
     "nvidia_uvm",
@@ -37,7 +37,7 @@ RELEVANT = (
 
 
 def kernel_driver(root: str) -> KernelDriver | Missing:
-    """The driver; its version is absent where none is loaded. The section is missing only where neither /proc nor /sys is there."""
+    """The driver, without a version if none is loaded. Missing only if neither /proc nor /sys exists."""
     if not any(os.path.isdir(files.under(root, path)) for path in ("/proc", "/sys")):
         return Missing(Cause.FAILED, "neither /proc nor /sys is mounted")
     version, flavour = _announced(files.read(files.under(root, VERSION)))
@@ -60,7 +60,7 @@ def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
     for word in line.partition("Kernel Module")[2].split():
         if word[:1].isdecimal() and "." in word and all(part.isascii() and part.isdecimal() for part in word.split(".")):
             return Fact(word, VERSION), "open" if "Open Kernel Module" in line else "proprietary"
-    unclear = Missing(Cause.FAILED, f"{VERSION} does not say it in a form known here: {line[:120]!r}")
+    unclear = Missing(Cause.FAILED, f"{VERSION} has an unknown format: {line[:120]!r}")
     return unclear, unclear
 
 
@@ -72,7 +72,7 @@ def _modules(root: str) -> tuple[str, ...] | Missing:
 
 
 def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Missing) -> Fact | Missing:
-    """The module's own file, for sandboxes that hide the driver's."""
+    """The version from the module's own file, for sandboxes that hide the driver's."""
     if isinstance(modules, Missing):
         return announced
     if "nvidia" in modules:
@@ -81,7 +81,7 @@ def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Mi
         if isinstance(text, str) and text.strip():
             return Fact(text.strip()[:40], path)
         reason = text.reason if isinstance(text, Missing) else f"{path} is empty"
-        return Missing(Cause.FAILED, f"the module nvidia is loaded and does not say which version it is ({reason})")
+        return Missing(Cause.FAILED, f"the module nvidia is loaded but its version is unknown ({reason})")
     if announced.cause is Cause.ABSENT:
         return Missing(Cause.ABSENT, f"no NVIDIA kernel driver is loaded: neither {VERSION} nor {MODULES}/nvidia exists")
     return announced
@@ -96,7 +96,7 @@ def _majors(root: str) -> tuple[Major, ...] | Missing:
 
 
 def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Parameter, ...] | Missing:
-    """What the driver says of its own (nv-procfs.c), then what each module of it shows in /sys; some are for root's eyes alone."""
+    """The driver's own list (nv-procfs.c), then each of its modules' parameters in /sys, some of which only root can read."""
     if isinstance(modules, Missing):
         return modules
     text = files.read(files.under(root, PARAMETERS), 16384)
@@ -124,7 +124,7 @@ def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
     if isinstance(text, Missing):
         return ProcGpu(address=address, minor=text, model=text)
     rows = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
-    absent = Missing(Cause.ABSENT, f"{path} does not say")
+    absent = Missing(Cause.ABSENT, f"not in {path}")
     minor = rows.get("Device Minor")
     return ProcGpu(
         address=address,
@@ -137,5 +137,5 @@ def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:
 
 def _firmware(text: str | None, absent: Missing) -> str | Missing:
     if text == "N/A":
-        return Missing(Cause.UNSUPPORTED, "the GPU runs no firmware of its own")
+        return Missing(Cause.UNSUPPORTED, "the GPU runs no GSP firmware")
     return text or absent

@@ -1,4 +1,4 @@
-"""What the kernel's log says of GPUs: Xid, SXid and NVRM lines, from /dev/kmsg or, where that is closed to us, from the journal."""
+"""GPU-related lines of the kernel log (Xid, SXid, NVRM), from /dev/kmsg or, if that is not readable, from the journal."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpudoctor.snapshot import Cause, KernelLog, Missing, XidEvent, normalise_ad
 
 KMSG = "/dev/kmsg"
 SIZE = 16 << 20
-"""Bytes; the kernel's buffer is at most as large on the machines that have the most."""
+"""Bytes; the largest kernel buffer seen."""
 PATIENCE = 0.1
 """Seconds; a full buffer takes a tenth of that."""
 LINES, EVENTS, SAME = 200, 200, 5
-"""How many are kept in all, and of events that are alike."""
+"""How many events to keep in all, and of similar ones."""
 LENGTH = 400
 
 TELLING = (
@@ -25,7 +25,7 @@ TELLING = (
     "module verification failed", "Key was rejected", "PKCS#7", "Lockdown",
     "can't assign; no space", "no space for", "failed to assign",
 )  # fmt: skip
-"""What a line must hold to be kept."""
+"""Words that select a line."""
 _XID = r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]{1,20})[^)]{0,100}\): (\d+)(?:, *(.*))?"
 _SXID = r"SXid \((?:PCI:)?([0-9A-Fa-f:.]{1,20})\): (\d+)(?:, *(.*))?"
 _JOURNAL = r"(?m)^\[ *(\d+\.\d+)\] (?:kernel: )?(.*)$"
@@ -33,7 +33,7 @@ _PRIVATE = ("serial number", "uuid")
 
 
 def kernel_log(root: str) -> KernelLog | Missing:
-    """The log as /dev/kmsg gives it; a plain file in its place must have the same form, which the kernel's ABI/testing/dev-kmsg describes."""
+    """The log as /dev/kmsg gives it; a plain file in its place must have the same format (the kernel's ABI/testing/dev-kmsg)."""
     path = files.under(root, KMSG)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
@@ -49,9 +49,9 @@ def kernel_log(root: str) -> KernelLog | Missing:
 
 
 def _records(content: bytes, now: float) -> Iterator[tuple[float, str]]:
-    """Age and text of the telling records of "priority,number,microseconds,flags;text", which further lines beginning with a space may follow.
+    """Age and text of the relevant records "priority,number,microseconds,flags;text", which lines beginning with a space continue.
 
-    The words are looked for in the whole at once: splitting a full buffer into lines would take twenty times as long.
+    Searches the whole text at once: splitting a full buffer into lines takes twenty times as long.
     """
     for start in sorted(set(_lines_with(content))):
         head, _, text = content[start : content.find(b"\n", start)].partition(b";")
@@ -61,7 +61,7 @@ def _records(content: bytes, now: float) -> Iterator[tuple[float, str]]:
 
 
 def _lines_with(content: bytes) -> Iterator[int]:
-    """Where lines begin that hold one of the words; an unfinished last line counts as none."""
+    """Where lines that contain one of the words begin, without an unfinished last line."""
     for word in TELLING:
         place = content.find(word.encode())
         while place >= 0:
@@ -70,7 +70,7 @@ def _lines_with(content: bytes) -> Iterator[int]:
 
 
 def _gather(descriptor: int) -> tuple[bytes, bool]:
-    """What there is to read, and whether it was too much; each read of the device gives one record."""
+    """The available content, and whether it was too much; each read of the device returns one record."""
     pieces: list[bytes] = []
     size, end = 0, time.monotonic() + PATIENCE
     while size < SIZE and time.monotonic() < end:
@@ -78,7 +78,7 @@ def _gather(descriptor: int) -> tuple[bytes, bool]:
             piece = os.read(descriptor, 8192)
         except BlockingIOError:
             return b"".join(pieces), False
-        except BrokenPipeError:  # a record was overwritten before we came to it
+        except BrokenPipeError:  # a record was overwritten before we read it
             continue
         if not piece:
             return b"".join(pieces), False
@@ -88,7 +88,7 @@ def _gather(descriptor: int) -> tuple[bytes, bool]:
 
 
 def _now(root: str) -> float:
-    """Seconds since the boot on the log's clock, which stands still while the machine sleeps."""
+    """Seconds since boot on the log's clock, which stops while the machine sleeps."""
     if files.under(root, "/") == "/":
         return time.monotonic()
     uptime = files.read(files.under(root, "/proc/uptime"), 64)
@@ -107,7 +107,7 @@ def _log(where: str, found: Iterator[tuple[float, str]], *, cut: bool) -> Kernel
         if event is not None:
             alike = events.setdefault((event.code, str(event.address), event.switch), [])
             if len(alike) == SAME:
-                del alike[2]  # the first two and the last ones tell
+                del alike[2]  # keep the first two and the last ones
             alike.append((number, event))
         elif not any(word in text.lower() for word in _PRIVATE):
             lines.pop(text, None)  # of equal lines the last counts
@@ -126,17 +126,17 @@ def _event(text: str, age: float) -> XidEvent | None:
         found = re.search(pattern, text)
         if found:
             place, code, rest = found.groups()
-            unclear = Missing(Cause.FAILED, f"{place} is no PCI address")
+            unclear = Missing(Cause.FAILED, f"{place} is not a PCI address")
             address = normalise_address(place) or unclear
             return XidEvent(code=int(code[:9]), address=address, text=rest or "", switch=switch, age=round(max(0.0, age), 1))
     return None
 
 
 def journal(supervisor: Supervisor, find: Callable[[str], str | None]) -> KernelLog | Missing:
-    """The same from the journal, which members of a few groups may read where the kernel's log itself is closed to them."""
+    """The same from the journal, which members of some groups can read when the kernel log itself is closed to them."""
     program = find("journalctl")
     if program is None:
-        return Missing(Cause.DENIED, f"{KMSG} may not be read, and there is no journalctl")
+        return Missing(Cause.DENIED, f"no permission to read {KMSG}, and journalctl is not installed; run gpudoctor as root")
     command = (
         program,
         "-k",
@@ -154,7 +154,9 @@ def journal(supervisor: Supervisor, find: Callable[[str], str | None]) -> Kernel
     supervisor.start(Spec(name="journal", argv=command, environment=environment, stall=3.0, deadline=3.0))
     outcome = supervisor.wait(["journal"])["journal"]
     if outcome.end is not End.EXITED or not outcome.stdout:
-        return Missing(Cause.DENIED, f"{KMSG} may not be read, and the journal shows nothing of the kernel: {_why(outcome)}")
+        return Missing(
+            Cause.DENIED, f"no permission to read {KMSG}, and the journal shows no kernel messages: {_why(outcome)}; run gpudoctor as root"
+        )
     now = time.monotonic()
     found = ((now - float(stamp), text) for stamp, text in re.findall(_JOURNAL, outcome.stdout))
     return _log("journalctl -k", found, cut=False)

@@ -1,4 +1,4 @@
-"""The NVIDIA modules on disk, and what stands in their way: headers, DKMS, blacklists, Secure Boot."""
+"""The NVIDIA modules on disk, and what can block them: headers, DKMS, blacklists, Secure Boot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpudoctor.snapshot import NOT_ASKED, Blocked, Cause, DkmsModule, KernelModu
 MODULES = "/lib/modules"
 DKMS = "/var/lib/dkms"
 CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/lib/modprobe.d")
-"""As modprobe.d(5) has them; of two files of one name the first counts."""
+"""As in modprobe.d(5); of two files with one name the first counts."""
 NAMES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
 CONTENDED = ("nvidia", "nouveau", "nova_core", "nova", "nova_drm")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -21,7 +21,7 @@ SIGNATURE = b"~Module signature appended~\n"
 
 
 def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelModules:
-    """What there is for `kernel`, the release of the running one. Where a driver is `loaded` its files are not looked for: they are there."""
+    """What exists for `kernel`, the running release. If a driver is `loaded` its files are not looked for."""
     general = KernelModules(
         secure_boot=_secure_boot(root),
         signatures_enforced=_flag(root, "/sys/module/module/parameters/sig_enforce"),
@@ -43,13 +43,13 @@ def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelM
 
 
 def _nvidia_modules(root: str, kernel: str) -> list[tuple[str, str]] | Missing:
-    """Path and name of the NVIDIA modules in the list that modprobe goes by."""
+    """Path and name of the NVIDIA modules in modprobe's list."""
     text = files.read(files.under(root, f"{MODULES}/{kernel}/modules.dep"), 16 << 20)
     return text if isinstance(text, Missing) else list(_nvidia_modules_in(text))
 
 
 def _nvidia_modules_in(text: str) -> Iterator[tuple[str, str]]:
-    """Of the lines "path: paths of what it needs", those of our modules."""
+    """Our modules from the lines "path: paths of its dependencies"."""
     place = text.find("/nvidia")
     while place >= 0:
         start, colon = text.rfind("\n", 0, place) + 1, text.find(":", place)
@@ -88,7 +88,7 @@ def _signed(place: str) -> bool | Missing:
 
 
 def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:
-    """Looked at only where the running kernel has no module: a list of modules takes a millisecond to read."""
+    """Other kernels with a module; only read if the running one has none, because a list takes a millisecond."""
     kernels = files.names(files.under(root, MODULES))
     if isinstance(kernels, Missing):
         return kernels
@@ -112,7 +112,7 @@ def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:
 
 
 def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
-    """A kernel's folder appears when the build for it succeeded; a build that failed leaves its log."""
+    """A successful build creates the kernel's folder; a failed one leaves its log."""
     entries = files.names(place)
     built = [entry for entry in (entries if isinstance(entries, list) else ()) if os.path.isdir(f"{place}/{entry}")]
     log = files.read(f"{place}/build/make.log", 4096)  # "DKMS make.log for nvidia-550.163.01 for kernel 6.1.0 (x86_64)"
@@ -153,9 +153,9 @@ def _ruled_out(text: str, where: str) -> list[Blocked]:
 
 
 def _secure_boot(root: str) -> bool | Missing:
-    """The variable's last byte, after four of attributes."""
+    """The variable's last byte, after four bytes of attributes."""
     if not os.path.isdir(files.under(root, "/sys/firmware/efi")):
-        return Missing(Cause.ABSENT, "the machine was not started by UEFI")
+        return Missing(Cause.ABSENT, "the machine did not boot with UEFI")
     text = files.read(files.under(root, SECURE_BOOT), 64)
     if isinstance(text, Missing):
         return Missing(Cause.FAILED, text.reason) if text.cause is Cause.ABSENT else text
@@ -177,4 +177,4 @@ def _lockdown(root: str) -> str | Missing:
     text = files.read(files.under(root, path), 256)
     if isinstance(text, Missing):
         return text
-    return text.partition("[")[2].partition("]")[0] or Missing(Cause.FAILED, f"{path} holds {text[:40]!r}")
+    return text.partition("[")[2].partition("]")[0] or Missing(Cause.FAILED, f"{path} contains {text[:40]!r}")

@@ -1,4 +1,4 @@
-"""Everything of the kernel side beyond the loaded driver, in one call; and what is looked for only where something is wrong."""
+"""Everything on the kernel side beyond the loaded driver, and what is only read when something is wrong."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpudoctor.snapshot import NOT_ASKED, Amd, Cause, Host, KernelDriver, Libcud
 
 KFD = "/sys/class/kfd/kfd/topology/nodes"
 BETWEEN_LOOKS = 0.3
-"""Seconds; a process that is in state D for longer does not just wait for a disk."""
+"""Seconds; a process in state D for longer is not just waiting for a disk."""
 
 
 def with_kernel_side(seen: Snapshot, root: str) -> Snapshot:
-    """`seen`, whose host, container, PCI bus and kernel driver are known, with the sections on modules, kernel log, fabric manager and AMD's driver."""
+    """`seen`, with host, container, PCI bus and kernel driver known, plus modules, kernel log, fabric manager and AMD's driver."""
     return msgspec.structs.replace(
         seen,
         kernel_modules=kernel_modules(root, seen.host.kernel if isinstance(seen.host, Host) else seen.host, loaded=_loaded(seen)),
@@ -36,7 +36,7 @@ def _loaded(seen: Snapshot) -> bool:
 
 
 def amd(root: str) -> tuple[Amd, ...] | Missing:
-    """The GPUs that ROCm's kernel driver serves: gfx_target_version 100300 is gfx1030, 90010 is gfx90a."""
+    """The GPUs of ROCm's kernel driver: gfx_target_version 100300 is gfx1030, 90010 is gfx90a."""
     nodes = files.names(files.under(root, KFD))
     if isinstance(nodes, Missing):
         return nodes
@@ -52,7 +52,7 @@ def amd(root: str) -> tuple[Amd, ...] | Missing:
 
 
 def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
-    """`whole` with what depends on the driver's answers: the fabric's services, the journal, processes that are stuck."""
+    """`whole` with what depends on the driver's answers: fabric services, journal, stuck processes."""
     changes: dict[str, object] = {}
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
     live = files.under(root, "/") == "/"
@@ -68,7 +68,7 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
 
 
 def _wrong(whole: Snapshot) -> bool:
-    """Whether a driver's library answered with an error, or does not open a GPU that it counts."""
+    """Whether a driver library reported an error, or cannot open a GPU that it counts."""
     sections = [section for section in (whole.nvml, whole.libcuda) if not isinstance(section, Missing)]
     if any(isinstance(section.init, Status) and section.init.code for section in sections):
         return True
@@ -77,7 +77,7 @@ def _wrong(whole: Snapshot) -> bool:
 
 
 def stuck(root: str) -> tuple[StuckProcess, ...] | Missing:
-    """The processes in state D at two looks."""
+    """The processes that are in state D at two looks."""
     processes = files.names(files.under(root, "/proc"))
     if isinstance(processes, Missing):
         return processes
@@ -91,7 +91,7 @@ def stuck(root: str) -> tuple[StuckProcess, ...] | Missing:
 
 
 def _uninterruptible(root: str, processes: list[str]) -> Iterator[tuple[int, str]]:
-    """Number and name; the state follows the name, which stands in parentheses and may hold any letter (proc_pid_stat(5))."""
+    """Pid and name; the state follows the name, which is in parentheses and may contain any character (proc_pid_stat(5))."""
     for process in processes:
         if process.isdecimal():
             text = files.read(files.under(root, f"/proc/{process}/stat"), 4096)
@@ -105,4 +105,4 @@ def _waits_in(root: str, pid: int) -> str | Missing:
     text = files.read(files.under(root, path), 256)
     if isinstance(text, str) and text.strip() not in {"", "0"}:
         return text.strip()
-    return text if isinstance(text, Missing) else Missing(Cause.DENIED, f"{path} hides it")
+    return text if isinstance(text, Missing) else Missing(Cause.DENIED, f"{path} hides it from this user")

@@ -1,4 +1,4 @@
-"""The X-ray as the parent sees it: what the child is told, and its answer as a section of the snapshot."""
+"""The parent's side of the X-ray: the child's arguments, and its answer as a section of the snapshot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibra
 from gpudoctor.snapshot.libraries import WHOLE
 
 NOTHING_INSIDE = Inside()
-NOTHING = Missing(Cause.ABSENT, "no framework that was built with CUDA is installed")
+NOTHING = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
 
 def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
-    """The frameworks whose loading the X-ray knows and that ask for CUDA's libraries, as far as they say; one that does not say is looked at."""
+    """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use."""
     known = (one for one in frameworks if spec_of(one.name).xrayed and isinstance(one.location, str))
     return tuple(one for one in known if one.cuda_build is not False and one.rocm_build is not True)
 
@@ -25,7 +25,7 @@ def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
 def arguments(
     executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str, seen: Inside = NOTHING_INSIDE
 ) -> tuple[str, ...]:
-    """For libraries_probe.py; `seen` is what the target's process says of itself."""
+    """The arguments of libraries_probe.py; `seen` is the target interpreter's report about itself."""
     folders = tuple(path)
     words = ["--executable", seen.executable or executable, "--root", root]
     for entry in folders:
@@ -43,7 +43,7 @@ def arguments(
 
 
 def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missing:
-    """What the child said. Where it ended early, the frameworks that it did not come to are there with the reason."""
+    """The child's answer. If it ended early, the frameworks that it did not reach are missing with the reason."""
     heard = Heard(outcome, LIBRARIES, "the X-ray")
     missing, frameworks, rest = heard.first(Missing), heard.all(FrameworkLibraries), heard.cut
     if rest is None and missing is not None:

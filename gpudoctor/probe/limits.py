@@ -1,4 +1,4 @@
-"""What the examined process may use: locked memory, open files, shared memory."""
+"""The limits of the examined process: locked memory, open files, shared memory."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SHARED = "/dev/shm"  # noqa: S108 -- looked at, not written to
 
 
 def limits(root: str) -> Limits:
-    """The section; each field for itself."""
+    """The section, each field on its own."""
     text = files.read(files.under(root, PATH), 8192)
     return Limits(_soft(text, "Max locked memory"), _soft(text, "Max open files"), _shared_memory(root))
 
 
 def _soft(text: str | Missing, name: str) -> Limit | Missing:
-    """The first figure after the name, as proc_pid_limits(5) has it."""
+    """The first figure after the name (proc_pid_limits(5))."""
     if isinstance(text, Missing):
         return text
     words = next((line[len(name) :].split() for line in text.splitlines() if line.startswith(name)), [])
@@ -33,7 +33,7 @@ def _shared_memory(root: str) -> SharedMemory | Missing:
         status = os.statvfs(files.under(root, SHARED))
     except OSError as error:
         return files.missing(SHARED, error)
-    kind: str | Missing = Missing(Cause.ABSENT, f"{SHARED} is no mount of its own")
+    kind: str | Missing = Missing(Cause.ABSENT, f"{SHARED} is not a separate mount")
     mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
     for line in mounts.splitlines() if isinstance(mounts, str) else ():
         fields = line.split(" ")

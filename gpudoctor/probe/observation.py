@@ -1,4 +1,4 @@
-"""Puts a snapshot together: what the children of an inventory answer, and what this process reads itself while they run."""
+"""Assembles a snapshot from the answers of an inventory's children and what this process reads while they run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda
 
 
 def observe(inventory: Inventory) -> Snapshot:
-    """Return what was seen."""
+    """The snapshot of one look."""
     options, environ = inventory.options, inventory.environ
     answered = Outcome(name="python", end=End.STOPPED) if options.node else inventory.wait("python")
     python, path = (NODE, ()) if options.node else heard(answered, inventory.target, inventory.supervisor, environ)
@@ -67,7 +67,7 @@ def observe(inventory: Inventory) -> Snapshot:
 
 
 def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
-    """Return what needs no child."""
+    """What needs no child."""
     seen = Snapshot(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         host=host(root, environ, identify=identify),
@@ -84,15 +84,15 @@ def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing
 
 
 def _libcuda(inventory: Inventory, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:
-    """Return the library's answers with and without the mask; asked by our own interpreter where the target's cannot."""
-    # an interpreter that hung in one script and has not begun the other gets no further wait
+    """libcuda's answers with and without the mask; through our own interpreter if the target's cannot ask."""
+    # an interpreter that hung in one script and has not begun the other gets no more time
     given_up = isinstance(python, Missing) and python.cause is Cause.TIMED_OUT and "libcuda" not in inventory.spoke
     outcome = inventory.wait("libcuda", time.monotonic() if given_up else float("inf"))
     suffix, reason = "", answers.unable(outcome)
     if reason and inventory.target.executable != sys.executable:
         suffix = "-own"
         target = readable(inventory.target.executable)
-        inventory.remarks.append(f"libcuda was asked under gpudoctor's own interpreter: {target} {reason}")
+        inventory.remarks.append(f"libcuda was queried with gpudoctor's own Python: {target} {reason}")
         inventory.ask_libcuda(suffix, sys.executable)
         outcome = inventory.wait(f"libcuda{suffix}")
     else:

@@ -1,4 +1,4 @@
-"""The frameworks in other environments of this user, which may be the one that was meant."""
+"""The frameworks in this user's other environments, one of which may be the one the user wanted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gpudoctor.snapshot import Distribution, Missing, readable
 
 
 def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tuple[Distribution, ...]:
-    """The frameworks in the active environments, the user's own folder and beside the interpreters on PATH, outside `path`, a sys.path.
+    """The frameworks in active environments, the user's site-packages and beside PATH's interpreters, outside `path`, a sys.path.
 
-    On a machine that is only a tree, PATH and the user's folder are not its own.
+    PATH and the user's folder are ignored for another machine's tree.
     """
     seen = {os.path.realpath(folder) for folder in path}
     found: list[Distribution] = []
@@ -30,7 +30,7 @@ def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tup
 
 
 def _sites(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
-    """The folders of packages that could be meant."""
+    """Folders of packages that the user may have wanted."""
     for prefix in _prefixes(environ, whole=whole):
         for folder in ("lib", "local/lib"):
             entries = files.names(f"{prefix}/{folder}")

@@ -15,7 +15,7 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages
 from gpudoctor.snapshot.distributions import normalise
 
 REQUIRING = Names("cupy*", *(name for spec in CATALOGUE for name in (*spec.distributions, *spec.parts, *spec.related)))
-"""The distributions whose requirements are read: frameworks, and what must fit one of them to its release."""
+"""The distributions whose requirements are read: frameworks, and what must match one of them to the release."""
 RELEVANT = Names(
     *REQUIRING,
     "nvidia-*",
@@ -50,7 +50,7 @@ RELEVANT = Names(
 SUFFIXES = (".dist-info", ".egg-info")
 MOST_OTHERS = 2000
 CONDA_NAMES = ("pytorch", "cudatoolkit", "cudnn", "libtorch", "nccl")
-"""Of conda's packages, besides those that are called as on the index."""
+"""conda packages whose names differ from the index's."""
 
 
 def relevant(name: str) -> bool:
@@ -59,7 +59,7 @@ def relevant(name: str) -> bool:
 
 
 def parse(folder: str) -> tuple[str, str] | None:
-    """Normalised name and version in a metadata folder's name, or None where it is no such folder."""
+    """Normalised name and version in a metadata folder's name; None if it is no such folder."""
     stem, suffix = os.path.splitext(folder)
     if suffix not in SUFFIXES:
         return None
@@ -72,9 +72,9 @@ def parse(folder: str) -> tuple[str, str] | None:
 
 
 def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
-    """The relevant distributions in the folders of `path`, a sys.path; one that cannot be read holds none.
+    """The relevant distributions in the folders of `path`, a sys.path; an unreadable folder has none.
 
-    `conda_prefix` is the environment's folder where conda made it: then who installed what is looked for too.
+    `conda_prefix` is the environment's folder if conda made it: then the installer of each package is read too.
     """
     found: list[Distribution] = []
     leftovers: list[Distribution] = []
@@ -91,7 +91,7 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
 
 
 def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
-    """The metadata of what matters to a GPU, as entry and version by name, and what else there is as name==version."""
+    """The metadata of relevant packages, as entry and version by name, and everything else as name==version."""
     mine: dict[str, list[tuple[str, str]]] = {}
     others = []
     entries = files.names(folder)
@@ -111,7 +111,7 @@ def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
 
 
 def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
-    """Name and version of what lies beside its sources (`setup.py develop`): the folder torch.egg-info names no version, PKG-INFO does."""
+    """Name and version of a development install (`setup.py develop`): the folder torch.egg-info has no version, PKG-INFO does."""
     name = normalise(entry.removesuffix(".egg-info"))
     if not entry.endswith(".egg-info") or not relevant(name):
         return None
@@ -122,7 +122,7 @@ def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
 
 
 def installers(python: Python, path: Iterable[str]) -> Python:
-    """`python` with what may install into its environment: pip, and the tool that made it; `path` is its sys.path."""
+    """`python` with what can install into its environment: pip, and the tool that made it; `path` is its sys.path."""
     folders = [folder for folder in path if os.path.isabs(folder)]
     config = (
         files.read(f"{python.prefix}/pyvenv.cfg", 4096) if python.kind == "venv" else Missing(Cause.ABSENT, "not a virtual environment")
@@ -151,7 +151,7 @@ def _distribution(folder: str, entry: str, name: str, version: str, *, asks_inst
 
 
 def _tags(path: str) -> tuple[str, ...] | Missing:
-    """The platforms of the lines "Tag: cp311-cp311-manylinux_2_17_x86_64"; one may hold several, joined by full stops."""
+    """The platforms in lines "Tag: cp311-cp311-manylinux_2_17_x86_64"; one may name several, joined by dots."""
     text = files.read(path, 4096)
     if isinstance(text, Missing):
         return text
@@ -160,7 +160,7 @@ def _tags(path: str) -> tuple[str, ...] | Missing:
 
 
 def _requires(path: str) -> tuple[str, ...] | Missing:
-    """The relevant lines of Requires-Dist, which all stand before the first empty line."""
+    """The relevant Requires-Dist lines, all before the first empty line."""
     text = files.read(path, _HEAD)
     if isinstance(text, Missing):
         return text
@@ -171,7 +171,7 @@ def _requires(path: str) -> tuple[str, ...] | Missing:
 
 _FIELD = "Requires-Dist:"
 _HEAD = 32 << 10
-"""Bytes; the fields of torch's METADATA, the longest, take 7 KiB."""
+"""Bytes; the header of torch's METADATA, the longest, takes 7 KiB."""
 _NAME_ENDS = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -181,7 +181,7 @@ def _installer(path: str) -> str | Missing:
 
 
 def _conda(prefix: str) -> tuple[str, ...] | Missing:
-    """The relevant packages in conda-meta, which holds one file for each."""
+    """The relevant packages in conda-meta, which has a file for each."""
     if not prefix:
         return Missing(Cause.ABSENT, "not a conda environment")
     entries = files.names(f"{prefix}/conda-meta")

@@ -13,18 +13,18 @@ from gpudoctor.snapshot import Cause, Missing, Pci, PciDevice, normalise_address
 
 FOLDER = "/sys/bus/pci/devices"
 TPUS = ("0027", "0056", "005e", "0062", "0063", "006f", "0076")
-"""Google's TPUs, which are of no class, by the list in jax/_src/hardware_utils.py."""
+"""Google's TPUs, which have no standard class, from the list in jax/_src/hardware_utils.py."""
 WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
-"""Lanes that a link may have; 0 is a link that is down."""
+"""Possible numbers of lanes; 0 means the link is down."""
 LOST = (63, 255)
-"""A width read as all ones: the device no longer answers on the bus."""
+"""A width of all ones: the device no longer answers on the bus."""
 
 ONES = b"\xff" * 4
-"""What the bus gives where no device answers."""
+"""What the bus returns if no device answers."""
 
 
 def pci(root: str) -> Pci | Missing:
-    """Devices of any vendor that display or compute, and NVIDIA's switches, by address."""
+    """Display and compute devices of any vendor, and NVIDIA's switches, by address."""
     folder = files.under(root, FOLDER)
     addresses = files.names(folder)
     if isinstance(addresses, Missing):
@@ -67,7 +67,7 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
 
 
 def _state(place: str) -> dict[str, Any]:
-    """Whether the device is awake, the errors that PCIe's advanced reporting (AER) counted, its IOMMU group's kind, and where it sits."""
+    """Whether the device is awake, its PCIe error counts (AER), its IOMMU group's type, and its place."""
     return {
         "power_state": _text(f"{place}/power_state"),
         "runtime_status": _text(f"{place}/power/runtime_status"),
@@ -80,9 +80,9 @@ def _state(place: str) -> dict[str, Any]:
 
 
 def _answers(place: str) -> bool | Missing:
-    """Whether the first bytes of the configuration space are anything but ones. The kernel would wake a sleeping device for it: that one is not asked."""
+    """Whether the configuration space starts with anything but ones. Sleeping devices are skipped: a read would wake them."""
     if _text(f"{place}/power/runtime_status") == "suspended":
-        return Missing(Cause.NOT_ASKED, "the device sleeps")
+        return Missing(Cause.NOT_ASKED, "the device is in a sleep state")
     try:
         descriptor = os.open(f"{place}/config", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -93,7 +93,7 @@ def _answers(place: str) -> bool | Missing:
         return files.missing(f"{place}/config", error)
     finally:
         os.close(descriptor)
-    return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is cut short")
+    return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is truncated")
 
 
 def _text(path: str) -> str | Missing:
@@ -110,7 +110,7 @@ def _total(path: str, name: str) -> int | Missing:
 
 
 def _code(place: str, name: str) -> str | Missing:
-    """A number as four or more hexadecimal digits."""
+    """A number as at least four hexadecimal digits."""
     path = f"{place}/{name}"
     number = files.whole_number(files.read(path, 4096), path, base=16)
     return number if isinstance(number, Missing) else f"{number:04x}"
@@ -132,11 +132,11 @@ def _width(place: str, name: str) -> int | Missing:
         return width
     if width in LOST:
         return Missing(Cause.LOST, f"{name} is {width}, all ones: the device does not answer on the bus")
-    return Missing(Cause.FAILED, f"{name} is {width}, which no link has")
+    return Missing(Cause.FAILED, f"{name} is {width}, which is not a valid link width")
 
 
 def _speed(place: str, name: str) -> float | Missing:
-    """The gigatransfers a second in "16.0 GT/s PCIe"."""
+    """The transfer rate in "16.0 GT/s PCIe"."""
     text = files.read(f"{place}/{name}", 4096)
     if isinstance(text, Missing):
         return text

@@ -1,4 +1,4 @@
-"""Where a PCI device sits and what memory of the bus it was given, from its folder in /sys."""
+"""A PCI device's location and its memory on the bus, from its folder in /sys."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, PciBar
 
 BARS = 6
-"""A device's own base address registers; what follows in the list are its ROM and those of its virtual functions and bridges."""
+"""A device's own base address registers; its ROM, virtual functions and bridges follow in the list."""
 # linux/ioport.h
 MEMORY, WIDE, UNSET = 0x200, 0x100000, 0x20000000
 
 
 def place(folder: str) -> dict[str, Any]:
-    """The fields of PciDevice about NUMA node, nearest CPUs and BARs."""
+    """The fields of PciDevice on NUMA node, nearest CPUs and BARs."""
     return {
         "numa_node": _numa_node(f"{folder}/numa_node"),
         "cpus": _line(f"{folder}/local_cpulist"),
@@ -30,12 +30,12 @@ def _line(path: str) -> str | Missing:
 def _numa_node(path: str) -> int | Missing:
     text = files.read(path, 64)
     if isinstance(text, str) and text.strip() == "-1":
-        return Missing(Cause.ABSENT, "the firmware names no NUMA node for this slot")
+        return Missing(Cause.ABSENT, "the firmware assigns no NUMA node to this slot")
     return files.whole_number(text, path)
 
 
 def _bars(path: str) -> tuple[PciBar, ...] | Missing:
-    """The memory BARs: first and last address and flags stand in a line each, a wide one takes two lines."""
+    """The memory BARs, one line each with first address, last address and flags; a 64-bit one takes two lines."""
     text = files.read(path, 4096)
     if isinstance(text, Missing):
         return text

@@ -1,4 +1,4 @@
-"""The libraries that the loader puts into every process, and which of CUDA's and NVML's functions they define."""
+"""The libraries that the loader preloads into every process, and which CUDA and NVML functions they define."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FUNCTIONS = (
     "cuCtxCreate_v2", "cuMemAlloc_v2", "cuMemAllocManaged", "cuMemGetInfo_v2", "cuLaunchKernel", "nvmlInit", "nvmlInit_v2",
     "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetMemoryInfo", "cudaMalloc", "cudaGetDeviceCount", "cudaLaunchKernel",
 )  # fmt: skip
-"""What a library that stands between programs and the driver defines some of."""
+"""Functions that a library between programs and the driver defines."""
 MOST = 16
 
 
@@ -32,7 +32,7 @@ def preloads(root: str, environ: Mapping[str, str]) -> tuple[Preload, ...]:
 
 def _preload(path: str, where: str, root: str) -> Preload:
     if not path.startswith("/"):
-        return Preload(readable(path), where, Missing(Cause.NOT_ASKED, "only the loader's search would find this name"))
+        return Preload(readable(path), where, Missing(Cause.NOT_ASKED, "a bare name, which only the loader's search resolves"))
     place = path if where == "LD_PRELOAD" else files.under(root, path)  # the variable is this process's own
     return Preload(readable(path), where, _exports(place))
 

@@ -13,12 +13,12 @@ _UNREADABLE = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 
 
 class Constants:
-    """The constants of one file by name; asking for one gives it or why it is missing."""
+    """The constants of one file by name, each with its value or why it is missing."""
 
     def __init__(self, path: str, inside: str = "", nothing: str = "") -> None:
-        """Of the file at `path`; `inside` names a dictionary in it that holds them, where there is one of that name.
+        """Read the file at `path`; `inside` names a dictionary in it that holds the constants, if it exists.
 
-        The text `nothing` stands for None.
+        The text `nothing` means None.
         """
         self._where = readable(path)
         self._nothing = nothing
@@ -35,7 +35,7 @@ class Constants:
             return Missing(Cause.FAILED, f"{self._where}: {error}")
 
     def gives(self, name: str) -> bool | Missing:
-        """Whether the file says anything but None under `name`; missing where it could not be read."""
+        """Whether `name` has a value other than None; missing if the file cannot be read."""
         return self._values if isinstance(self._values, Missing) else self._values.get(name) not in (None, self._nothing or None)
 
     def flag(self, name: str) -> bool | Missing:
@@ -44,7 +44,7 @@ class Constants:
         return value if isinstance(value, bool | Missing) else self._unlike(name, value)
 
     def text(self, *names: str) -> Fact | Missing:
-        """The text under the first of `names` that is there; one that is None or empty is absent."""
+        """The text of the first of `names` that exists; absent if None or empty."""
         first = self._get(names[0])
         for name in names:
             value = self._get(name)
@@ -53,7 +53,7 @@ class Constants:
         return first if isinstance(first, Missing) else self._unlike(names[0], first)
 
     def texts(self, name: str) -> tuple[str, ...] | Missing:
-        """A list of texts."""
+        """A list of strings."""
         value = self._get(name)
         if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
             return tuple(readable(one) for one in value)
@@ -63,23 +63,23 @@ class Constants:
         if isinstance(self._values, Missing):
             return self._values
         value = self._values.get(name)
-        return Missing(Cause.ABSENT, f"{self._where} does not give {name}") if value is None or value in ("", self._nothing) else value
+        return Missing(Cause.ABSENT, f"{self._where} has no {name}") if value is None or value in ("", self._nothing) else value
 
     def _unlike(self, name: str, value: object) -> Missing:
         return Missing(Cause.FAILED, f"{self._where}: {name} is {readable(repr(value)[:80])}")
 
 
 def assignments(source: str) -> Iterator[tuple[str, object]]:
-    """Name and value of each module-level assignment of a plain value; an ordered dictionary's pairs count as a dictionary.
+    """Name and value of each module-level assignment of a plain value; an ordered dictionary's pairs become a dictionary.
 
-    Raises ValueError where `source` is not Python.
+    Raises ValueError if `source` is not Python.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of escapes that a newer Python frowns upon
+            warnings.simplefilter("ignore")  # about escapes that a newer Python deprecates
             body = ast.parse(source).body
     except _UNREADABLE as error:
-        raise ValueError(f"it cannot be read as Python ({type(error).__name__})") from None
+        raise ValueError(f"not valid Python ({type(error).__name__})") from None
     for statement in body:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -1,4 +1,4 @@
-"""The job that we run in, what its scheduler allotted to it, and the folder of the CUDA Multi-Process Service."""
+"""The job that this process runs in, the GPUs its scheduler assigned, and the folder of the CUDA Multi-Process Service."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from gpudoctor.snapshot import Allocation, Cause, Missing, Mps, readable
 
 JOBS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
 SLURM = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
-"""The ids of the step's, or the job's, GPUs on this node; Slurm sets neither where there are none."""
+"""The ids of the step's, or the job's, GPUs on this node; Slurm sets neither without GPUs."""
 NO_FILES = "NoDevFiles"
-"""What older Slurm sets CUDA_VISIBLE_DEVICES to in a job without GPU."""
+"""What older Slurm sets CUDA_VISIBLE_DEVICES to in a job without GPUs."""
 CONSTRAINED = ("/slurm", "/job_", "pbs_jobs", "pbspro", "/lsf/", "kubepods")
-"""What the control group of a job is called."""
+"""How the control group of a job is named."""
 PIPES = "CUDA_MPS_PIPE_DIRECTORY"
 DEFAULT_PIPES = "/tmp/nvidia-mps"  # noqa: S108 -- looked at, not written to
 
@@ -48,13 +48,13 @@ def _slurm(_root: str, environ: Mapping[str, str]) -> Allotted:
     if environ.get("CUDA_VISIBLE_DEVICES") == NO_FILES:
         return (), f"CUDA_VISIBLE_DEVICES={NO_FILES}"
     asked = next((name for name in ("SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK") if environ.get(name)), "")
-    if asked:  # in the shell of salloc no step runs yet that could be given what the job has
-        return Missing(Cause.NOT_STATED, f"{asked}={readable(environ[asked])} says what was asked for, not what was given"), asked
+    if asked:  # in salloc's shell no step runs yet, so none has GPUs
+        return Missing(Cause.NOT_STATED, f"{asked}={readable(environ[asked])} is the request, not what was assigned"), asked
     return (), f"neither {' nor '.join(SLURM)} is set"
 
 
 def _pbs(root: str, environ: Mapping[str, str]) -> Allotted:
-    """Torque and some sites write a file with one line a GPU; others only set CUDA_VISIBLE_DEVICES."""
+    """Torque and some sites write a file with one line per GPU; others only set CUDA_VISIBLE_DEVICES."""
     path = environ.get("PBS_GPUFILE", "")
     text = files.read(files.under(root, path), 65536) if path.startswith("/") else Missing(Cause.ABSENT, "")
     if isinstance(text, str):
@@ -65,12 +65,12 @@ def _pbs(root: str, environ: Mapping[str, str]) -> Allotted:
 def _masked(_root: str, environ: Mapping[str, str]) -> Allotted:
     value = environ.get("CUDA_VISIBLE_DEVICES")
     if value is None:
-        return Missing(Cause.NOT_STATED, "this scheduler says what it allotted only in CUDA_VISIBLE_DEVICES, which is not set"), ""
+        return Missing(Cause.NOT_STATED, "this scheduler states the assigned GPUs only in CUDA_VISIBLE_DEVICES, which is not set"), ""
     return () if value == NO_FILES else _list(value), "CUDA_VISIBLE_DEVICES"
 
 
 def _kubernetes(_root: str, environ: Mapping[str, str]) -> Allotted:
-    """The device plugin names the GPUs; "all" and "void" are what images and the Container Device Interface set."""
+    """The device plugin names the GPUs; images and the Container Device Interface set "all" and "void"."""
     value = environ.get("NVIDIA_VISIBLE_DEVICES", "")
     if value in {"", "all", "none", "void"}:
         return Missing(Cause.NOT_STATED, f"NVIDIA_VISIBLE_DEVICES={value or '(not set)'} names no GPU"), "NVIDIA_VISIBLE_DEVICES"
@@ -81,9 +81,9 @@ _ALLOTTED = {"Slurm": _slurm, "PBS": _pbs, "LSF": _masked, "Kubernetes": _kubern
 
 
 def mps(root: str, environ: Mapping[str, str]) -> Mps | Missing:
-    """The folder with the pipes of the MPS control daemon; absent where there is none."""
+    """The folder with the MPS control daemon's pipes; absent if there is none."""
     named = environ.get(PIPES, "")
     path = named if named.startswith("/") else DEFAULT_PIPES
     if not os.path.isdir(files.under(root, path)):
-        return Missing(Cause.ABSENT, f"{readable(path)} is no folder")
+        return Missing(Cause.ABSENT, f"{readable(path)} is not a folder")
     return Mps(readable(path), PIPES if path == named else "default", os.path.exists(files.under(root, f"{path}/control")))

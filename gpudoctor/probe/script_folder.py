@@ -1,4 +1,4 @@
-"""The folder of the user's script: a file or folder there that bears the name of a package is imported in its place."""
+"""The folder of the user's script: a file or folder in it with the name of a package shadows that package."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from gpudoctor.snapshot import Cause, Missing, ScriptFolder, readable
 NAMES = (*(name for spec in CATALOGUE for name in spec.modules), "numpy")
 NOT_GIVEN = Missing(
     Cause.UNSUPPORTED,
-    "the folder of the training script was not given (--cwd DIR); a torch.py or torch/ in it is imported in place of PyTorch",
+    "the training script's folder was not given (--cwd DIR); a torch.py or torch/ in it would shadow PyTorch",
 )
 
 
 def absolute_folder(cwd: str) -> str:
-    """The folder as an absolute path. Raises UsageError where it is none."""
+    """The folder as an absolute path. Raises UsageError if it is not a folder."""
     place = os.path.abspath(cwd)
     if not os.path.isdir(place):
-        raise UsageError(f"--cwd {readable(cwd)}: this is not a folder; give the one that your training script is in.")
+        raise UsageError(f"--cwd {readable(cwd)}: not a folder; name the one that contains your training script.")
     return place
 
 
 def script_folder(cwd: str | None) -> ScriptFolder | Missing:
-    """What stands in the way of an import there; nothing of it is run."""
+    """What shadows an import there; nothing in it is run."""
     if cwd is None:
         return NOT_GIVEN
     folder = absolute_folder(cwd)
@@ -36,7 +36,7 @@ def script_folder(cwd: str | None) -> ScriptFolder | Missing:
 
 
 def _taken(folder: str, entries: list[str], name: str) -> str:
-    """What `import name` finds first: a package with __init__, a compiled module, a file; a folder without __init__ gives way to a package."""
+    """What `import name` finds first: a package with __init__, a compiled module, a file; a folder without __init__ comes last."""
     if name in entries and any(os.path.isfile(f"{folder}/{name}/__init__.{end}") for end in ("py", "pyc")):
         return f"{folder}/{name}"
     modules = (

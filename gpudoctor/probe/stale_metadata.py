@@ -1,4 +1,4 @@
-"""Metadata of a release that is no longer there, which an interrupted upgrade or a copied image layer leaves beside that of the one which is."""
+"""Metadata of a release that is gone, left beside the current one by an interrupted upgrade or a copied image layer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _VERSIONS = {
     "numpy": ("numpy/version.py", ("version", "short_version")),
     **{name: place for spec in CATALOGUE for name, place in spec.version_files.items()},
 }
-"""Where a package itself writes its version, and under which name."""
+"""Where a package itself states its version, and under which name."""
 _MOST_RECORD = 4 << 20
 _SAMPLE = 8
 
 
 def settled(folder: str, entries: list[tuple[str, str]], name: str) -> list[str]:
-    """Of metadata folders of one distribution (entry, version), those that fit the files; all of them where that cannot be told."""
+    """The metadata folders of one distribution (entry, version) that match its files; all of them if that is unclear."""
     own = own_version(folder, name)
     tests: tuple[Callable[[str, str], bool], ...] = (
         lambda _, version: bool(own) and version.partition("+")[0] == own.partition("+")[0],
@@ -35,7 +35,7 @@ def settled(folder: str, entries: list[tuple[str, str]], name: str) -> list[str]
 
 
 def own_version(folder: str, name: str) -> str:
-    """The version that the package's own files give; empty where they give none."""
+    """The version that the package's own files state; empty if they state none."""
     if name in _VERSIONS:
         file, names = _VERSIONS[name]
         found = Constants(f"{folder}/{file}").text(*names)
@@ -53,13 +53,13 @@ def _header(text: str) -> str:
 
 
 def _as_recorded(folder: str, entry: str) -> bool:
-    """Whether files have the sizes that RECORD gives, and some are there."""
+    """Whether existing files have the sizes in RECORD, and some exist."""
     text = files.read(f"{folder}/{entry}/RECORD", _MOST_RECORD)
     if isinstance(text, Missing):
         return False
     rows = (line.rsplit(",", 2) for line in text.splitlines() if ".dist-info/" not in line)
     sized = [(row[0].strip('"'), int(row[2])) for row in rows if len(row) == 3 and row[2].isdecimal() and int(row[2])]
-    sample = sorted(sized, key=lambda row: -row[1])[:_SAMPLE]  # the largest differ from release to release
+    sample = sorted(sized, key=lambda row: -row[1])[:_SAMPLE]  # the largest files differ between releases
     return bool(sample) and all(_size(f"{folder}/{path}") == size for path, size in sample)
 
 

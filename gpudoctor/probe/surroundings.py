@@ -1,4 +1,4 @@
-"""Everything around the examined processes that is not hardware, in one call."""
+"""Everything around the examined processes other than hardware."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpudoctor.snapshot import Cause, Host, Missing, Platform, Snapshot, Wsl
 
 
 def with_surroundings(seen: Snapshot, root: str, environ: Mapping[str, str]) -> Snapshot:
-    """`seen`, whose host is known, with the sections on the machine itself, loader, limits, scheduler, MPS, WSL and container tools."""
+    """`seen`, with its host known, plus the machine itself, loader, limits, scheduler, MPS, WSL and container tools."""
     return msgspec.structs.replace(
         seen,
         details=details(root),

@@ -1,4 +1,4 @@
-"""The distribution's packages that bear on GPUs, from the package manager's own files: asking the manager itself takes seconds."""
+"""The distribution's GPU-related packages, from the package manager's own files: running the manager takes seconds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gpudoctor.snapshot import Cause, Missing, SystemPackage, SystemPackages, re
 DPKG = "/var/lib/dpkg/status"
 RPM = ("/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite")
 RPM_UNREADABLE = ("/var/lib/rpm/Packages", "/usr/lib/sysimage/rpm/Packages.db", "/var/lib/rpm/Packages.db")
-"""Databases of older and of SUSE's releases, in forms of their own."""
+"""Databases of older releases and of SUSE's, in other formats."""
 PACMAN = "/var/lib/pacman/local"
 PREFIXES = ("lib", "xserver-xorg-video-", "linux-modules-", "linux-objects-", "kmod-", "akmod-", "dkms-", "xorg-x11-drv-")
-"""What may stand before the names of `BEGINNINGS`."""
+"""What may precede the names of `BEGINNINGS`."""
 BEGINNINGS = (
     "nvidia", "nvml", "cuda", "cudnn", "cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "nvinfer",
     "tensorrt", "datacenter-gpu-manager",
@@ -24,14 +24,14 @@ OTHERS = frozenset((
     "docker", "docker-ce", "docker.io", "docker-engine", "moby-engine", "podman", "containerd", "containerd.io", "cri-o", "dkms", "gcc",
     "clang", "python3-dev", "python3-devel", "libc6", "glibc",
 ))  # fmt: skip
-"""What the driver, CUDA and their containers meet."""
+"""Name prefixes of the driver, CUDA and their container tools."""
 MOST = 400
 LARGEST = 64 << 20
 """Bytes of dpkg's file; a machine with everything installed has eight million."""
 
 
 def system_packages(root: str) -> SystemPackages | Missing:
-    """The packages, of the first manager whose files are there."""
+    """The packages of the first manager whose files exist."""
     if os.path.exists(files.under(root, DPKG)):
         return _section("dpkg", DPKG, _dpkg(root))
     for path in RPM:
@@ -39,10 +39,10 @@ def system_packages(root: str) -> SystemPackages | Missing:
             return _section("rpm", path, _rpm(files.under(root, path)))
     for path in RPM_UNREADABLE:
         if os.path.exists(files.under(root, path)):
-            return SystemPackages("rpm", path, Missing(Cause.UNSUPPORTED, f"{path} is a database that only rpm itself reads"))
+            return SystemPackages("rpm", path, Missing(Cause.UNSUPPORTED, f"{path} is in a format that only rpm itself reads"))
     names = files.names(files.under(root, PACMAN))
     if isinstance(names, Missing):
-        return Missing(Cause.ABSENT, f"none of {DPKG}, {RPM[0]}, {PACMAN} is there")
+        return Missing(Cause.ABSENT, f"none of {DPKG}, {RPM[0]}, {PACMAN} exists")
     split = (name.rsplit("-", 2) for name in names if name.count("-") > 1)
     return _section("pacman", PACMAN, ((name, f"{version}-{release}") for name, version, release in split))
 
@@ -69,7 +69,7 @@ def _dpkg(root: str) -> Iterator[tuple[str, str]] | Missing:
 
 
 def _stanzas(content: bytes) -> Iterator[tuple[str, str]]:
-    """Name and version of each installed package; of the thousands of stanzas only the wanted ones are split into lines."""
+    """Name and version of each installed package; only the wanted stanzas of thousands are split into lines."""
     place = content.find(_PACKAGE)
     while place >= 0:
         start = place + len(_PACKAGE)
@@ -91,7 +91,7 @@ _ENTRY = 16
 
 
 def _rpm(path: str) -> Iterator[tuple[str, str]]:
-    """By the index of names, so that only wanted headers are read. The database is opened as a file that nobody changes: no lock is taken."""
+    """Read only wanted headers, through the index of names. The database is opened as immutable: no lock is taken."""
     import sqlite3  # noqa: PLC0415 -- 5 ms, for distributions with rpm alone
 
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -108,7 +108,7 @@ def _rpm(path: str) -> Iterator[tuple[str, str]]:
 
 
 def _version(blob: bytes) -> str:
-    """Epoch, version and release of a package's header, as `rpm -q` writes them. Raises struct.error, IndexError or ValueError where it is damaged."""
+    """Epoch, version and release from a package's header, as `rpm -q` writes them. Raises struct.error, IndexError or ValueError if damaged."""
     entries, _ = struct.unpack_from(">II", blob)
     data = 8 + entries * _ENTRY
     found: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Which interpreter, hence which environment, is examined, and why that one."""
+"""Which interpreter and environment to examine, and why."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpudoctor.snapshot import readable
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The interpreter to examine: the path to start it by, as os.fsdecode gives it."""
+    """The interpreter to examine: the path that starts it, as os.fsdecode gives it."""
 
     executable: str
     why: str
     named: bool = False
-    """Whether the user named it, and answers for it."""
+    """Whether the user named it explicitly."""
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,28 +36,28 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choose(around: Surroundings) -> Target:
-    """The first of five: our own environment if it holds a framework, the active virtual or conda environment, PATH's python, ours."""
+    """The first of five: our own environment if it has a framework, the active virtual or conda environment, PATH's python, ours."""
     passed_over = ""
     if around.own_has_framework:
         return Target(around.own, "gpudoctor is installed in this environment, beside a framework")
     for prefix, what in ((around.venv, "active virtual environment"), (around.conda, "active conda environment")):
         executable = _interpreter_in(prefix) if prefix else None
         if executable:
-            return Target(executable, f"it is the {what}{passed_over}")
+            return Target(executable, f"the {what}{passed_over}")
         if prefix:
             passed_over += f" (the {what} {readable(prefix)} has no interpreter)"
     others = [folder for folder in around.path if folder != os.path.dirname(around.own)]  # uvx puts ours first on PATH
     for name in ("python", "python3"):
         executable = _on_path(name, others)
         if executable:
-            return Target(executable, f"it is the first {name} on PATH and no environment is active{passed_over}")
-    return Target(around.own, f"it is gpudoctor's own, as no other was found{passed_over}")
+            return Target(executable, f"the first {name} on PATH; no environment is active{passed_over}")
+    return Target(around.own, f"gpudoctor's own; no other was found{passed_over}")
 
 
 def named_target(path: str, search: Iterable[str] = ()) -> Target:
-    """The target that the user names: an interpreter, the folder of an environment, or a command in the folders `search`.
+    """The target that the user names: an interpreter, an environment's folder, or a command in the folders `search`.
 
-    Raises UsageError, in one sentence, where that is nothing one could start.
+    Raises UsageError if it cannot be started.
     """
     place = os.path.abspath(path) if path else ""
     if "/" not in path and not os.path.exists(place):
@@ -69,19 +69,19 @@ def named_target(path: str, search: Iterable[str] = ()) -> Target:
 
 
 def no_interpreter(path: str, why: str) -> UsageError:
-    """The user's error, in one sentence: what --python names is none; `why` is a clause."""
+    """The error for a --python that names no interpreter; `why` is a clause."""
     shown = readable(path)
-    return UsageError(f"--python {shown}: this is not a Python interpreter ({why}); give an interpreter, or the folder of an environment.")
+    return UsageError(f"--python {shown}: not a Python interpreter ({why}); name an interpreter or the folder of an environment.")
 
 
 def _fault(place: str) -> str:
-    """Why a path can be neither started nor looked into."""
+    """Why a path can neither be started nor searched."""
     dangling = next((path for path in (place, f"{place}/bin/python", f"{place}/bin/python3") if _dangles(path)), None)
     if dangling:
         return f"{readable(dangling)} is a link to {readable(os.readlink(dangling))}, which does not exist"
     if os.path.isdir(place):
-        return "this folder holds no bin/python"
-    return "this is not an executable file" if place and os.path.lexists(place) else "there is no such file or folder"
+        return "the folder has no bin/python"
+    return "the file is not executable" if place and os.path.lexists(place) else "no such file or folder"
 
 
 def _dangles(path: str) -> bool:
@@ -89,7 +89,7 @@ def _dangles(path: str) -> bool:
 
 
 def target(python: str | None, environ: Mapping[str, str], own: str, own_path: Iterable[str]) -> Target:
-    """The target that `python` names, or else the one that the surroundings suggest; `own_path` is our own sys.path."""
+    """The target that `python` names, otherwise the one that the surroundings suggest; `own_path` is our own sys.path."""
     path = tuple(environ.get("PATH", os.defpath).split(os.pathsep))
     if python is not None:
         return named_target(python, path)
@@ -113,7 +113,7 @@ def _first(paths: Iterator[str]) -> str | None:
 
 
 def _interpreter_in(prefix: str) -> str | None:
-    """The interpreter of an environment; not resolved, since the link itself is what makes it a virtual environment's."""
+    """The interpreter of an environment; not resolved, because the link is what makes it a virtual environment's."""
     if not os.path.isabs(prefix):
         return None
     return _first(os.path.join(prefix, "bin", name) for name in ("python", "python3"))

@@ -1,7 +1,7 @@
-"""Watches the GPUs through NVML while smoke trainings run on them: a child samples, this process sorts the samples by framework and stage.
+"""Samples the GPUs through NVML during smoke training: a child samples, this process sorts the samples by framework and stage.
 
-Whatever the child does, hang, crash or lie, costs the samples and never the training. It is started when the inventory has finished, so that
-nothing of ours is counted there, and ends with the trainings.
+A hang, crash or lie of the child costs the samples, never the training. It starts after the inventory, which must not count our own
+processes, and ends with the training.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlG
 
 NAME, WHO = "load", "the sampling of the GPUs"
 SILENCE = 5.0
-"""Seconds without a sample after which the child is said to have hung: it rests fifty times as long as a round of samples costs."""
+"""Seconds without a sample after which the child counts as hung: it rests fifty times as long as a round takes."""
 _NOWHERE = ("import", "devices", "processes")
-"""Stages in which a framework does not work on its devices yet."""
+"""Stages in which a framework does not use its devices yet."""
 
 
 TELEMETRY = (NvmlPart, Sample, Pids, Refused, Alarmed, Missing, Crashed)
-"""What the script may say, a line at a time until it is killed."""
+"""The events of the script, which writes lines until it is killed."""
 
 
 class GpuWatch:
-    """One watch, over all trainings of a check: `begin`, then let every event pass `through`, then `finish`."""
+    """One watch over all training of a check: `begin`, then pass every event `through`, then `finish`."""
 
     def __init__(self, supervisor: Supervisor, nvml: Nvml | Missing, places: Mapping[str, str], environ: Mapping[str, str]) -> None:
-        """`places` are the addresses of the GPUs that are trained on, by the names that frameworks give them ("GPU:0")."""
+        """`places` are the addresses of the training GPUs, by their names in frameworks ("GPU:0")."""
         self._supervisor = supervisor
         self._places = places
         self._environ = environ
@@ -46,22 +46,22 @@ class GpuWatch:
         self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
         self._strange: Missing | None = None
-        self._pids_of_host: bool | Missing = Missing(Cause.FAILED, "the sampling child did not say whose process numbers it sees")
+        self._pids_of_host: bool | Missing = Missing(Cause.FAILED, "the sampling child did not report its process namespace")
         self._doing = Event("", "")
         self._first = self._last = 0.0
         self._cpu = 0
 
     def begin(self) -> None:
-        """Start sampling, where there is something to sample."""
+        """Start sampling, if there is anything to sample."""
         if not self._gpus or self._hung:
             return
-        indices, forever = ",".join(map(str, self._gpus)), float("inf")  # `finish` says when it ends
+        indices, forever = ",".join(map(str, self._gpus)), float("inf")  # ended by `finish`
         arguments = ("--gpus", indices, "--path", *own_path())
         spec = script(NAME, "own/nvml_load.py", own(), self._environ, *arguments, stall=forever, deadline=forever, keep=False)
         self._supervisor.start(spec, self.take)
 
     def through(self, progress: Progress) -> Progress:
-        """`progress`, overheard: which stage of which framework runs on which GPU."""
+        """`progress`, with a record of the stages that run on each GPU."""
 
         def overheard(event: Event) -> None:
             if event.kind == "begin" and event.who:
@@ -73,7 +73,7 @@ class GpuWatch:
         return overheard
 
     def take(self, line: bytes) -> None:
-        """Take a line of the child's answer; one that is no event ends the samples that can be trusted."""
+        """Take a line of the child's answer; samples after an invalid one are not trusted."""
         said, problem = decoded(line, TELEMETRY)
         if problem or isinstance(said, Crashed):
             self._strange = self._strange or Missing(Cause.FAILED if problem else Cause.CRASHED, f"{WHO} {problem or said.reason}")
@@ -103,17 +103,17 @@ class GpuWatch:
         self._gathered[key].add(sample, (doing.what, doing.network) if here and doing.what else None)
 
     def finish(self) -> Loads | Missing:
-        """End sampling; what was seen, or why nothing was."""
+        """Stop sampling; what was seen, or why nothing was."""
         if not self._gpus:
-            return Missing(Cause.NOT_ASKED, "no GPU that NVML shows was trained on")
+            return Missing(Cause.NOT_ASKED, "no GPU known to NVML was used for training")
         if self._hung:
-            return Missing(Cause.NOT_ASKED, "NVML does not always return, so it was not asked during the training")
+            return Missing(Cause.NOT_ASKED, "NVML hung earlier, so it was not sampled during training")
         now = time.monotonic()
         cut = self._cut(now)
         gathered = (self._load(index, one) for (_, index), one in self._gathered.items())
         loads = tuple(load for load in gathered if load is not None)
         if not loads:
-            return self._missing or cut or Missing(Cause.FAILED, "no sample was taken while a GPU was trained on")
+            return self._missing or cut or Missing(Cause.FAILED, "no sample was taken during training on a GPU")
         seconds = round(self._last - self._first, 3)
         return Loads(gpus=loads, seconds=seconds, cpu_seconds=self._cpu / 1e6, cut=cut.reason if cut else "")
 

@@ -1,4 +1,4 @@
-"""Puts the samples of one GPU together: what was highest, how clocks lay, why they were held, whose processes were there. Pure."""
+"""Summarises the samples of one GPU: maxima, clocks, why they were held back, whose processes ran. Pure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpudoctor.snapshot import Cause, GpuLoad, Held, Missing, Span, StageKind, S
 GPU_IDLE = 0x1
 """nvml.h, nvmlClocksEventReasonGpuIdle."""
 Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
-"""What the snapshot's JSON can hold; anything else is no sample."""
+"""What the snapshot's JSON can hold; anything else is invalid."""
 
 
 class Sample(msgspec.Struct, tag_field="type", tag="sample", forbid_unknown_fields=True):
-    """A line of the sampling child: one GPU at one moment, in the units of the snapshot; None is what it did not tell."""
+    """One line of the sampling child: a GPU at one moment, in the snapshot's units; None if it did not report the value."""
 
     gpu: int
     cpu: Number = 0
-    """Microseconds that the child has taken so far."""
+    """Microseconds that the child has used so far."""
     at: float = 0.0
     """When it arrived, by time.monotonic()."""
     clock_sm: Number | None = None
@@ -38,16 +38,16 @@ class Sample(msgspec.Struct, tag_field="type", tag="sample", forbid_unknown_fiel
     listed: Number | None = None
     """Compute processes on this GPU."""
     own: Number | None = None
-    """How many of them are the training's."""
+    """How many of them belong to the training."""
     own_memory: Number | None = None
 
 
 Refusals = dict[str, Missing]
-"""Why a GPU does not tell a field at all."""
+"""Why a GPU does not report a field."""
 
 
 class Gathered:
-    """One GPU while one framework is at work."""
+    """One GPU during the training of one framework."""
 
     def __init__(self, framework: str, address: str) -> None:
         self.framework = framework
@@ -57,7 +57,7 @@ class Gathered:
         self._own: list[Sample] = []
 
     def add(self, sample: Sample, stage: tuple[str, str] | None) -> None:
-        """Take a sample; `stage` is the kind and network of what runs on this GPU, None where nothing does."""
+        """Take a sample; `stage` is the kind and network of what runs on this GPU, None if nothing does."""
         if stage is not None:
             self._stages.setdefault(stage, []).append(sample)
         if sample.own:
@@ -66,7 +66,7 @@ class Gathered:
             self._memory = max(sample.memory_used, self._memory or 0)
 
     def load(self, before: int | Missing, refused: Refusals, *, pids_of_host: bool | Missing) -> GpuLoad | None:
-        """All of it; None where no stage on this GPU was sampled. `before` is the memory in use before anything was trained."""
+        """The summary; None if no stage on this GPU was sampled. `before` is the memory in use before any training."""
         samples = [sample for several in self._stages.values() for sample in several]
         if not samples:
             return None
@@ -79,17 +79,17 @@ class Gathered:
             memory_most=_unseen("memory_used", refused) if self._memory is None else self._memory,
             utilization=_highest("utilization", samples, refused),
             listed=bool(self._own) or self._never(samples, refused, pids_of_host=pids_of_host),
-            own_memory=max(own) if own else Missing(Cause.UNSUPPORTED, "NVML does not say how much memory the training's process uses"),
+            own_memory=max(own) if own else Missing(Cause.UNSUPPORTED, "NVML does not report how much memory the training process uses"),
         )
 
     @staticmethod
     def _never(samples: list[Sample], refused: Refusals, *, pids_of_host: bool | Missing) -> bool | Missing:
-        """False: NVML's lists could be read, and would have shown the training's process."""
+        """False if NVML's process lists were readable and would have shown the training's process."""
         if all(sample.listed is None for sample in samples):
             return _unseen("compute_processes", refused)
         if isinstance(pids_of_host, Missing):
             return pids_of_host
-        return False if pids_of_host else Missing(Cause.UNSUPPORTED, "process numbers here are not those of the machine, which NVML lists")
+        return False if pids_of_host else Missing(Cause.UNSUPPORTED, "in this PID namespace NVML's process ids cannot be matched")
 
 
 def _stage(stage: tuple[str, str], samples: list[Sample], refused: Refusals) -> StageLoad:
@@ -113,7 +113,7 @@ def _stage(stage: tuple[str, str], samples: list[Sample], refused: Refusals) -> 
 
 
 def _idle(sample: Sample) -> bool:
-    """Whether nothing ran on the GPU at that moment: its clocks say nothing then. While a training compiles, that is often."""
+    """Whether nothing ran on the GPU at that moment, as often while a training compiles: its clocks then mean nothing."""
     return bool((sample.clocks_event_reasons or 0) & GPU_IDLE) or sample.utilization == 0
 
 
@@ -122,7 +122,7 @@ def _values(name: str, samples: list[Sample]) -> list[int]:
 
 
 def _unseen(name: str, refused: Refusals) -> Missing:
-    return refused.get(name, Missing(Cause.FAILED, f"no sample holds {name}"))
+    return refused.get(name, Missing(Cause.FAILED, f"no sample has {name}"))
 
 
 def _highest(name: str, samples: list[Sample], refused: Refusals) -> int | Missing:
@@ -132,7 +132,7 @@ def _highest(name: str, samples: list[Sample], refused: Refusals) -> int | Missi
 
 def _span(name: str, working: list[Sample], refused: Refusals) -> Span | Missing:
     if not working:
-        return Missing(Cause.ABSENT, "it worked in no sample")
+        return Missing(Cause.ABSENT, "the GPU was idle in every sample")
     values = _values(name, working)
     return Span(min(values), median_low(values), max(values)) if values else _unseen(name, refused)
 

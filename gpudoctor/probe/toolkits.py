@@ -1,4 +1,4 @@
-"""The CUDA toolkits on disk and the host compilers, read from their files: nothing is run."""
+"""The CUDA toolkits and host compilers on disk, read from their files without running any."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Compiler, Fact, Missing, Toolkit, readable
 
 PLACES = (("/usr/local", "cuda"), ("/opt", "cuda"), ("/opt/nvidia/hpc_sdk", "cuda"))
-"""Folders, and how the names of toolkits in them begin."""
+"""Folders, and the prefixes of toolkits in them."""
 DEBIAN = "/usr/lib/cuda"
-"""Where Debian and Ubuntu point to their package's files, which are spread over /usr."""
+"""Where Debian and Ubuntu link their package's files, which are spread over /usr."""
 VARIABLES = ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")
 HOST_COMPILERS = ("gcc", "g++", "clang")
 HOST_VARIABLES = ("CUDAHOSTCXX", "NVCC_CCBIN", "CC")
 HEADER_BYTES = 64 << 10
-"""cuda.h gives its release within the first fifteen thousand bytes."""
+"""cuda.h states its release within the first fifteen thousand bytes."""
 _LINKS = 40
 
 
 def toolkits(root: str, environ: Mapping[str, str]) -> tuple[Toolkit, ...]:
-    """Every toolkit once, in the order in which it was come upon; an empty tuple: we looked, there is none."""
+    """Every toolkit once, in the order found; an empty tuple means that there is none."""
     found: dict[str, list[str]] = {}
     for path, name in _candidates(root, environ):
         place = _resolved(root, path)
@@ -36,7 +36,7 @@ def toolkits(root: str, environ: Mapping[str, str]) -> tuple[Toolkit, ...]:
 
 
 def _candidates(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Folders that may be a toolkit's, each with what names it."""
+    """Folders that may be a toolkit's, each with its source."""
     for folder, beginning in PLACES:
         yield from ((path, path) for path in _inside(root, folder) if os.path.basename(path).startswith(beginning))
     yield DEBIAN, DEBIAN
@@ -49,7 +49,7 @@ def _candidates(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, st
 
 
 def _home_of(root: str, compiler: str) -> str:
-    """The toolkit of an nvcc; a small script of that name stands for the one that it starts, Debian's for what lies in /usr/lib."""
+    """The toolkit of an nvcc. A wrapper script is resolved to what it starts, Debian's to what lies in /usr/lib."""
     place = os.path.dirname(os.path.dirname(compiler))
     if place == "/usr" and os.path.isdir(files.under(root, DEBIAN)):
         return DEBIAN
@@ -61,18 +61,18 @@ def _home_of(root: str, compiler: str) -> str:
 
 
 def _inside(root: str, folder: str) -> list[str]:
-    """The paths of what a folder holds; none where it cannot be read."""
+    """The paths in a folder; none if it cannot be read."""
     names = files.names(files.under(root, folder))
     return [] if isinstance(names, Missing) else [f"{folder}/{name}" for name in names]
 
 
 def _homes(place: str) -> tuple[str, ...]:
-    """Where a toolkit's files are: what Debian spreads is in /usr."""
+    """Where a toolkit's files are; Debian spreads them over /usr."""
     return (place, "/usr") if place == DEBIAN else (place,)
 
 
 def _is_toolkit(root: str, place: str) -> bool:
-    """Whether a folder holds a compiler or the header; NVIDIA's drivers and samples leave folders of like names behind."""
+    """Whether a folder has a compiler or the header; NVIDIA's drivers and samples leave folders with similar names."""
     inside = ("bin/nvcc", "include/cuda.h", "version.json", "version.txt", f"targets/{os.uname().machine}-linux/include/cuda.h")
     return any(os.path.exists(files.under(root, f"{home}/{one}")) for home in _homes(place) for one in inside)
 
@@ -95,22 +95,22 @@ def _program(root: str, homes: tuple[str, ...], name: str) -> str | Missing:
     for path in paths:
         if os.access(files.under(root, path), os.X_OK):
             return readable(path)
-    return Missing(Cause.ABSENT, f"{readable(paths[0])} is not there")
+    return Missing(Cause.ABSENT, f"{readable(paths[0])} does not exist")
 
 
 def _cudart(root: str, homes: tuple[str, ...]) -> str | Missing:
-    """The runtime library of the fullest name: libcudart.so.12.4.127 says more than libcudart.so.12, which links to it."""
+    """The runtime library with the longest name: libcudart.so.12.4.127 says more than its link libcudart.so.12."""
     machine = os.uname().machine
     folders = [f"{home}/{lib}" for home in homes for lib in ("lib64", f"targets/{machine}-linux/lib", f"lib/{machine}-linux-gnu", "lib")]
     for folder in folders:
         libraries = [path for path in _inside(root, folder) if os.path.basename(path).startswith("libcudart.so.")]
         if libraries:
             return readable(max(libraries, key=len))
-    return Missing(Cause.ABSENT, f"{readable(homes[0])} holds no libcudart.so")
+    return Missing(Cause.ABSENT, f"{readable(homes[0])} contains no libcudart.so")
 
 
 def _release(root: str, homes: tuple[str, ...], cudart: str | Missing) -> Fact | Missing:
-    """The release, from the file that says it most exactly."""
+    """The release, from the file that states it most exactly."""
     for home in homes:
         for name, read in (("version.json", _from_json), ("version.txt", _from_text), ("include/cuda.h", _from_header)):
             path = f"{home}/{name}"
@@ -121,11 +121,11 @@ def _release(root: str, homes: tuple[str, ...], cudart: str | Missing) -> Fact |
     parsed = versions.parse(cudart.rpartition("libcudart.so.")[2]) if isinstance(cudart, str) else None
     if parsed is not None:
         return Fact(parsed.text, str(cudart))
-    return Missing(Cause.ABSENT, f"no file in {readable(homes[0])} says its release")
+    return Missing(Cause.ABSENT, f"no file in {readable(homes[0])} states its version")
 
 
 def _from_json(text: str) -> str | None:
-    """NVIDIA's since 11: {"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, ...}."""
+    """NVIDIA's since CUDA 11: {"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, ...}."""
     try:
         said = msgspec.json.decode(text)["cuda"]["version"]
     except (msgspec.DecodeError, TypeError, KeyError, IndexError):
@@ -148,7 +148,7 @@ def _from_header(text: str) -> str | None:
 
 
 def compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
-    """What `gcc`, `g++` and `clang` on PATH are, and what the variables name."""
+    """The versions of `gcc`, `g++` and `clang` on PATH, and of the compilers that variables name."""
     named = [(name, _on_path(root, name, environ)) for name in HOST_COMPILERS]
     for variable in HOST_VARIABLES:
         value = environ.get(variable, "")
@@ -157,7 +157,7 @@ def compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
 
 
 def _compiler_version(root: str, path: str) -> Fact | Missing:
-    """From the end of the file's name (x86_64-linux-gnu-gcc-12), else from the only folder of gcc's own files."""
+    """From the end of the file's name (x86_64-linux-gnu-gcc-12), otherwise from the only folder of gcc's own files."""
     place = _resolved(root, path)
     parsed = versions.parse(place.rpartition("-")[2])
     if parsed is not None:
@@ -166,11 +166,11 @@ def _compiler_version(root: str, path: str) -> Fact | Missing:
     folders = [folder for machine in machines for folder in _inside(root, machine) if versions.parse(os.path.basename(folder))]
     if len(folders) == 1:
         return Fact(readable(os.path.basename(folders[0])), readable(folders[0]))
-    return Missing(Cause.NOT_ASKED, f"only running {readable(path)} would tell")
+    return Missing(Cause.NOT_ASKED, f"the version of {readable(path)} is only known by running it")
 
 
 def _on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
-    """As a shell finds it, but never in the current directory; empty where it is nowhere."""
+    """As a shell finds it, but never in the current directory; empty if nowhere."""
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder):
             path = os.path.join(folder, name)
@@ -181,7 +181,7 @@ def _on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
 
 
 def _resolved(root: str, path: str) -> str:
-    """`path` with every link followed inside `root`: a recorded tree's links must not lead out of it."""
+    """`path` with every link resolved inside `root`: a recorded tree's links must not lead out of it."""
     done, pending, links = "/", path.split("/")[::-1], 0
     while pending:
         part = pending.pop()

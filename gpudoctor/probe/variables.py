@@ -1,4 +1,4 @@
-"""The environment variables that change how a GPU is found or used. They are taken by name: a prefix would take in what nobody has read."""
+"""The environment variables that affect how a GPU is found or used, listed by name: a prefix would include unreviewed ones."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from gpudoctor.snapshot import Variables, readable
 
 SET = "(set)"
-"""Stands for the value of a variable that names machines, people or their files, of which only its presence matters."""
+"""Replaces a value that names machines, people or their files: only its presence matters."""
 LONGEST = 8192
-"""Characters of a value that are kept."""
+"""Characters of a value to keep."""
 
 _WHOLE = (
     # https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-environment-variables and .../cuda-driver-api, MPS's manual
@@ -94,11 +94,11 @@ _ONLY_SET = (
     " CUDNN_LOGDEST_DBG CUBLAS_LOGDEST_DBG CUDA_MPS_LOG_DIRECTORY TF_GRPC_DEFAULT_OPTIONS TF_DUMP_GRAPH_PREFIX"
 )
 ONLY_SET = frozenset(_ONLY_SET.split())
-"""Variables of which it is kept only that they are set, and not empty."""
+"""Variables for which only the fact that they are set is kept."""
 
 
 def variables(environ: Mapping[str, str]) -> Variables:
-    """The listed variables that are set, by name; an empty value is kept, since it means something."""
+    """The listed variables that are set, by name; an empty value is kept, because it means something."""
     return Variables(values={name: _kept(name, environ[name]) for name in sorted(environ) if name in WHOLE or name in ONLY_SET})
 
 

@@ -1,4 +1,4 @@
-"""How WSL 2 reaches the driver of Windows, and whether a Linux driver stands in the way."""
+"""How WSL 2 uses the Windows driver, and whether a Linux driver interferes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATUS = "/var/lib/dpkg/status"
 
 
 def wsl(root: str) -> Wsl:
-    """The section, of a machine that is WSL 2."""
+    """The section for a machine that is WSL 2."""
     shown = files.names(files.under(root, LIBRARIES))
     return Wsl(
         device=os.path.exists(files.under(root, "/dev/dxg")),
@@ -31,7 +31,7 @@ def wsl(root: str) -> Wsl:
 
 
 def _linux_driver(root: str) -> Iterator[DriverFile]:
-    """Each libcuda.so.1 once, but those that stand for a file of Windows' driver, as a container toolkit makes them."""
+    """Each libcuda.so.1 once, except those that stand in for the Windows driver's, as a container toolkit makes them."""
     base = os.path.realpath(files.under(root, "/"))
     seen = set()
     for folder in SYSTEM:
@@ -43,7 +43,7 @@ def _linux_driver(root: str) -> Iterator[DriverFile]:
 
 
 def _packages(root: str) -> tuple[str, ...] | Missing:
-    """The packages in state installed, by deb822 paragraphs of dpkg's status file."""
+    """The packages in state installed, from the paragraphs of dpkg's status file."""
     text = files.read(files.under(root, STATUS), 64 << 20)
     if isinstance(text, Missing):
         return text
@@ -70,7 +70,7 @@ def _loader_conf(root: str) -> str | Missing:
         text = files.read(files.under(root, f"{folder}/{name}"), 65536)
         if isinstance(text, str) and any(line.strip().rstrip("/") == LIBRARIES for line in text.splitlines()):
             return readable(f"{folder}/{name}")
-    return Missing(Cause.ABSENT, f"no file in {folder} names {LIBRARIES}")
+    return Missing(Cause.ABSENT, f"no file in {folder} mentions {LIBRARIES}")
 
 
 def _memory(root: str) -> int | Missing:

@@ -1,4 +1,4 @@
-"""The X-ray by itself, without the rest of a check: of an environment, or of files."""
+"""The X-ray without the rest of a check, for an environment or for files."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class XrayOptions(msgspec.Struct, frozen=True):
 
 
 def xray_of(options: XrayOptions, files: tuple[str, ...], patience: float) -> Environment | Files:
-    """Return the X-ray of the files, or of the environment where none are named, within `patience` seconds."""
+    """The X-ray of the files, or of the environment if none are named, within `patience` seconds."""
     with Supervisor(time.monotonic() + patience) as supervisor:
         return of_files(supervisor, options, files) if files else of_environment(supervisor, options)
 
 
 def of_environment(supervisor: Supervisor, options: XrayOptions) -> Environment:
-    """Raises UsageError where the user named something that is no Python; one that does not start costs what depends on it."""
+    """Raises UsageError if the user named something that is not a Python; one that does not start only costs what depends on it."""
     python, path, chosen, own = _interpreter(supervisor, options)
     if isinstance(python, Missing):
         return Environment(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)

@@ -1,7 +1,6 @@
-"""The only place that starts processes: children that answer on a descriptor of their own and cannot take the parent with them.
+"""The only place that starts processes: children that answer on their own descriptor and cannot take the parent down.
 
-A child that hangs, floods, crashes or lies costs its own answer and nothing else. Linux only; nothing here is imported elsewhere
-before a live check begins.
+A child that hangs, floods, crashes or lies costs only its own answer. Linux only; imported elsewhere only once a live check begins.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One child process: how it is described, started, read and ended."""
+"""One child process: its description, start, reading and end."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gpudoctor.process.confinement import start
 from gpudoctor.process.memory import MemoryKills, kills, risen
 
 ANSWER = "{answer}"
-"""Stands in `Spec.argv` for the number of the descriptor that the child answers on."""
+"""Placeholder in `Spec.argv` for the number of the descriptor that the child answers on."""
 
 LINE_LIMIT = 1 << 20
 """Bytes; a longer answer line is dropped as noise."""
 ANSWER_LIMIT = 16 << 20
-"""Bytes of answer in all."""
+"""Bytes of the whole answer."""
 TAIL_LIMIT = 32 << 10
-"""Bytes of standard output and standard error that are kept, from the end."""
+"""Bytes of standard output and standard error to keep, from the end."""
 MARK = ord("@")
 _SILENCE = 1.0
-"""Seconds without a sign of life that are worth a word."""
+"""Seconds without a sign of life that are worth mentioning."""
 _PIPE_READS = 32
-"""Reads of 64 KiB that empty any pipe of the kernel's usual size, and end where somebody keeps filling it."""
+"""Reads of 64 KiB: enough to empty any pipe of the kernel's usual size, and an end if somebody keeps filling it."""
 
 
 class End(str, enum.Enum):
@@ -35,7 +35,7 @@ class End(str, enum.Enum):
     EXITED = "exited"
     SIGNALLED = "signalled"
     STALLED = "stalled"  # no sign of life for too long
-    OVERDUE = "overdue"  # its own, or the whole check's, deadline passed
+    OVERDUE = "overdue"  # its own deadline or the check's passed
     STOPPED = "stopped"  # we were told to stop
     NOT_STARTED = "not started"
 
@@ -48,13 +48,13 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] | None = None
     """The whole environment; None passes on ours."""
     stall: float = 30.0
-    """How long it may show no sign of life: no line on its answer descriptor."""
+    """How long it may give no sign of life, that is no line on its answer descriptor."""
     deadline: float = 120.0
     """How long it may take in all."""
     shares: str = ""
-    """How the paths of its shared memory begin: what it has of that when it ends is removed."""
+    """How the paths of its shared memory begin; whatever is left of it is removed at the end."""
     keep: bool = True
-    """Its answer is kept for the outcome, up to a limit; one that only `on_line` hears may go on for as long as it likes."""
+    """Whether to keep its answer, up to a limit, for the outcome; one read only through `on_line` may be of any length."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[bytes, ...] = ()
     """The lines of its answer, without progress marks."""
     mark: str = ""
-    """The last progress mark: what it was doing when it ended or was ended."""
+    """The last progress mark: what it was doing when it ended or was killed."""
     stdout: str = ""
     stderr: str = ""
     """The ends of its output, undecodable bytes escaped."""
@@ -75,13 +75,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     quiet: float = 0.0
     """Seconds since its last sign of life."""
     stuck: bool = False
-    """It sat in an uninterruptible call (state D) when it was given up, or was killed and did not go: then it was abandoned."""
+    """It was in an uninterruptible call (state D) when time was up, or survived SIGKILL: it was abandoned."""
     reason: str = ""
     """Why it could not be started."""
     pid: int = 0
-    """Of the process that was started; 0 where none was."""
+    """Of the process that was started; 0 if none was."""
     memory_kills: MemoryKills | None = None
-    """The kernel's out-of-memory kills while it ran, where it ended badly by itself; None where that is not known."""
+    """The kernel's out-of-memory kills while it ran, if it ended badly by itself; None if unknown."""
 
     @property
     def trouble(self) -> str:
@@ -102,7 +102,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _killer(self) -> str:
-        """Who sent the signal, where it is one that comes from outside."""
+        """Who sent the signal, if it is one that comes from outside."""
         if self.code != signal.SIGKILL:
             return ""
         if self.memory_kills is None:
@@ -120,7 +120,7 @@ def _signal_name(number: int) -> str:
 
 
 def end_of(text: str, limit: int) -> str:
-    """The last `limit` characters of a text, without the word that a cut went through: what is left of a token no longer looks like one."""
+    """The last `limit` characters of a text, without a word cut in two: the rest of a token no longer looks like one."""
     if len(text) <= limit:
         return text
     kept = text[-limit:]
@@ -146,7 +146,7 @@ class Tail:
 
 
 class Lines:
-    """Cuts an answer into lines; over-long and excessive ones are dropped."""
+    """Splits an answer into lines and drops those that are too long or too many."""
 
     def __init__(self, limit: float = ANSWER_LIMIT) -> None:
         self._limit = limit
@@ -155,7 +155,7 @@ class Lines:
         self._dropping = False
 
     def add(self, data: bytes) -> list[bytes]:
-        """Take more of the answer; the lines that it completes."""
+        """Take more of the answer; returns the lines that it completes."""
         self._total += len(data)
         if self._total > self._limit:
             return []
@@ -213,7 +213,7 @@ class Child:
                 self._on_line(line)
 
     def read(self, descriptor: int) -> bool:
-        """Take what is there to read; False where that is nothing."""
+        """Read what is available; False if that is nothing."""
         try:
             data = os.read(descriptor, 1 << 16)
         except BlockingIOError:
@@ -227,21 +227,21 @@ class Child:
         return True
 
     def drain(self) -> None:
-        """Take what a child that has ended left in its pipes, without waiting for others that still hold them open."""
+        """Read what an ended child left in its pipes, even if others still hold them open."""
         for descriptor in list(self.streams):
             for _ in range(_PIPE_READS):
                 if not self.read(descriptor):
                     break
 
     def kill(self) -> None:
-        """End the child and everything that it started."""
+        """Kill the child and everything it started."""
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             self.process.kill()
 
     def state(self) -> str:
-        """The kernel's letter for what the process does: D is an uninterruptible call. Empty where it cannot be read."""
+        """The process's state letter: D is an uninterruptible call. Empty if it cannot be read."""
         try:
             with open(f"/proc/{self.process.pid}/stat", "rb") as file:
                 return file.read().rpartition(b")")[2].split()[0].decode()
@@ -249,7 +249,7 @@ class Child:
             return ""
 
     def outcome(self, end: End | None, *, stuck: bool = False) -> Outcome:
-        """What it left behind, after its end; closes its pipes."""
+        """Close its pipes and return what it left, after its end."""
         now = time.monotonic()
         self.drain()
         for pipe in self._pipes:

@@ -1,6 +1,6 @@
 """Starts programs that cannot outlive this process, make no device nodes and leave no core file.
 
-Nothing of ours runs between fork and exec: a `preexec_fn` needs a copy of this interpreter, which takes ten times as long.
+Nothing of ours runs between fork and exec: a `preexec_fn` would copy this interpreter, which takes ten times as long.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Confined(msgspec.Struct, frozen=True):
 
     process: subprocess.Popen[bytes]
     lifeline: int
-    """The kernel kills the program when this descriptor is closed, which it is when we end, however that comes."""
+    """When this descriptor is closed, at the latest when we end in any way, the kernel kills the program."""
 
 
 def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> Confined:
-    """Start a program that inherits the descriptor `answer` besides its standard ones. Raises what Popen raises."""
+    """Start a program that inherits the descriptor `answer` and its standard ones. Raises what Popen raises."""
     results: list[Confined | Exception] = []
 
     def give_up_rights_and_start() -> None:
@@ -41,7 +41,7 @@ def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: in
         except Exception as error:  # noqa: BLE001 -- raised below, where the caller is
             results.append(error)
 
-    # capabilities are a thread's, and a program inherits those of the thread that starts it: ours stay as they are
+    # capabilities belong to a thread and are inherited from the one that starts the program: ours stay as they are
     thread = threading.Thread(target=give_up_rights_and_start, daemon=True)
     thread.start()
     thread.join()
@@ -61,7 +61,7 @@ def _start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: i
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                cwd="/",  # so that no relative entry of PYTHONPATH or LD_LIBRARY_PATH means the user's current directory
+                cwd="/",  # relative entries of PYTHONPATH or LD_LIBRARY_PATH must not mean the user's directory
                 pass_fds=(answer, held),
                 start_new_session=True,
             )
@@ -85,7 +85,7 @@ def _no_core_file() -> Iterator[None]:
 
 
 def _kill_when_closed(held: int, pid: int) -> None:
-    """Have the kernel tell `pid`, by SIGKILL, that the other end of the pipe that it holds was closed."""
+    """Have the kernel SIGKILL `pid` when the other end of the pipe that it holds is closed."""
     with suppress(OSError):  # a sandbox that has no such signals
         fcntl.fcntl(held, fcntl.F_SETOWN, pid)
         fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""How often the kernel killed a process when out of memory, by its own counters.
+"""How often the kernel's out-of-memory killer struck, by the kernel's own counters.
 
-They are raised before the victim gets its SIGKILL (mm/oom_kill.c), so whoever sees its end sees them raised.
+They rise before the victim gets its SIGKILL (mm/oom_kill.c), so whoever sees its end sees them raised.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ class MemoryKills(msgspec.Struct, frozen=True):
 
     count: int
     where: str
-    """The file that the kernel tells it in; of the own control group without its path, which names users, jobs and containers."""
+    """The file with the counter; for our own control group without its path, which names users, jobs and containers."""
 
     @property
     def of_machine(self) -> bool:
-        """Whether processes count that have nothing to do with this one."""
+        """Whether unrelated processes count too."""
         return self.where == _MACHINE
 
 
 def kills() -> MemoryKills | None:
-    """Of this process's own control group, else of the whole machine; None where the kernel counts neither."""
+    """Of this process's control group, otherwise of the whole machine; None if the kernel counts neither."""
     for folder, file in (*_of_group(), ("", _MACHINE)):
         if found := _COUNTER.search(_text(folder + file)):
             return MemoryKills(int(found[1]), f"{file.lstrip('/')} of this control group" if folder else file)
@@ -37,16 +37,16 @@ def kills() -> MemoryKills | None:
 
 
 def risen(before: MemoryKills | None, now: MemoryKills | None) -> MemoryKills | None:
-    """By how much the counter rose; None where that is not known."""
+    """By how much the counter rose; None if unknown."""
     if before is None or now is None or before.where != now.where:
         return None
     return MemoryKills(now.count - before.count, now.where)
 
 
 def _of_group() -> Iterator[tuple[str, str]]:
-    """The folders of this process's control groups for memory, of version 1 or 2, and the file in it that counts.
+    """The folders of this process's memory control groups, version 1 or 2, and the file in each that counts.
 
-    A container may see its own group mounted where the host sees the root.
+    A container may see its own group mounted at the host's root.
     https://docs.kernel.org/admin-guide/cgroup-v2.html, https://docs.kernel.org/admin-guide/cgroup-v1/memory.html
     """
     for line in _text("/proc/self/cgroup").splitlines():

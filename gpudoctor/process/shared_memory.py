@@ -1,4 +1,4 @@
-"""Files of shared memory, which outlive processes that are killed before they remove them."""
+"""Shared-memory files, which outlive processes that are killed before they remove them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 
 _DELETED = " (deleted)"
-"""What the kernel writes behind the name of a mapped file that is gone."""
+"""What the kernel appends to the name of a mapped file that is gone."""
 
 
 def mapped(group: int, prefix: str) -> set[str]:
-    """The files of which the processes of a group have a part mapped, and whose paths begin with `prefix`; none where that is empty."""
+    """The files that processes of a group have mapped and whose paths begin with `prefix`; none if that is empty."""
     found: set[str] = set()
     for name in os.listdir("/proc") if prefix else ():
         with suppress(OSError, ValueError):
@@ -26,7 +26,7 @@ def _mapped_by(process: str, prefix: str) -> set[str]:
 
 
 def remove(paths: set[str]) -> None:
-    """Remove what is still there of them."""
+    """Remove the files that still exist."""
     for path in paths:
         with suppress(OSError):
             os.unlink(path)

@@ -1,4 +1,4 @@
-"""What children leave behind in sessions of their own, where no kill of their group reaches it: the kernel is told to hand it to us."""
+"""Finds what children start in other process groups, out of reach of a group kill: the kernel reparents it to us."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _TICK = 0.002
 
 
 def adopt(*, yes: bool) -> None:
-    """Whether orphans among our descendants become children of ours."""
+    """Whether orphaned descendants become our children."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
 
 
 def children() -> set[int]:
-    """Our children by now; none where the kernel keeps no list of them."""
+    """The pids of our current children; none if the kernel keeps no list."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as listed:
             return {int(pid) for pid in listed.read().split()}
@@ -27,7 +27,7 @@ def children() -> set[int]:
 
 
 def end_all_but(known: set[int], patience: float) -> None:
-    """End the children that are not `known`, and those that come to us thereby; for at most so many seconds."""
+    """Kill the children not in `known`, and those that we inherit from them, for at most so many seconds."""
     give_up = time.monotonic() + patience
     while (strays := children() - known) and time.monotonic() < give_up:
         for pid in strays:

@@ -13,15 +13,15 @@ from gpudoctor.process.shared_memory import mapped, remove
 from gpudoctor.process.strays import adopt, children, end_all_but
 
 GRACE = 1.0
-"""Seconds that a killed child may take to be gone before it is abandoned."""
+"""Seconds that a killed child has to disappear before it is abandoned."""
 _TICK = 0.05
-"""Seconds between looks at a child for which the kernel gives no descriptor to wait on."""
+"""Seconds between looks at a child for which the kernel provides no pidfd."""
 
 
 class Supervisor:
-    """Starts children and waits for them. Leaving the context kills those that still run, and what any of them left behind.
+    """Starts children and waits for them. Leaving the context kills those still running and anything they left.
 
-    `deadline` is the time.monotonic() by which everything must be over, children started later included.
+    `deadline` is the time.monotonic() by which everything must be over, including children started later.
     """
 
     def __init__(self, deadline: float = float("inf")) -> None:
@@ -42,7 +42,7 @@ class Supervisor:
             adopt(yes=False)
 
     def start(self, spec: Spec, on_line: Callable[[bytes], None] | None = None) -> None:
-        """Start a child; `on_line` hears each line of its answer, progress marks included, while `wait` runs."""
+        """Start a child; `wait` passes each line of its answer, progress marks included, to `on_line`."""
         try:
             child = Child(spec, on_line)
         except (OSError, ValueError) as error:
@@ -54,11 +54,11 @@ class Supervisor:
         if hasattr(os, "pidfd_open"):
             try:
                 self._pidfds[os.pidfd_open(child.process.pid)] = child
-            except OSError:  # an old kernel, or a sandbox that forbids it: `wait` then looks every _TICK
+            except OSError:  # an old kernel or a strict sandbox: `wait` then looks every _TICK
                 return
 
     def wait(self, names: Iterable[str], until: float = float("inf")) -> dict[str, Outcome]:
-        """The outcomes of the named children, when all of them have ended; those not ended at `until` (monotonic) are overdue."""
+        """The outcomes of the named children once all have ended; those still running at `until` (monotonic) are overdue."""
         wanted = set(names)
         if self._running and not self._adopts:
             self._adopts = True
@@ -70,18 +70,18 @@ class Supervisor:
         return {name: self._ended[name] for name in wanted if name in self._ended}
 
     def expect(self, name: str, stall: float) -> None:
-        """From now on a running child may show no sign of life for so many seconds; for `on_line`, which hears where the child is."""
+        """Set how long a running child may stay silent from now on; for `on_line`, which knows where the child is."""
         if name in self._running:
             self._running[name].stall = stall
 
     def stop(self, names: Iterable[str] | None = None) -> None:
-        """Kill what still runs of the named children, or of all."""
+        """Kill the named children, or all, that still run."""
         wanted = set(self._running if names is None else names)
         for child in [child for name, child in self._running.items() if name in wanted]:
             self._end(child, End.STOPPED)
 
     def _turn(self, until: float) -> None:
-        """Wait for one thing to happen and take it."""
+        """Wait for one event and handle it."""
         poll = select.poll()
         readers: dict[int, Child] = {}
         for child in self._running.values():
@@ -120,7 +120,7 @@ class Supervisor:
             self._end(child, End.STALLED)
 
     def _end(self, child: Child, end: End | None) -> None:
-        """Kill the child's group, which may outlive the child, and keep what it left."""
+        """Kill the child's group, which may outlive the child, and keep the outcome."""
         stuck = end is not None and child.state() == "D"
         left = mapped(child.process.pid, child.spec.shares)
         child.kill()
@@ -134,7 +134,7 @@ class Supervisor:
 
     @staticmethod
     def _gone(child: Child) -> bool:
-        """Whether the killed child is gone in time."""
+        """Whether the killed child disappears in time."""
         give_up = time.monotonic() + GRACE
         while child.process.poll() is None:
             if time.monotonic() > give_up:

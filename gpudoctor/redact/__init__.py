@@ -1,7 +1,7 @@
-"""Takes out of a report, where it leaves the machine, what the user would not put on a public ticket.
+"""Removes from a report that leaves the machine what the user would not put on a public ticket.
 
-That is: secrets, home folders, user names, host names, network addresses and e-mail. A path is changed in the same way wherever it
-stands, so two facts about one folder still agree. Pure; every pattern is linear and sees at most LONGEST characters.
+Namely secrets, home folders, user names, host names, network addresses and e-mail. A path is changed the same way everywhere,
+so two facts about one folder still agree. Pure; every pattern is linear and sees at most LONGEST characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpudoctor.redact import names
 from gpudoctor.redact.shapes import SHAPES
 
 LONGEST = 1 << 16
-"""Characters of one text that are looked through; what lies beyond is cut off."""
+"""Characters of one text that are searched; the rest is cut off."""
 
 _PLAIN = frozenset((type(None), int, float, bool))
 
@@ -35,30 +35,30 @@ _ANYBODY_WORDS = (
     " pci nvml gpu cuda cudnn nvidia python python3 conda venv env torch pytorch tensorflow jax keras ray slurm"
 )
 _ANYBODY = frozenset(_ANYBODY_WORDS.split())
-"""Names of users and hosts that name nobody, and stand for other things in a report."""
+"""Names of users and hosts that identify nobody and mean other things in a report."""
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Whom a report would name."""
+    """Whose names must not appear in a report."""
 
     homes: tuple[str, ...] = ()
     """Of the examining user, with links resolved and without."""
     user: str = ""
-    """The examining user: not named anywhere."""
+    """The examining user, removed everywhere."""
     users: tuple[str, ...] = ()
-    """Other people of the machine: not named in paths."""
+    """Other people on the machine, removed from paths."""
     hosts: tuple[str, ...] = ()
-    """What the machine is called, with and without its domain."""
+    """The machine's names, with and without domain."""
 
 
 class Redactor:
-    """What to take out. Without an owner, as on a terminal or with --identify, that is secrets only."""
+    """What to remove. Without an owner, as on a terminal or with --identify, only secrets."""
 
     def __init__(self, owner: Owner | None = None) -> None:
-        """`owner` is whom the report would name."""
+        """`owner` is whom the report would identify."""
         self.owner = owner
         self._seen: dict[str, str] = {}
-        self._ours: set[int] = set()  # words of enumerations, each of which there is once
+        self._ours: set[int] = set()  # members of enumerations, which are singletons
         if owner is None:
             return
         homes = sorted((path for path in owner.homes if path not in _TOO_GENERAL and path.startswith("/")), key=len, reverse=True)
@@ -71,7 +71,7 @@ class Redactor:
         self._hosts = _any_of(called, r"(?<![\w-])", r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){0,8}(?![\w-])", re.IGNORECASE)
 
     def text(self, text: str) -> str:
-        """`text` without what identifies the owner or opens a door."""
+        """`text` without secrets and what identifies the owner."""
         done = self._seen.get(text)
         if done is None:
             done = self._seen[text] = self._redact(text)
@@ -79,7 +79,7 @@ class Redactor:
 
     def _redact(self, text: str) -> str:
         beyond = len(text) - LONGEST
-        if beyond > 0:  # what a cut leaves of a word might be half a secret
+        if beyond > 0:  # a word that was cut might be half a secret
             text = text[:LONGEST].rpartition(" ")[0]
         for hint, shape in _BY_HINT:
             if hint in text and len(text) >= shape.shortest:
@@ -105,11 +105,11 @@ class Redactor:
         return self._user.sub(names.USER, text) if self._user and self.owner and self.owner.user in text else text
 
     def _path(self, match: re.Match[str]) -> str:
-        """A path in which a folder bears a user's name, as on shared storage."""
+        """A path in which a folder has a user's name, as on shared storage."""
         return "/".join("~" if part in self._users else part for part in match.group().split("/"))
 
     def struct(self, struct: T) -> T:
-        """The same struct with every text in it redacted; itself where nothing is to be taken out."""
+        """The struct with every text in it redacted; the same object if nothing was removed."""
         changed = {}
         for field in struct.__struct_fields__:
             value = getattr(struct, field)
@@ -137,7 +137,7 @@ class Redactor:
         return value if all(map(operator.is_, several, value)) else tuple(several)
 
     def _word(self, value: enum.Enum) -> enum.Enum:
-        """A word of an enumeration is ours, unless a newer writer made it up."""
+        """A member of an enumeration is ours, unless a newer version added it."""
         if value.name not in type(value).__members__:
             return type(value)(self.text(value.value))
         self._ours.add(id(value))

@@ -1,4 +1,4 @@
-"""The shapes of what names a machine or a person: addresses, host names, e-mail. Every pattern is linear in its text."""
+"""Patterns for what identifies a machine or a person: addresses, host names, e-mail. Each is linear in its text."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _PUBLIC_WORDS = (
     " stackoverflow.com jax.dev openxla.org freedesktop.org slurm.schedmd.com schedmd.com ietf.org gnu.org abseil.io"
 )
 PUBLIC = frozenset(_PUBLIC_WORDS.split())
-"""Domains of documentation, package indexes and error messages: they name nobody's machine."""
+"""Domains of documentation, package indexes and error messages: they identify no machine."""
 _DOMAINS_WORDS = (
     "com net org edu gov mil io ai dev cloud tech systems network internal local localdomain lan corp intra intranet home arpa de uk"
     " fr nl be ch at it es pt se no dk fi cz hu gr ru ua tr il jp cn kr tw hk sg au nz br mx ar ca us eu za"
 )
 _DOMAINS = frozenset(_DOMAINS_WORDS.split())
-"""The last parts of host names; without those that are endings of files or of names in code (so, py, cc, rs, md, sh, in, is, int)."""
+"""The last parts of host names, without those that are also suffixes of files or parts of names in code (so, py, cc, rs, md, sh, in, is, int)."""
 _NO_MAIL_WORDS = "service slice scope socket target timer mount device path swap"
 _NO_MAIL = frozenset(_NO_MAIL_WORDS.split())
-"""Endings of systemd's units, user@1000.service."""
+"""The suffixes of systemd's units: user@1000.service."""
 _ANYBODY = ("127.", "0.0.0.0", "255.")  # noqa: S104 -- read, not bound to
 
 _QUAD = r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"
@@ -55,18 +55,18 @@ _CONTEXTS = (
     ("@", rf"(?<![\w.+-])([\w.+-]{{1,64}}@){_NAME}(?=:[/~\w])"),
     ("\\\\", rf"(?<![\\\w:])(\\\\){_NAME}(?=\\)"),
 )  # fmt: skip
-"""What is in the lower-case text that names a host so, and the pattern: what comes before the name, and the name."""
+"""What lower-case text with such a host name contains, and the pattern: what precedes the name, and the name."""
 
 
 def addresses(text: str) -> str:
-    """`text` without network addresses; four numbers that stand where a version stands are one."""
+    """`text` without network addresses; four numbers in the place of a version are kept."""
     if "::" in text or text.count(":") > _COLONS:
         text = re.sub(_HARDWARE, ADDRESS, re.sub(_SHORT, _short, re.sub(_LONG, ADDRESS, text)))
     return re.sub(_QUAD, _quad, text) if text.count(".") >= _DOTS else text
 
 
 _COLONS, _DOTS = 4, 3
-"""A hardware address has five colons, an address of version 4 three dots."""
+"""A hardware address has five colons, an IPv4 address three dots."""
 
 
 def _short(match: re.Match[str]) -> str:
@@ -74,7 +74,7 @@ def _short(match: re.Match[str]) -> str:
 
 
 def _quad(match: re.Match[str]) -> str:
-    """Nothing of a component of CUDA begins with 14 or more, and only libraries of CUDA 11 and 12 with 10, as most private networks do."""
+    """No CUDA component's version begins with 14 or more, and only CUDA 11 and 12 libraries' with 10, as most private networks do."""
     found, whole = match.group(), match.string
     first, *rest = (int(part) for part in found.split("."))
     if max(first, *rest) > 255 or found.startswith(_ANYBODY):
@@ -92,7 +92,7 @@ def mail(text: str) -> str:
 
 
 def hosts(text: str) -> str:
-    """`text` without host names, as far as they show by their form or by what stands around them."""
+    """`text` without host names that show by their form or their context."""
     if "://" in text:
         text = re.sub(_AUTHORITY, lambda match: (match[1] or "") + _host(match[2]), text)
     if text.count(".") > 1:
@@ -109,7 +109,7 @@ def _ending(name: str) -> str:
 
 
 def _host(name: str) -> str:
-    """`name`, where it is of the public or of any machine, or else that a host was named here."""
+    """`name` if it is a public name or one that any machine has, otherwise a placeholder."""
     lower = name.lower().rstrip(".")
     parts = lower.split(".")
     if lower == "localhost" or any(".".join(parts[number:]) in PUBLIC for number in range(len(parts))):

@@ -1,6 +1,6 @@
-"""The shapes of secrets: tokens that begin alike, and what stands behind a telling word. Every pattern is linear in its text.
+"""Patterns for secrets: tokens with known prefixes, and values after a revealing name. Each is linear in its text.
 
-detect-secrets knows the same shapes, but importing it takes 170 ms and brings requests and PyYAML; the whole check takes less.
+detect-secrets knows the same patterns, but takes 170 ms to import and needs requests and PyYAML; the whole check takes less.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ REMOVED = "***"
 
 
 class Shape(NamedTuple):
-    """What a secret looks like. One of `hints` is in every text that `pattern` matches, of at least `shortest` characters; `kept` replaces a match."""
+    """What a secret looks like. Every text that `pattern` matches has at least `shortest` characters and contains one of `hints`; `kept` replaces a match."""
 
     hints: tuple[str, ...]
     pattern: str
@@ -19,11 +19,11 @@ class Shape(NamedTuple):
     kept: str = REMOVED
     shortest: int = 0
     folded: bool = False
-    """The hints are in the text's lower case."""
+    """The hints are lower case, as is the text searched for them."""
 
 
 def _token(prefix: str, rest: str, source: str, *hints: str) -> Shape:
-    """A token that stands by itself, recognised by how it begins."""
+    """A token that stands alone, recognised by its prefix."""
     return Shape(hints or (prefix,), rf"(?<![A-Za-z0-9]){prefix}{rest}", source)
 
 
@@ -98,7 +98,7 @@ SHAPES = (
     Shape(
         ("",),
         r"(?<![\w.+/=@%-])(?!/)(?=[a-z0-9+/]{0,99}[A-Z])(?=[A-Z0-9+/]{0,99}[a-z])(?=[A-Za-z+/]{0,99}[0-9])[A-Za-z0-9+/]{40,}={0,2}(?![\w.+/@%-])",
-        "a key in base64, as AWS's secret access keys of 40 letters and Azure's of 88: https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+        "a base64 key, such as AWS's secret access keys (40 letters) and Azure's (88): https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
         shortest=40,
     ),
 )

@@ -1,4 +1,4 @@
-"""Spells what redaction left of a command so that a shell still reads it as it was meant."""
+"""Makes a redacted command one that a shell still reads correctly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PLACEHOLDER = r"<(address|e-mail|host|user)>"
 
 
 def runnable(command: str) -> str:
-    """`command` with the home folder as "$HOME", a user's name in a path as "$USER", and other removed names as words to fill in."""
+    """`command` with the home folder as "$HOME", a user's name in a path as "$USER", and other removed names as placeholders."""
     if "~" in command and len(command) <= _LONGEST:
         command = re.sub(_HOME_ITSELF, _HOME, re.sub(_QUOTED_HOME, f"{_HOME}/'", command))
         command = re.sub(_BARE_HOME, _HOME, command)

@@ -1,4 +1,4 @@
-"""What frameworks and NVIDIA's libraries say when something is wrong, and the finding that it is a sign of. Pure data and a look-up."""
+"""Error messages of frameworks and NVIDIA libraries, and the findings they indicate. Pure data and a look-up."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from gpudoctor.signatures.table import SIGNATURES, Signature
 __all__ = ["SIGNATURES", "Recognised", "Signature", "recognise"]
 
 _END = 1 << 16
-"""Characters that are looked through, from the end."""
+"""Characters to search, from the end."""
 _LONGEST = 300
-"""Characters of a line that are shown."""
+"""Characters of a line to show."""
 
 
 class Recognised(msgspec.Struct, frozen=True):
-    """A known sign and the line that bears it."""
+    """A known signature and the line that matched."""
 
     signature: Signature
     line: str
 
 
 def recognise(text: str) -> tuple[Recognised, ...]:
-    """The known signs in `text`, in the table's order, the most telling first; each set of causes once, with the first line that shows it."""
+    """The known signatures in `text`, in the table's order, most specific first; each set of causes once, with its first line."""
     text = text[-_END:]
     found: dict[tuple[str, ...], Recognised] = {}
     for signature in SIGNATURES:

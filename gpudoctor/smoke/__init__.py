@@ -1,4 +1,4 @@
-"""Smoke training: a small network is really trained, by the examined environment's own frameworks, each in a child process."""
+"""Smoke training: the examined environment's own frameworks train a small network, each in a child process."""
 
 from __future__ import annotations
 

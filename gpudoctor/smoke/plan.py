@@ -1,4 +1,4 @@
-"""What to train with and on what: the frameworks that are installed, the GPUs that CUDA shows and nobody else uses."""
+"""What to train with and on: the installed frameworks, and the GPUs that CUDA shows and nobody else uses."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gpudoctor.frameworks import TRAINED
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, LeftAlone, Missing, NvmlGpu, Python
 
 OLDEST_PYTHON = (3, 6)
-"""What the scripts of child/ are written for; scripts/lint compiles them with it."""
+"""The oldest Python for the scripts of children/; scripts/lint compiles them with it."""
 
 MEMORY_SHARE = 4
-"""A training takes at most this part of the memory that is free when it begins: 1 in 4."""
+"""Training may use at most this part of the memory that is free at its start: 1 in 4."""
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """What a training may take of a device's memory, and what the device has, in bytes."""
+    """How much of a device's memory training may use, and how much it has, in bytes."""
 
     limit: int
     total: int
@@ -34,19 +34,19 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     addresses: dict[int, str]
     """The PCI address of each CUDA ordinal."""
     memory: dict[int, Memory] = {}
-    """By CUDA ordinal; none for a device whose memory could not be seen."""
+    """By CUDA ordinal; missing for a device whose memory is unknown."""
     left_alone: tuple[LeftAlone, ...]
     on_cpu: bool = False
     unsupported: str = ""
-    """Why gpudoctor cannot train under this interpreter; empty where it can."""
+    """Why gpudoctor cannot train with this interpreter; empty if it can."""
     measure: bool = False
-    """Copies, memory, products and a compiled step are measured besides."""
+    """Whether to measure copies, memory, matmul and a compiled step too."""
 
 
 def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
-    """The trainings that the user's wishes and the machine allow, or why there are none.
+    """The training runs that the user's options and the machine allow, or why there are none.
 
-    `executable` starts the target interpreter; None where it is no working one.
+    `executable` starts the target interpreter; None if none works.
     """
     snapshot = machine.observed
     if machine.policy.level not in {Level.TRAIN, Level.FULL}:
@@ -54,7 +54,7 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
     if isinstance(snapshot.frameworks, Missing):
         return snapshot.frameworks
     if executable is None:
-        return Missing(Cause.FAILED, "the target interpreter does not work")
+        return Missing(Cause.FAILED, "the examined Python does not work")
     names = [framework.name for framework in machine.frameworks]
     mere = {view.name for view in machine.frameworks if machine.hardware and view.observed.cuda_build is False and view.required_by}
     names = [name for name in names if name not in mere] or names
@@ -63,7 +63,7 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
     if not usable and wanted:
         return Missing(Cause.ABSENT, f"{' and '.join(wanted)} {'is' if len(wanted) == 1 else 'are'} not installed")
     if not usable:
-        what = f"no smoke training is known for {', '.join(names)}" if names else "no framework is installed to train with"
+        what = f"gpudoctor cannot train with {', '.join(names)}" if names else "no framework is installed to train with"
         return Missing(Cause.UNSUPPORTED if names else Cause.ABSENT, what)
     return _on_hardware(machine, usable, executable, force=force)
 
@@ -72,7 +72,7 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
     shown = [gpu for gpu in machine.hardware if isinstance(gpu.cuda, CudaDevice)]
     on_cpu = not machine.hardware and machine.policy.allow_cpu
     if not shown and not on_cpu:
-        return Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows")
+        return Missing(Cause.NOT_ASKED, "CUDA shows no GPU")
     busy = {gpu.key: reason for gpu in shown if (reason := _hung(gpu, machine.observed.contexts) or ("" if force else in_use(gpu)))}
     free = {gpu.cuda.ordinal: gpu.key for gpu in shown if isinstance(gpu.cuda, CudaDevice) and gpu.key not in busy}
     unsupported = _unsupported(machine.observed.python)
@@ -94,7 +94,7 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
 
 
 def _unsupported(python: Python | Missing) -> str:
-    """Why the scripts of children/train do not run under this interpreter; empty where they do, or where its version is not known."""
+    """Why the scripts of children/train do not run with this interpreter; empty if they do or its version is unknown."""
     version = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
     if version is None or version[:2] >= OLDEST_PYTHON:
         return ""
@@ -102,14 +102,14 @@ def _unsupported(python: Python | Missing) -> str:
 
 
 def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
-    """Which call for our own kernel on this GPU did not return; empty where all did."""
+    """Which call for our own kernel on this GPU hung; empty if none."""
     tried = () if isinstance(contexts, Missing) else contexts
     hang = next((context.hang for context in tried if context.address == gpu.key), None)
-    return f"left alone, as {hang.call} did not return" if isinstance(hang, Hang) else ""
+    return f"skipped because {hang.call} hung" if isinstance(hang, Hang) else ""
 
 
 def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | None:
-    """By NVML, which sees a whole card, and by CUDA where our own kernel ran, which sees what is this program's of it; the less counts."""
+    """The lower of NVML's figure, for the whole card, and CUDA's if our own kernel ran, for this program's share."""
     tried = () if isinstance(contexts, Missing) else contexts
     layers: list[NvmlGpu | CudaContext | Missing] = [gpu.nvml, *(context for context in tried if context.address == gpu.key)]
     seen = [
@@ -124,9 +124,9 @@ def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | N
 
 
 def in_use(gpu: Gpu) -> str:
-    """Who computes on a GPU, in words; empty where nobody was seen to. Displays and desktops do not count."""
+    """Who computes on a GPU, as a phrase; empty if nobody was seen. Displays and desktops do not count."""
     if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing) or not gpu.nvml.compute_processes:
         return ""
     pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
     count = len(gpu.nvml.compute_processes)
-    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and left alone; --force uses it anyway"
+    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and skipped; --force uses it anyway"

@@ -1,4 +1,4 @@
-"""From the events of a smoke child to what was observed: a stage that ends without its result has shown nothing."""
+"""Turns the events of a smoke child into observations: a stage that ends without its result has shown nothing."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ from gpudoctor.snapshot import (
 
 Figure = TypeVar("Figure", Speed, Copy, MemoryRate, Product, CompiledStep)
 About = tuple[StageKind, str, str]
-"""Which stage: its kind, network and device."""
+"""A stage: its kind, network and device."""
 
 OUTPUT_LIMIT = 8000
-"""Characters of the child's output that are kept as evidence: JAX writes three tracebacks after the line that tells."""
+"""Characters of the child's output kept as evidence: JAX writes three tracebacks after the relevant line."""
 _OF_A_NETWORK = (StageKind.TRAINING, StageKind.AGREEMENT)
 
 
@@ -87,7 +87,7 @@ def read(plan: Plan, outcome: Outcome) -> Smoke:
 
 
 def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, *, p2p: bool) -> AllReduce:
-    """What a child reported that summed over `devices`, and how it ended."""
+    """What the all-reduce child for `devices` reported, and how it ended."""
     heard = Heard(outcome, TRAINING, "the script")
     stages = tuple(_stages(heard))
     sums = (
@@ -98,13 +98,13 @@ def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, *, p2p: bool) ->
 
 
 def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
-    """The end of what the child wrote, where it did not end well."""
+    """The end of the child's output, if it did not end well."""
     ended_well = all(stage.state is StageState.DONE for stage in stages)
     return NOT_ASKED if ended_well else end_of(outcome.stderr + outcome.stdout, OUTPUT_LIMIT)
 
 
 def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
-    """What the kernel killed where that may be why: it sends SIGKILL; and a child may report in words that one of its own processes was."""
+    """The kernel's out-of-memory kills if they may be the reason: after SIGKILL, or if the child reports that one of its processes was killed."""
     seen = outcome.memory_kills
     killed = outcome.end is Ending.SIGNALLED and outcome.code == signal.SIGKILL
     if seen is None or not (killed or (outcome.end is Ending.EXITED and not seen.of_machine)):
@@ -113,7 +113,7 @@ def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
 
 
 def _stages(heard: Heard) -> Iterator[Stage]:
-    """The stages in the order of their ends, then those that the child did not end, then what it said that is no event."""
+    """The stages in the order of their ends, then those that did not end, then lines that are no event."""
     begun: list[About] = []
     shown: set[About] = set()
     between = StageKind.START
@@ -152,13 +152,13 @@ def _stage(about: About, state: StageState, error: str | Missing) -> Stage:
 
 
 def _closed(event: Ended, begun: list[About], shown: set[About]) -> Stage:
-    """What an end means: a success only for a stage that began and has shown what such a stage is for."""
+    """What an end means: success only for a stage that began and showed its result."""
     about = _about(event)
     state, error = StageState.DONE, ""
     if isinstance(event, Failed):
         state, error = StageState.UNSUPPORTED if isinstance(event, Unsupported) else StageState.FAILED, event.error
     elif about not in begun:
-        state, error = StageState.FAILED, "it ended without having begun"
+        state, error = StageState.FAILED, "it ended before it began"
     elif event.stage in RESULTS.values() and about not in shown:
         state, error = StageState.FAILED, "it ended without its result"
     return Stage(event.stage, state, event.seconds, error or NOT_ASKED, network=event.network, device=event.device)
@@ -181,13 +181,13 @@ def _address(plan: Plan, device: str) -> str | Missing:
     kind, _, number = device.partition(":")
     if kind != "GPU" or not number.isdigit():
         return NOT_ASKED
-    return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not among the devices trained on"))
+    return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not one of the trained devices"))
 
 
 def _devices(plan: Plan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:
     told = next((event for event in ended if event.stage == StageKind.DEVICES and isinstance(event, End | Failed)), None)
     if told is None or (isinstance(told, End) and told.devices is None):
-        return Missing(Cause.FAILED, f"{plan.framework} did not get as far as listing its devices")
+        return Missing(Cause.FAILED, f"{plan.framework} stopped before it listed its devices")
     return tuple(
         SmokeDevice(
             name=device.name,
@@ -201,7 +201,7 @@ def _devices(plan: Plan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | 
 
 
 def _place(event: KernelRan | Trained, place: str) -> str:
-    """A place in physical terms: where other GPUs are hidden, the framework counts the shown ones from 0."""
+    """A place in physical terms: if other GPUs are hidden, the framework counts the visible ones from 0."""
     return event.device if event.logical and place.endswith(event.logical) else place
 
 
@@ -224,13 +224,13 @@ def _training(plan: Plan, event: Trained, agreed: tuple[Agreed, ...]) -> Trainin
         seconds=event.seconds,
         samples_per_second=event.samples_per_second,
         address=_address(plan, event.device),
-        agreement=_agreement(compared) if compared else Missing(Cause.FAILED, "the comparison with the CPU was not finished"),
+        agreement=_agreement(compared) if compared else Missing(Cause.FAILED, "the comparison with the CPU did not finish"),
         network=event.network,
     )
 
 
 def _figures(plan: Plan, events: tuple[Any, ...], kind: type[Figure]) -> tuple[Figure, ...]:
-    """What was measured, of one kind; its fields are named as the event's."""
+    """The measurements of one kind; its fields are named as the event's."""
     names = [name for name in kind.__struct_fields__ if name != "address"]
     return tuple(kind(address=_address(plan, event.device), **{name: getattr(event, name) for name in names}) for event in events)
 

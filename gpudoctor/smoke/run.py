@@ -1,4 +1,4 @@
-"""Runs the planned trainings one after the other, each in a child of its own, and hears them while they run; then sums over all devices."""
+"""Runs the planned training, each plan in its own child, and reads events as they come; then runs all-reduce over all devices."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
 from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageKind, StageState
 
 STALL = 300.0
-"""Seconds without a sign of life: a cold file system, or PTX compiled for a new GPU, keep a healthy framework busy for minutes."""
+"""Seconds without a sign of life: a cold file system or PTX compilation for a new GPU keeps a healthy framework busy for minutes."""
 SUM_STALL = 60.0
-"""The same once all devices are open and sum: connecting them takes seconds, and the frameworks themselves would wait for ten minutes or more."""
+"""The same during all-reduce: connecting devices takes seconds, and the frameworks themselves would wait for ten minutes or more."""
 DEADLINE = 1800.0
 
 _SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
 _PATIENCE = 1.0
-"""Seconds until whatever a killed child had started is gone too, and writes no more."""
+"""Seconds until everything a killed child started is gone too and writes no more."""
 
 
 def train(
@@ -41,7 +41,7 @@ def train(
 ) -> None:
     """Give `done` the outcome of each plan, in order.
 
-    Where an interrupt ends it, `done` is given what the training under way showed until then.
+    After an interrupt, `done` also gets what the interrupted training showed so far.
     """
     for plan in plans:
         run = _Run(plan, supervisor, progress)
@@ -62,10 +62,10 @@ def train(
 
 @contextmanager
 def _temporary() -> Iterator[dict[str, str]]:
-    """The variable that names a folder for whatever the frameworks and their compilers write; ours, so that it goes even where a child is killed."""
+    """A variable that names a folder for what frameworks and compilers write; ours, so it is removed even if a child is killed."""
     try:
         folder = tempfile.mkdtemp(prefix="gpudoctor-")
-    except OSError:  # a machine without room for it may train all the same
+    except OSError:  # a machine without room for it may still train
         yield {}
         return
     try:
@@ -77,7 +77,7 @@ def _temporary() -> Iterator[dict[str, str]]:
 
 
 class _Run:
-    """The children of one plan, and what they showed until now."""
+    """The children of one plan, and what they showed so far."""
 
     def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress) -> None:
         self.smoke = Smoke(framework=plan.framework, left_alone=plan.left_alone)
@@ -90,7 +90,7 @@ class _Run:
         self._child(_spec(self._plan, environment), keep)
 
     def sum(self, environment: Mapping[str, str]) -> None:
-        """Over all devices, and once more without P2P where that may be at fault."""
+        """Over all devices, and again without P2P if that may be the cause."""
         devices = partners(self._plan, self.smoke)
         if isinstance(devices, Missing):
             self.smoke = msgspec.structs.replace(self.smoke, all_reduces=devices)
@@ -112,7 +112,7 @@ class _Run:
         return self.smoke.all_reduces[-1]
 
     def _child(self, spec: Spec, keep: Callable[[Outcome], None], shorter: StageKind | None = None) -> None:
-        """Run a child to its end; the stage `shorter` may be quiet for less long."""
+        """Run a child to its end; the stage `shorter` has a shorter stall limit."""
 
         def hear(line: bytes) -> None:
             event, _ = decoded(line, TRAINING)
@@ -149,7 +149,7 @@ def _to_start(plan: Plan, environment: Mapping[str, str], what: str, devices: st
 
 
 def _tell(framework: str, event: Begin | Ended | Number, progress: Progress) -> None:
-    """Pass on what an event means for somebody who watches."""
+    """Pass on what an event means to somebody who watches."""
     where = event.network, event.device
     if isinstance(event, Number):
         progress(Event("number", event.name, framework, *where, float(event.value), event.step, event.steps))

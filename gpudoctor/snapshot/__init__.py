@@ -1,4 +1,4 @@
-"""What was observed, never what it means: frozen, typed, versioned, the same on a live machine and in a file."""
+"""What was observed, without conclusions: frozen, typed, versioned, identical on a live machine and in a file."""
 
 from __future__ import annotations
 
@@ -233,9 +233,9 @@ __all__ = [
 ]
 
 VERSION = "1.3"
-"""major.minor of the snapshot's form; a new major is unreadable for this program, a new minor only says more."""
+"""major.minor of the snapshot's format; a new major version is unreadable for this program, a new minor one only adds to it."""
 _STRUCTURED = (1, 3)
-"""Since this version nothing has to be read from a sentence."""
+"""Since this version nothing has to be parsed out of a sentence."""
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -267,34 +267,34 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     fabric_manager: FabricManager | Missing = NOT_ASKED
     fabric_parts: FabricParts | Missing = NOT_ASKED
     stuck: tuple[StuckProcess, ...] | Missing = NOT_ASKED
-    """Looked for only where a driver call did not return."""
+    """Only looked for after a driver call hung."""
     amd: tuple[Amd, ...] | Missing = NOT_ASKED
-    """Absent: the ROCm kernel driver (amdkfd) is not there."""
+    """Absent: the ROCm kernel driver (amdkfd) is not loaded."""
     nvml: Nvml | Missing = NOT_ASKED
     libcuda: Libcuda | Missing = NOT_ASKED
     libcuda_unmasked: Libcuda | Missing = NOT_ASKED
-    """The same library asked again without CUDA_VISIBLE_DEVICES, where that was set."""
+    """The same library queried again without CUDA_VISIBLE_DEVICES, if that was set."""
     cuda_files: CudaFiles | Missing = NOT_ASKED
     contexts: tuple[CudaContext, ...] | Missing = NOT_ASKED
-    """A kernel of ours on each device that CUDA shows; from level touch on."""
+    """Our own kernel on each device that CUDA shows; from level touch on."""
     python: Python | Missing = NOT_ASKED
     packages: Packages | Missing = NOT_ASKED
     frameworks: tuple[Framework, ...] | Missing = NOT_ASKED
     libraries: Libraries | Missing = NOT_ASKED
     toolkits: tuple[Toolkit, ...] | Missing = NOT_ASKED
-    """Empty: we looked, there is none."""
+    """Empty: there is none."""
     compilers: tuple[Compiler, ...] | Missing = NOT_ASKED
     """The host compilers that nvcc or Triton would call."""
     system_cudnn: Fact | Missing = NOT_ASKED
-    """The cuDNN that lies on the loader's path outside the environment."""
+    """The cuDNN on the loader's path outside the environment."""
     smoke: tuple[Smoke, ...] | Missing = NOT_ASKED
     loads: Loads | Missing = NOT_ASKED
-    """The GPUs while they were trained on, as NVML showed them."""
+    """NVML's readings of the GPUs during training."""
     supposed: tuple[Supposed, ...] | Missing = NOT_ASKED
-    """Of a supposed machine only."""
+    """For assumed machines only."""
     script_folder: ScriptFolder | Missing = NOT_ASKED
     remarks: tuple[str, ...] = ()
-    """What the reader or the probes noticed about the observation itself, such as a newer minor version."""
+    """Notes of the reader or the probes on the observation itself, such as a newer minor version."""
 
 
 class _Versioned(msgspec.Struct):
@@ -309,14 +309,14 @@ def encode(snapshot: Snapshot) -> bytes:
 def decode(data: bytes) -> Snapshot:
     """The snapshot in `data`.
 
-    Raises UsageError, in one sentence, where `data` is no snapshot or has a newer major version. A newer minor version is read,
-    and the snapshot's remarks say so.
+    Raises UsageError if `data` is not a snapshot or has a newer major version. A newer minor version is read, with a note in the
+    snapshot's remarks.
     """
     try:
         written = msgspec.json.decode(data, type=_Versioned).version
         major, minor = (int(part) for part in written.split(".", 1))
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
-        raise UsageError(f"This is not a gpudoctor snapshot ({error}); give a file that `gpudoctor check --format json` wrote.") from None
+        raise UsageError(f"Not a gpudoctor snapshot ({error}); pass a file written by `gpudoctor check --format json`.") from None
     ours = tuple(int(part) for part in VERSION.split("."))
     if major > ours[0]:
         raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
@@ -327,5 +327,5 @@ def decode(data: bytes) -> Snapshot:
         raise UsageError(f"The snapshot is damaged: {error}.") from None
     if (major, minor) <= ours:
         return snapshot
-    remark = f"written as version {written}, read as {VERSION}: what the newer version adds was not seen"
+    remark = f"written as version {written}, read as {VERSION}: additions of the newer version are ignored"
     return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, remark))

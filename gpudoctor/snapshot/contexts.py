@@ -1,4 +1,4 @@
-"""What a small kernel of our own showed on a CUDA device, and the files of the CUDA driver on disk."""
+"""The result of our own small kernel on a CUDA device, and the files of the CUDA driver on disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
 class CudaCall(Observed, frozen=True):
-    """One call into libcuda and its answer."""
+    """A call into libcuda and its answer."""
 
     call: str
     """The function as the documentation names it: cuDevicePrimaryCtxRetain."""
@@ -16,24 +16,24 @@ class CudaCall(Observed, frozen=True):
 
 
 class CudaContext(Observed, frozen=True):
-    """One CUDA device on which a context was made and a kernel run, or tried, in a process of its own. Memory is in bytes."""
+    """One CUDA device on which a context was created and a kernel run, in a process of its own. Memory is in bytes."""
 
     ordinal: int
     address: str | Missing = NOT_ASKED
-    """Normalised PCI address, as libcuda gave it before."""
+    """Normalised PCI address from libcuda's earlier answer."""
     skipped: str = ""
-    """Why the device was left alone; empty where it was not."""
+    """Why the device was skipped; empty if it was not."""
     kernel_right: bool | Missing = NOT_ASKED
-    """Whether the kernel computed what it should; missing: it did not come to that, and why."""
+    """Whether the kernel computed the right result; missing if it did not get that far, with the reason."""
     calls: tuple[CudaCall, ...] = ()
-    """In their order; the first that fails is the last but for those after the kernel's end."""
+    """In order; the first failure is the last call, apart from those that clean up."""
     elements: int | Missing = NOT_ASKED
     wrong: int | Missing = NOT_ASKED
-    """How many of the elements are wrong."""
+    """How many elements are wrong."""
     first_wrong: str | Missing = NOT_ASKED
     memory_total: int | Missing = NOT_ASKED
     memory_free: int | Missing = NOT_ASKED
-    """cuMemGetInfo, the context being there already."""
+    """cuMemGetInfo within the context."""
     memory_allocated: int | Missing = NOT_ASKED
     memory_free_meanwhile: int | Missing = NOT_ASKED
     memory_free_after: int | Missing = NOT_ASKED
@@ -50,13 +50,13 @@ class CudaContext(Observed, frozen=True):
     integrated: bool | Missing = NOT_ASKED
     """It shares the host's memory, as on Jetson."""
     pci_address: str | Missing = NOT_ASKED
-    """As the device's attributes give it."""
+    """As reported by the device's attributes."""
     hang: Hang | Missing = NOT_ASKED
-    """The call that did not return; absent: every call did."""
+    """The call that hung; absent: every call returned."""
 
 
 class CudaFile(Observed, frozen=True):
-    """One file under a name by which the CUDA driver's library, or its PTX compiler, is loaded."""
+    """One file with a name by which the CUDA driver's library or its PTX compiler is loaded."""
 
     path: str
     real: str | Missing = NOT_ASKED
@@ -64,13 +64,13 @@ class CudaFile(Observed, frozen=True):
     bits: int | Missing = NOT_ASKED
     """32 or 64, from its ELF header."""
     machine: str | Missing = NOT_ASKED
-    """The architecture it is for, as `uname -m` would say; absent: it is no ELF file."""
+    """Its architecture, as in `uname -m`; absent: not an ELF file."""
 
 
 class CudaFiles(Observed, frozen=True):
-    """libcuda.so.1 and libnvidia-ptxjitcompiler.so.1 in the folders where drivers and toolkits put them and in those that the loader is told of."""
+    """libcuda.so.1 and libnvidia-ptxjitcompiler.so.1 in the usual folders of drivers and toolkits and in the loader's."""
 
     libcuda: tuple[CudaFile, ...]
     ptx_compiler: tuple[CudaFile, ...]
     loader_folders: tuple[str, ...] = ()
-    """LD_LIBRARY_PATH and /etc/ld.so.conf, in that order; the loader's own default folders come after them."""
+    """LD_LIBRARY_PATH and /etc/ld.so.conf, in that order; the loader's default folders follow."""

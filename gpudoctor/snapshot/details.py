@@ -1,4 +1,4 @@
-"""What was observed of the machine itself beside its GPUs: processor, memory, board, kernel parameters, system packages, preloaded libraries."""
+"""Observations of the machine around its GPUs: processor, memory, board, kernel parameters, system packages, preloaded libraries."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, Parameter
 
 
 class Cpu(Observed, frozen=True):
-    """The processor, from /proc/cpuinfo; all of a machine's cores count as equal."""
+    """The processor, from /proc/cpuinfo; all of a machine's cores are treated as equal."""
 
     model: str | Missing = NOT_ASKED
-    """As the kernel names it; on ARM, which names none, implementer and part number."""
+    """The kernel's name for it; on ARM, without a name, implementer and part number."""
     flags: tuple[str, ...] | Missing = NOT_ASKED
-    """Those of its features that builds of frameworks ask for: avx, avx2, fma, sse4_2, ... Absent: the kernel lists none."""
+    """Its features that framework builds use: avx, avx2, fma, sse4_2, ... Absent: the kernel lists none."""
     count: int | Missing = NOT_ASKED
     """Logical processors that this process may use."""
 
@@ -37,19 +37,19 @@ class Board(Observed, frozen=True):
 
 
 class Details(Observed, frozen=True):
-    """The machine beside its GPUs. In a container these are the host's, as the kernel shows them to all."""
+    """The machine around its GPUs. In a container these are the host's values, which the kernel shows to all."""
 
     cpu: Cpu
     memory: Memory
     board: Board | Missing = NOT_ASKED
     uptime: float | Missing = NOT_ASKED
-    """Seconds since the boot, sleep included."""
+    """Seconds since boot, sleep included."""
     kernel_parameters: tuple[Parameter, ...] | Missing = NOT_ASKED
-    """Those of /proc/cmdline that bear on GPUs, by an allow-list of names."""
+    """GPU-related parameters in /proc/cmdline, by an allow-list of names."""
 
 
 class SystemPackage(Observed, frozen=True):
-    """One package of the distribution that bears on GPUs: driver, CUDA, cuDNN, container engines, compilers."""
+    """A GPU-related package of the distribution: driver, CUDA, cuDNN, container engine, compiler."""
 
     name: str
     version: str
@@ -57,7 +57,7 @@ class SystemPackage(Observed, frozen=True):
 
 
 class SystemPackages(Observed, frozen=True):
-    """The distribution's packages that bear on GPUs, from the package manager's own files. Absent: no such file is there."""
+    """The distribution's GPU-related packages, from the package manager's own files. Absent: no such file."""
 
     manager: str
     """dpkg, rpm or pacman."""
@@ -66,10 +66,10 @@ class SystemPackages(Observed, frozen=True):
 
 
 class Preload(Observed, frozen=True):
-    """One library that the loader puts into every process before all others."""
+    """A library that the loader loads into every process before all others."""
 
     path: str
     where: str
     """LD_PRELOAD or /etc/ld.so.preload."""
     exports: tuple[str, ...] | Missing = NOT_ASKED
-    """The functions of CUDA and NVML that it defines, so that programs call them in the driver's place; none: it is no such library."""
+    """The CUDA and NVML functions that it defines, which programs then call instead of the driver's; usually none."""

@@ -1,4 +1,4 @@
-"""The names of distributions, and how they compare."""
+"""The names of distributions and how similar they are."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ def normalise(name: str) -> str:
 
 
 _LONG = 7
-"""Letters from which on one letter too many, too few or wrong is a slip and not another name: torchx is not torch."""
+"""Length from which one letter too many, too few or wrong is a typo and not another name: torchx is not torch."""
 
 
 def near(name: str, known: str) -> bool:
-    """Whether `name` is `known` with one slip of the finger: two neighbours swapped or, in a long name, one letter added, left out or wrong."""
+    """Whether `name` is `known` with one typo: two neighbours swapped or, in a long name, one letter added, left out or wrong."""
     if name == known or abs(len(name) - len(known)) > 1:
         return False
     start = next((place for place, (one, other) in enumerate(zip(name, known, strict=False)) if one != other), min(len(name), len(known)))

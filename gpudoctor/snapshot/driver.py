@@ -1,4 +1,4 @@
-"""What the NVIDIA user-space driver said: NVML and libcuda, each asked in a child process."""
+"""The answers of NVIDIA's user-space driver: NVML and libcuda, each queried in a child process."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
 class GpuProcess(Observed, frozen=True):
-    """A process that holds a context on a GPU."""
+    """A process with a context on a GPU."""
 
     pid: int
     memory: int | Missing = NOT_ASKED
     """Bytes of device memory."""
     name: str | Missing = NOT_ASKED
-    """The program without its folder, of compute processes only; another container's are not named."""
+    """The program without its folder, for compute processes only; empty for another container's."""
 
 
 class MigInstance(Observed, frozen=True):
-    """One MIG compute instance of a GPU, which CUDA programs see as a device. Memory is in bytes."""
+    """A MIG compute instance of a GPU, which CUDA programs see as a device. Memory is in bytes."""
 
     place: int
     """Index among the GPU's possible instances."""
@@ -35,31 +35,31 @@ class Sram(Observed, frozen=True):
     """Errors of on-chip memory (nvmlDeviceGetSramEccErrorStatus)."""
 
     uncorrected_total: int
-    """Parity and double-bit errors over the GPU's life."""
+    """Parity and double-bit errors over the GPU's lifetime."""
     threshold_exceeded: bool
-    """NVIDIA's own limit for them is passed."""
+    """They exceed NVIDIA's limit."""
 
 
 class RetiredPages(Observed, frozen=True):
-    """Pages of device memory that are no longer used, on GPUs before Ampere, which cannot remap rows."""
+    """Pages of device memory taken out of use, on GPUs before Ampere, which cannot remap rows."""
 
     single_bit: int
     """For repeated single-bit errors."""
     double_bit: int
     pending: bool
-    """Some are to be retired when the driver is loaded next."""
+    """Some will be retired when the driver is next loaded."""
 
 
 class LinkCount(Observed, frozen=True):
-    """One counter of an NVLink, or by how much it grew."""
+    """A counter of an NVLink, or by how much it grew."""
 
     name: str
-    """As in nvml.h: NVML_FI_DEV_NVLINK_COUNT_* in lower case, from NVLink 5 on; else replays, recoveries or crc_errors."""
+    """As in nvml.h: NVML_FI_DEV_NVLINK_COUNT_* in lower case, from NVLink 5 on; otherwise replays, recoveries or crc_errors."""
     count: int
 
 
 class NvLink(Observed, frozen=True):
-    """One NVLink of a GPU and its error counters since the driver was loaded; only a link that is up has some."""
+    """An NVLink of a GPU with its error counters since the driver was loaded; only active links have any."""
 
     link: int
     active: bool | Missing = NOT_ASKED
@@ -67,11 +67,11 @@ class NvLink(Observed, frozen=True):
     recoveries: int | Missing = NOT_ASKED
     crc_errors: int | Missing = NOT_ASKED
     errors: tuple[LinkCount, ...] | Missing = NOT_ASKED
-    """From NVLink 5 on: what is not zero of fields 206 to 222 of nvml.h; rates as NVML packs them."""
+    """From NVLink 5 on: the non-zero ones of fields 206 to 222 of nvml.h; rates as NVML packs them."""
     grown: tuple[LinkCount, ...] | Missing = NOT_ASKED
-    """By how much counters grew while the other GPUs were asked; those that did not are left out."""
+    """By how much counters grew while the other GPUs were queried; unchanged ones are left out."""
     speed: int | Missing = NOT_ASKED
-    """Megabytes a second in each direction, of a link that is up."""
+    """Megabytes a second in each direction, for an active link."""
     remote: str | Missing = NOT_ASKED
     """What is at its other end: gpu, ibm-npu, switch or unknown."""
 
@@ -82,14 +82,14 @@ class Fabric(Observed, frozen=True):
     state: str
     """not-supported, not-started, in-progress or completed."""
     status: int
-    """nvmlReturn of the registration; means something once the state is completed."""
+    """nvmlReturn of the registration; only valid once the state is completed."""
     clique: int
     health: int | Missing = NOT_ASKED
     """NVML_GPU_FABRIC_HEALTH_MASK bits: two for reduced bandwidth (1: yes), and so on."""
     summary: str | Missing = NOT_ASKED
     """not-supported, healthy, unhealthy or limited-capacity."""
     cluster: str | Missing = NOT_ASKED
-    """UUID of the NVLink domain, thirty-two hexadecimal digits; all zero where the GPU joined none."""
+    """UUID of the NVLink domain, thirty-two hexadecimal digits; all zero if the GPU joined none."""
 
 
 class Licence(Observed, frozen=True):
@@ -99,9 +99,9 @@ class Licence(Observed, frozen=True):
     enabled: bool
     licensed: bool
     expires: str | Missing = NOT_ASKED
-    """UTC, ISO 8601, to the second. Unsupported: the licence has no end, or the driver does not say."""
+    """UTC, ISO 8601, to the second. Unsupported: the licence does not expire, or the driver does not say."""
     seconds_left: int | Missing = NOT_ASKED
-    """Until then, by this machine's clock; negative: it is over."""
+    """Until expiry, by this machine's clock; negative: expired."""
 
 
 class RemappedRows(Observed, frozen=True):
@@ -114,16 +114,16 @@ class RemappedRows(Observed, frozen=True):
 
 
 class Refusals(Observed, frozen=True):
-    """How many NVML calls were made about one GPU, and the commonest error other than that something is not offered."""
+    """How many NVML calls about a GPU were made, and the commonest error other than "not supported"."""
 
     asked: int
     code: int
-    """nvmlReturn; 0 where there was no such error."""
+    """nvmlReturn; 0 without such an error."""
     times: int
 
 
 class NvmlGpu(Observed, frozen=True):
-    """One GPU as NVML knows it. Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks in MHz."""
+    """A GPU as NVML knows it. Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks in MHz."""
 
     index: int
     address: str | Missing = NOT_ASKED
@@ -139,25 +139,25 @@ class NvmlGpu(Observed, frozen=True):
     mig_enabled: bool | Missing = NOT_ASKED
     mig_pending: bool | Missing = NOT_ASKED
     mig_instances: tuple[MigInstance, ...] | Missing = NOT_ASKED
-    """None where MIG is off."""
+    """None if MIG is off."""
     ecc_enabled: bool | Missing = NOT_ASKED
     ecc_pending: bool | Missing = NOT_ASKED
     """Whether ECC will be on after the next reset."""
     ecc_corrected: int | Missing = NOT_ASKED
     ecc_uncorrected: int | Missing = NOT_ASKED
-    """Uncorrected errors since the driver was loaded; `ecc_corrected` likewise."""
+    """Uncorrected errors since the driver was loaded; the same for `ecc_corrected`."""
     ecc_corrected_total: int | Missing = NOT_ASKED
     ecc_uncorrected_total: int | Missing = NOT_ASKED
-    """Uncorrected errors over the GPU's life; `ecc_corrected_total` likewise."""
+    """Uncorrected errors over the GPU's lifetime; the same for `ecc_corrected_total`."""
     sram: Sram | Missing = NOT_ASKED
     retired_pages: RetiredPages | Missing = NOT_ASKED
     remapped_rows: RemappedRows | Missing = NOT_ASKED
     inforom_checksum: int | Missing = NOT_ASKED
-    """Of the configuration in the infoROM; a corrupt one answers 14 instead."""
+    """Of the configuration in the infoROM; a corrupt one returns 14 instead."""
     recovery_action: str | Missing = NOT_ASKED
     """none, reset, reboot, drain-p2p, drain-and-reset, recover-imex-domain, bus-reset or system-reboot (nvmlDeviceGpuRecoveryAction)."""
     alarms: tuple[Status, ...] | Missing = NOT_ASKED
-    """Answers to any call that tell of the GPU itself: 8 insufficient power, 11 interrupt trouble, 14 corrupt infoROM, 15 lost, 16 reset required."""
+    """Errors from any call that concern the GPU itself: 8 insufficient power, 11 interrupt trouble, 14 corrupt infoROM, 15 lost, 16 reset required."""
     refusals: Refusals | Missing = NOT_ASKED
     compute_mode: str | Missing = NOT_ASKED
     """default, exclusive-thread, prohibited or exclusive-process."""
@@ -165,15 +165,15 @@ class NvmlGpu(Observed, frozen=True):
     virtualization: str | Missing = NOT_ASKED
     """none, passthrough, vgpu, host-vgpu or host-vsga."""
     licences: tuple[Licence, ...] | Missing = NOT_ASKED
-    """Of a virtual GPU; none for a real one."""
+    """For a virtual GPU; none for a real one."""
     link_generation: int | Missing = NOT_ASKED
     link_generation_max: int | Missing = NOT_ASKED
     link_width: int | Missing = NOT_ASKED
     link_width_max: int | Missing = NOT_ASKED
     pcie_replays: int | Missing = NOT_ASKED
-    """Transfers that the PCIe link had to repeat, since the driver was loaded."""
+    """Replayed PCIe transfers since the driver was loaded."""
     pcie_replays_later: int | Missing = NOT_ASKED
-    """The same counter some milliseconds later, after all GPUs were asked."""
+    """The same counter some milliseconds later, after all GPUs were queried."""
     clocks_event_reasons: int | Missing = NOT_ASKED
     """nvmlClocksEventReason bits."""
     performance_state: int | Missing = NOT_ASKED
@@ -186,42 +186,42 @@ class NvmlGpu(Observed, frozen=True):
     clock_memory_max: int | Missing = NOT_ASKED
     temperature: int | Missing = NOT_ASKED
     temperature_slowdown: int | Missing = NOT_ASKED
-    """Where the hardware slows its clocks."""
+    """The temperature at which the hardware slows its clocks."""
     temperature_shutdown: int | Missing = NOT_ASKED
     power: int | Missing = NOT_ASKED
     power_limit: int | Missing = NOT_ASKED
-    """The one that is enforced."""
+    """The enforced limit."""
     power_limit_default: int | Missing = NOT_ASKED
     power_limit_min: int | Missing = NOT_ASKED
     power_limit_max: int | Missing = NOT_ASKED
     nvlinks: tuple[NvLink, ...] | Missing = NOT_ASKED
     """Unsupported: this GPU has none."""
     nvlink_version: str | Missing = NOT_ASKED
-    """Of the links that are up: 4.0 on Hopper, 5.0 on Blackwell."""
+    """Of the active links: 4.0 on Hopper, 5.0 on Blackwell."""
     fabric: Fabric | Missing = NOT_ASKED
     compute_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
     graphics_processes: tuple[GpuProcess, ...] | Missing = NOT_ASKED
     link_generation_own: int | Missing = NOT_ASKED
-    """The fastest that the GPU itself can; `link_generation_max` and `link_width_max` are what GPU and slot can together."""
+    """The maximum of the GPU itself; `link_generation_max` and `link_width_max` are those of GPU and slot together."""
     memory_reserved: int | Missing = NOT_ASKED
-    """What the driver and the GPU keep for themselves."""
+    """Reserved by driver and GPU."""
     bar1: Bar1 | Missing = NOT_ASKED
     board: GpuBoard | Missing = NOT_ASKED
     heat: Heat | Missing = NOT_ASKED
     held_back: HeldBack | Missing = NOT_ASKED
     held_back_later: HeldBack | Missing = NOT_ASKED
-    """The same counters some milliseconds later, after all GPUs were asked."""
+    """The same counters some milliseconds later, after all GPUs were queried."""
     spare_rows: SpareRows | Missing = NOT_ASKED
     ecc_places: tuple[EccPlace, ...] | Missing = NOT_ASKED
-    """The parts that count errors; only asked where ECC is on."""
+    """The parts that count errors; only queried if ECC is on."""
     application_clocks: ApplicationClocks | Missing = NOT_ASKED
     numa_memory: int | Missing = NOT_ASKED
-    """NUMA node that the GPU's own memory forms, on machines where CPU and GPU share one address space."""
+    """The NUMA node of the GPU's own memory, on machines where CPU and GPU share an address space."""
     rack: RackPlace | Missing = NOT_ASKED
 
 
 class Status(Observed, frozen=True):
-    """What a driver function returned: its number, its name and its own words."""
+    """What a driver function returned: its number, name and message."""
 
     code: int
     name: str
@@ -232,50 +232,50 @@ class Hang(Observed, frozen=True):
     """A driver call that did not return until its process was killed."""
 
     call: str
-    """The function, with the GPU's index where it was about one."""
+    """The function, with the GPU's index if it was about one."""
     seconds: float
     """Since the last sign of life."""
     uninterruptible: bool
-    """The process could not be killed: it sits in the kernel, state D."""
+    """The process could not be killed: it is stuck in the kernel, state D."""
 
 
 class GpuPair(Observed, frozen=True):
-    """Two GPUs by NVML index and how they are joined."""
+    """Two GPUs by NVML index and how they are connected."""
 
     one: int
     other: int
     ancestor: str | Missing = NOT_ASKED
-    """What a transfer over PCIe passes at most: internal, single-switch, multiple-switches, host-bridge, numa-node or system."""
+    """The farthest point that a PCIe transfer passes: internal, single-switch, multiple-switches, host-bridge, numa-node or system."""
     p2p: str | Missing = NOT_ASKED
     """Whether one may read the other's memory: ok, or why not (nvmlGpuP2PStatus)."""
 
 
 class Nvml(Observed, frozen=True):
-    """The NVIDIA Management Library of the driver. The section is absent where the loader found no libnvidia-ml.so.1."""
+    """The driver's NVIDIA Management Library. The section is absent if the loader found no libnvidia-ml.so.1."""
 
     init: Status | Missing = NOT_ASKED
-    """nvmlInit's answer; code 0 is success."""
+    """nvmlInit's result; code 0 is success."""
     library: str | Missing = NOT_ASKED
-    """The file that was loaded, links resolved."""
+    """The loaded file, links resolved."""
     driver_version: str | Missing = NOT_ASKED
     nvml_version: str | Missing = NOT_ASKED
     cuda_served: str | Missing = NOT_ASKED
-    """The newest CUDA that this driver serves: a ceiling, not an installed toolkit."""
+    """The newest CUDA that this driver supports: a ceiling, not an installed toolkit."""
     gpus: tuple[NvmlGpu, ...] | Missing = NOT_ASKED
     pairs: tuple[GpuPair, ...] | Missing = NOT_ASKED
-    """Each two GPUs that could be opened."""
+    """Every two GPUs that could be opened."""
     confidential: bool | Missing = NOT_ASKED
     """Confidential computing is on."""
     confidential_ready: bool | Missing = NOT_ASKED
-    """Its GPUs accept work; without confidential computing the answer means nothing."""
+    """Its GPUs accept work; meaningless without confidential computing."""
     alarms: tuple[Status, ...] | Missing = NOT_ASKED
-    """As of one GPU, of calls that are about none."""
+    """The same for calls about no particular GPU."""
     hang: Hang | Missing = NOT_ASKED
-    """The call that did not return; absent: every call did."""
+    """The call that hung; absent: every call returned."""
 
 
 class CudaDevice(Observed, frozen=True):
-    """One device that a CUDA program would see, by CUDA ordinal."""
+    """A device visible to CUDA programs, by CUDA ordinal."""
 
     ordinal: int
     name: str | Missing = NOT_ASKED
@@ -288,14 +288,14 @@ class CudaDevice(Observed, frozen=True):
 
 
 class Libcuda(Observed, frozen=True):
-    """The CUDA driver library as the target interpreter's processes load it. Absent where the loader found no libcuda.so.1."""
+    """The CUDA driver library as the target interpreter loads it. Absent if the loader found no libcuda.so.1."""
 
     init: Status | Missing = NOT_ASKED
-    """cuInit's answer; code 0 is success."""
+    """cuInit's result; code 0 is success."""
     library: str | Missing = NOT_ASKED
-    """The file that was loaded, links resolved."""
+    """The loaded file, links resolved."""
     cuda_served: str | Missing = NOT_ASKED
-    """cuDriverGetVersion: the newest CUDA that this library serves."""
+    """cuDriverGetVersion: the newest CUDA that this library supports."""
     devices: tuple[CudaDevice, ...] | Missing = NOT_ASKED
     hang: Hang | Missing = NOT_ASKED
-    """The call that did not return; absent: every call did."""
+    """The call that hung; absent: every call returned."""

@@ -1,4 +1,4 @@
-"""Everything that a snapshot, or a part of one, lacks, at whatever depth."""
+"""Everything that a snapshot, or a part of one, lacks, at any depth."""
 
 from __future__ import annotations
 

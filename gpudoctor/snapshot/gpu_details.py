@@ -1,6 +1,6 @@
-"""What NVML tells of one GPU beyond what is needed to use it: board and firmware, temperatures, clocks, what held it back, where its memory erred.
+"""NVML's details on a GPU: board and firmware, temperatures, clocks, what throttled it, where its memory failed.
 
-Some of it no rule reads: a support ticket asks for it. Memory is in bytes, temperature in degrees Celsius, clocks in MHz, times in nanoseconds.
+Some are for support tickets only. Memory is in bytes, temperature in degrees Celsius, clocks in MHz, times in nanoseconds.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
 class GpuBoard(Observed, frozen=True):
-    """The board and its firmware, which a warranty claim names."""
+    """The board and its firmware, needed for a warranty claim."""
 
     vbios: str | Missing = NOT_ASKED
     inforom: str | Missing = NOT_ASKED
@@ -26,21 +26,21 @@ class GpuBoard(Observed, frozen=True):
     """Version of the firmware that the GPU's system processor (GSP) runs."""
     gsp_enabled: bool | Missing = NOT_ASKED
     gsp_default: bool | Missing = NOT_ASKED
-    """Whether this GPU uses it unless told otherwise."""
+    """Whether this GPU uses it by default."""
 
 
 class Bar1(Observed, frozen=True):
-    """The window through which CPU and other devices reach the GPU's memory."""
+    """The window through which the CPU and other devices access the GPU's memory."""
 
     total: int
     used: int
 
 
 class Heat(Observed, frozen=True):
-    """Temperatures beside the GPU core's, and the limits that apply to them.
+    """Temperatures other than the GPU core's, and their limits.
 
-    Newer GPUs give their limits as T.Limit: degrees that `margin` must keep. It falls as the GPU warms up, and each `tlimit` is the margin at
-    which that limit is reached, mostly zero or a few degrees below.
+    Newer GPUs report limits as T.Limit: degrees that `margin` must keep. It falls as the GPU warms up, and each `tlimit` is the margin at
+    which that limit is reached, usually zero or a few degrees below.
     """
 
     memory: int | Missing = NOT_ASKED
@@ -57,7 +57,7 @@ class Heat(Observed, frozen=True):
 
 
 class HeldBack(Observed, frozen=True):
-    """How long the clocks were held below what was asked for, since the driver was loaded, by what held them."""
+    """How long clocks were throttled since the driver was loaded, by reason."""
 
     power: int | Missing = NOT_ASKED
     """The power limit, as under every full load."""
@@ -68,13 +68,13 @@ class HeldBack(Observed, frozen=True):
     low_utilization: int | Missing = NOT_ASKED
     reliability: int | Missing = NOT_ASKED
     thermal_by_driver: int | Missing = NOT_ASKED
-    """Newer drivers tell apart who slowed the clocks; so `thermal_by_hardware` and `power_brake`, which halve them or worse."""
+    """Newer drivers separate the reasons, as do `thermal_by_hardware` and `power_brake`, which halve the clocks or worse."""
     thermal_by_hardware: int | Missing = NOT_ASKED
     power_brake: int | Missing = NOT_ASKED
 
 
 class SpareRows(Observed, frozen=True):
-    """How many banks of the memory have how many of their spare rows left (nvmlDeviceGetRowRemapperHistogram)."""
+    """How many memory banks have how many spare rows left (nvmlDeviceGetRowRemapperHistogram)."""
 
     max: int
     """All of them."""
@@ -85,7 +85,7 @@ class SpareRows(Observed, frozen=True):
 
 
 class EccPlace(Observed, frozen=True):
-    """Memory errors of one part of the GPU: since the driver was loaded, and over the GPU's life."""
+    """Memory errors of one part of the GPU, since the driver was loaded and over the GPU's lifetime."""
 
     place: str
     """l1, l2, memory, registers, texture, cbu or sram."""
@@ -96,7 +96,7 @@ class EccPlace(Observed, frozen=True):
 
 
 class ApplicationClocks(Observed, frozen=True):
-    """The clocks that somebody asked the driver to run programs at, and its defaults."""
+    """The application clocks that were set, and their defaults."""
 
     sm: int | Missing = NOT_ASKED
     sm_default: int | Missing = NOT_ASKED
@@ -105,7 +105,7 @@ class ApplicationClocks(Observed, frozen=True):
 
 
 class RackPlace(Observed, frozen=True):
-    """Where in a rack this GPU sits (nvmlDeviceGetPlatformInfo, since Blackwell)."""
+    """The position of this GPU in a rack (nvmlDeviceGetPlatformInfo, since Blackwell)."""
 
     slot: int
     tray: int
@@ -114,6 +114,6 @@ class RackPlace(Observed, frozen=True):
     module: int
     """Number of the GPU in the machine."""
     peer: int
-    """How its NVLink peers are reached, in the platform's own code."""
+    """How its NVLink peers are connected, in the platform's own code."""
     chassis_serial: str | Missing = NOT_ASKED
     """Only with --identify."""

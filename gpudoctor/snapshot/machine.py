@@ -1,4 +1,4 @@
-"""What was observed of the machine below CUDA: host, PCI bus, kernel driver, device nodes, environment variables."""
+"""Observations of the machine below CUDA: host, PCI bus, kernel driver, device nodes, environment variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEn
 
 
 class Platform(OpenEnum):
-    """What kind of machine this is, as far as it changes how a GPU is reached."""
+    """The kind of machine, by how programs reach its GPU."""
 
     LINUX = "linux"
     WSL1 = "wsl1"
@@ -18,18 +18,18 @@ class Platform(OpenEnum):
 
 
 class Host(Observed, frozen=True):
-    """The operating system and the user as whom it was examined."""
+    """The operating system, and the user who ran the check."""
 
     platform: Platform | Missing = NOT_ASKED
     architecture: str | Missing = NOT_ASKED
-    """As `uname -m` says: x86_64, aarch64."""
+    """As in `uname -m`: x86_64, aarch64."""
     kernel: str | Missing = NOT_ASKED
-    """The running kernel's release, as `uname -r` says."""
+    """The running kernel's release, as in `uname -r`."""
     distribution: str | Missing = NOT_ASKED
     """ID of /etc/os-release: debian, ubuntu, rhel."""
     distribution_version: str | Missing = NOT_ASKED
     distribution_like: str | Missing = NOT_ASKED
-    """ID_LIKE of /etc/os-release: the families whose package manager this one shares."""
+    """ID_LIKE of /etc/os-release: the families with the same package manager."""
     uid: int | Missing = NOT_ASKED
     gids: tuple[int, ...] | Missing = NOT_ASKED
     hostname: str | Missing = NOT_ASKED
@@ -39,17 +39,17 @@ class Host(Observed, frozen=True):
 
 
 class PciBar(Observed, frozen=True):
-    """A base address register of a PCI device: a range of the bus through which its memory is reached."""
+    """A base address register of a PCI device: a range of the bus that maps its memory."""
 
     number: int
     size: int
     """Bytes."""
     assigned: bool
-    """False: the kernel found no room for it, so nothing reaches that memory."""
+    """False: the kernel could not place it, so its memory is unreachable."""
 
 
 class PciDevice(Observed, frozen=True):
-    """One display, 3D, accelerator or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
+    """A display, 3D, accelerator or NVSwitch function on the PCI bus, from /sys/bus/pci/devices."""
 
     address: str
     """Normalised: domain:bus:device.function in lower-case hexadecimal, 0000:3b:00.0."""
@@ -59,33 +59,33 @@ class PciDevice(Observed, frozen=True):
     class_code: str
     """Six hexadecimal digits: 0300xx VGA, 0302xx 3D controller, 0680xx bridge (NVSwitch), 12xxxx accelerator."""
     driver: str | Missing = NOT_ASKED
-    """The kernel driver bound to it; absent: none is."""
+    """The kernel driver bound to it; absent if none."""
     link_width: int | Missing = NOT_ASKED
     link_width_max: int | Missing = NOT_ASKED
     link_speed: float | Missing = NOT_ASKED
-    """GT/s now; an idle link is slow on purpose."""
+    """GT/s now; an idle link slows down to save power."""
     link_speed_max: float | Missing = NOT_ASKED
     power_state: str | Missing = NOT_ASKED
-    """D0 is awake; of NVIDIA's only."""
+    """D0 is awake; NVIDIA devices only."""
     runtime_status: str | Missing = NOT_ASKED
-    """active, suspended or error; of NVIDIA's only."""
+    """active, suspended or error; NVIDIA devices only."""
     aer_fatal: int | Missing = NOT_ASKED
-    """Fatal PCIe errors since the boot; of NVIDIA's only."""
+    """Fatal PCIe errors since boot; NVIDIA devices only."""
     aer_nonfatal: int | Missing = NOT_ASKED
     iommu: str | Missing = NOT_ASKED
-    """How the IOMMU treats its transfers: identity (untouched), DMA or DMA-FQ (translated); absent: no IOMMU is at work. Of NVIDIA's only."""
+    """How the IOMMU treats its transfers: identity (untouched), DMA or DMA-FQ (translated); absent: no IOMMU. NVIDIA devices only."""
     answers: bool | Missing = NOT_ASKED
-    """Its configuration space does not read as all ones; not-asked of one that sleeps. Of NVIDIA's only."""
+    """Its configuration space is not all ones; not-asked if it sleeps. NVIDIA devices only."""
     numa_node: int | Missing = NOT_ASKED
-    """The NUMA node that the slot belongs to; of NVIDIA's only, as `cpus` and `bars`."""
+    """The slot's NUMA node; NVIDIA devices only, as `cpus` and `bars`."""
     cpus: str | Missing = NOT_ASKED
     """The CPUs next to it, as a list of ranges: 0-31,64-95."""
     bars: tuple[PciBar, ...] | Missing = NOT_ASKED
-    """Those for memory that the kernel knows of."""
+    """The memory BARs that the kernel knows."""
 
     @property
     def is_nvidia_gpu(self) -> bool:
-        """Whether this is an NVIDIA display or 3D controller, as its GPUs show."""
+        """Whether this is an NVIDIA display or 3D controller, as its GPUs are."""
         return self.vendor == PciVendor.NVIDIA and self.class_code.startswith(PciClass.DISPLAY)
 
     @property
@@ -95,32 +95,32 @@ class PciDevice(Observed, frozen=True):
 
 
 class Pci(Observed, frozen=True):
-    """The PCI bus as /sys shows it; in a container that is the host's."""
+    """The PCI bus as /sys shows it; in a container the host's."""
 
     devices: tuple[PciDevice, ...]
 
 
 class ProcGpu(Observed, frozen=True):
-    """One GPU that the kernel driver has bound, from /proc/driver/nvidia/gpus."""
+    """A GPU bound by the kernel driver, from /proc/driver/nvidia/gpus."""
 
     address: str
     minor: int | Missing = NOT_ASKED
     model: str | Missing = NOT_ASKED
     firmware: str | Missing = NOT_ASKED
-    """The version of the GPU's own firmware (GSP), where it runs one."""
+    """The version of the GPU's own firmware (GSP), if it runs one."""
     excluded: bool | Missing = NOT_ASKED
-    """Set aside by the module parameter NVreg_ExcludedGpus."""
+    """Excluded by the module parameter NVreg_ExcludedGpus."""
 
 
 class Major(Observed, frozen=True):
-    """A character device of /proc/devices: the number under which the kernel knows a driver's nodes."""
+    """A character device in /proc/devices: the kernel's number for a driver's nodes."""
 
     name: str
     major: int
 
 
 class KernelDriver(Observed, frozen=True):
-    """The NVIDIA kernel driver that is loaded."""
+    """The loaded NVIDIA kernel driver."""
 
     version: Fact | Missing = NOT_ASKED
     flavour: str | Missing = NOT_ASKED
@@ -129,13 +129,13 @@ class KernelDriver(Observed, frozen=True):
     """The loaded kernel modules that drive or claim GPUs: nvidia, nvidia_uvm, nouveau, vfio_pci."""
     gpus: tuple[ProcGpu, ...] | Missing = NOT_ASKED
     majors: tuple[Major, ...] | Missing = NOT_ASKED
-    """Those of nvidia*; nvidia-uvm's is given out anew at each boot."""
+    """Those of nvidia*; nvidia-uvm's is assigned at each boot."""
     parameters: tuple[Parameter, ...] | Missing = NOT_ASKED
     """The modules' parameters as the kernel shows them, by module and name: nvidia.DeviceFileMode, nvidia_uvm.uvm_disable_hmm."""
 
 
 class Node(Observed, frozen=True):
-    """One file under /dev through which the driver is reached."""
+    """A file under /dev through which programs use the driver."""
 
     path: str
     mode: str | Missing = NOT_ASKED
@@ -147,46 +147,46 @@ class Node(Observed, frozen=True):
     major: int | Missing = NOT_ASKED
     minor: int | Missing = NOT_ASKED
     accessible: bool | Missing = NOT_ASKED
-    """Whether the examining user may read and write it, as the kernel judges: permission bits, access lists, device control groups."""
+    """Whether the examining user may read and write it, by the kernel's answer: permission bits, access lists, device control groups."""
 
 
 class DeviceNodes(Observed, frozen=True):
-    """/dev/nvidia*, /dev/dxg and /dev/nvhost*, looked at before any NVML or CUDA call could create one."""
+    """/dev/nvidia*, /dev/dxg and /dev/nvhost*, listed before any NVML or CUDA call could create one."""
 
     nodes: tuple[Node, ...]
 
 
 class Variables(Observed, frozen=True):
-    """Environment variables on the allow-list that were set, by name."""
+    """The allow-listed environment variables that were set, by name."""
 
     values: dict[str, str]
 
 
 class XidEvent(Observed, frozen=True):
-    """One error that the NVIDIA driver wrote into the kernel's log: an Xid of a GPU, or an SXid of an NVSwitch."""
+    """An error that the NVIDIA driver logged in the kernel log: an Xid of a GPU, or an SXid of an NVSwitch."""
 
     code: int
-    """By NVIDIA's catalogue; the matrix holds it as table xid."""
+    """From NVIDIA's catalogue, the matrix's table xid."""
     address: str | Missing
     """Normalised PCI address of the GPU, or of the NVSwitch."""
     text: str
     """What follows the code."""
     switch: bool = False
-    """An SXid, whose codes are a catalogue of their own."""
+    """An SXid, whose codes have their own catalogue."""
     age: float | Missing = NOT_ASKED
-    """Seconds between the line and the look."""
+    """Seconds between the line and the check."""
 
 
 class KernelLog(Observed, frozen=True):
-    """What the kernel's log holds about GPUs since the boot, as far back as it reaches. Denied: only root may read it here."""
+    """The kernel log's content about GPUs since boot, or as far back as it goes. Denied: only root may read it here."""
 
     where: str
     """/dev/kmsg, or the journal."""
     events: tuple[XidEvent, ...] = ()
-    """In the order of the log; of many equal ones the first and the last few."""
+    """In log order; of many equal ones the first and the last few."""
     lines: tuple[str, ...] = ()
-    """Other lines that tell of a GPU, its driver or its slot (NVRM, nouveau, module signatures, AER, hung tasks), oldest first."""
+    """Other lines about a GPU, its driver or its slot (NVRM, nouveau, module signatures, AER, hung tasks), oldest first."""
     cut: bool = False
-    """It was too long to be read whole, or too much of it is about GPUs to be kept."""
+    """The log, or its part about GPUs, was too long to keep whole."""
     ages: tuple[float, ...] | Missing = NOT_ASKED
-    """Seconds between each of `lines`, in their order, and the look."""
+    """Seconds between each of `lines`, in their order, and the check."""

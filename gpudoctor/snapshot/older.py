@@ -1,6 +1,6 @@
-"""Gives a snapshot of an older minor version the fields that a newer one has: the only place that reads what was once written as a sentence.
+"""Upgrades a snapshot of an older minor version to today's fields: the only place that parses what used to be a sentence.
 
-A file that says such a thing already is left as it is, so that a snapshot that is written again under its old version stays the same.
+Fields that already exist are kept, so a snapshot written again under its old version stays the same.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec 
 
 
 def upgraded(snapshot: Plain) -> Plain:
-    """The same snapshot, changed in place, in today's form."""
+    """The same snapshot in today's format, changed in place."""
     for name in _LOADED:
         _unloadable(snapshot.get(name))
     for thing in _structs(snapshot):
@@ -26,7 +26,7 @@ def upgraded(snapshot: Plain) -> Plain:
 
 
 def _structs(value: object) -> Iterator[Plain]:
-    """Every JSON object in a value, however deep."""
+    """Every JSON object in a value, at any depth."""
     if isinstance(value, dict):
         yield value
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -35,7 +35,7 @@ def _structs(value: object) -> Iterator[Plain]:
 
 
 def _unloadable(section: object) -> None:
-    """1.3: a library that is none for this process has a cause of its own."""
+    """1.3: a library that this process cannot load has its own cause."""
     if isinstance(section, dict) and section.get("cause") == "failed" and any(words in str(section.get("reason")) for words in _UNLOADABLE):
         section["cause"] = "unloadable"
 
@@ -63,14 +63,14 @@ def _of_network(kind: str) -> tuple[str, str]:
 
 
 def _smoke(smoke: Plain) -> None:
-    """1.3: a GPU that was left alone is named apart from the reason."""
+    """1.3: a skipped GPU is named apart from the reason."""
     if "skipped" in smoke:
         pairs = (str(text).partition(": ") for text in smoke.pop("skipped"))
         smoke["left_alone"] = [{"type": "left-alone", "gpu": gpu, "reason": reason} for gpu, _, reason in pairs]
 
 
 def _distribution(distribution: Plain) -> None:
-    """1.3: what the user asked for of a supposed environment stands in a field of its own."""
+    """1.3: what the user asked for has its own field in an assumed environment."""
     where = str(distribution.get("where"))
     if where.startswith(_STATED):
         distribution["requirement"] = where.removeprefix(_STATED)
@@ -89,7 +89,7 @@ def _allocation(allocation: Plain) -> None:
 
 
 def _found(place: Plain) -> None:
-    """1.3: what led to a file stands apart from the words for it."""
+    """1.3: what led to a file is separate from its description."""
     why = str(place.get("why"))
     ways = {
         "rpath": why.startswith("DT_RPATH"),
@@ -104,7 +104,7 @@ def _found(place: Plain) -> None:
 
 
 def _owned(file: Plain) -> None:
-    """1.3: of several possible owners each has a place."""
+    """1.3: several possible owners are listed."""
     owners = str(file.get("owner")).split(" or ")
     if len(owners) > 1:
         file.setdefault("owners", owners)

@@ -1,4 +1,4 @@
-"""What a smoke training reported from inside its framework: stages, numbers, places. Times are in seconds."""
+"""What smoke training reported from inside its framework: stages, numbers, places. Times are in seconds."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, OpenEnum, Re
 
 
 class StageKind(OpenEnum):
-    """What a smoke training does in a stage."""
+    """A stage of smoke training."""
 
     START = "start"  # before the first stage
     BETWEEN = "between stages"
     IMPORT = "import"
     DEVICES = "devices"
-    PROCESSES = "processes"  # one for each device, where the framework wants that for an all-reduce
+    PROCESSES = "processes"  # one for each device, if the framework needs that for all-reduce
     KERNEL = "kernel"
     TRAINING = "training"
     AGREEMENT = "agreement"
@@ -23,7 +23,7 @@ class StageKind(OpenEnum):
     MEMORY = "memory"
     PRODUCTS = "products"
     COMPILED_STEP = "compiled step"
-    ALL_REDUCE = "all-reduce"  # connects the devices and sums; those before it are of the framework alone
+    ALL_REDUCE = "all-reduce"  # connects the devices and runs; earlier stages involve the framework alone
 
 
 class StageState(OpenEnum):
@@ -34,8 +34,8 @@ class StageState(OpenEnum):
     CRASHED = "crashed"  # the process died in it
     HUNG = "hung"  # no progress until the deadline
     STOPPED = "stopped"  # the user, or the whole check's deadline, ended it
-    UNSUPPORTED = "unsupported"  # gpudoctor cannot train with this release, which is no fault of the machine
-    DEFECT = "defect"  # a script of ours broke, which says nothing about the framework
+    UNSUPPORTED = "unsupported"  # gpudoctor cannot train with this release; the machine may be fine
+    DEFECT = "defect"  # our own script broke, which says nothing about the framework
 
 
 class Stage(Observed, frozen=True):
@@ -46,18 +46,18 @@ class Stage(Observed, frozen=True):
     state: StageState
     seconds: float | Missing = NOT_ASKED
     error: str | Missing = NOT_ASKED
-    """The framework's words, or the signal that ended the process."""
+    """The framework's message, or the signal that ended the process."""
     network: str = ""
-    """dense or convolutional; empty where the stage is of no network."""
+    """dense or convolutional; empty if the stage has no network."""
     device: str = ""
-    """GPU:0, CPU:0; empty where the stage is of no device."""
+    """GPU:0, CPU:0; empty if the stage has no device."""
 
 
 class SmokeDevice(Observed, frozen=True):
-    """One device that the framework lists for computing."""
+    """A compute device listed by the framework."""
 
     name: str
-    """In the framework's words: GPU:0, CPU:0."""
+    """The framework's name for it: GPU:0, CPU:0."""
     kind: str
     """gpu or cpu."""
     model: str | Missing = NOT_ASKED
@@ -67,11 +67,11 @@ class SmokeDevice(Observed, frozen=True):
 
 
 class Kernel(Observed, frozen=True):
-    """The first product computed on a device, checked against float64."""
+    """The first matmul on a device, checked against float64."""
 
     device: str
     ran_on: str
-    """Where the framework says that the result lies."""
+    """Where the framework says the result is."""
     error: Real
     """The largest relative difference."""
     tolerance: float
@@ -79,7 +79,7 @@ class Kernel(Observed, frozen=True):
 
 
 class Agreement(Observed, frozen=True):
-    """The first steps of the training against the same steps on the CPU."""
+    """The first training steps compared with the same steps on the CPU."""
 
     steps: int
     loss_difference: Real
@@ -89,18 +89,18 @@ class Agreement(Observed, frozen=True):
 
 
 class Training(Observed, frozen=True):
-    """One network's training on one device."""
+    """The training of one network on one device."""
 
     device: str
-    """Asked for: GPU:0, CPU:0."""
+    """The requested device: GPU:0, CPU:0."""
     placed_on: tuple[str, ...]
-    """Every device on which the framework says that variables, gradients and outputs were."""
+    """Every device on which the framework placed variables, gradients and outputs."""
     steps: int
     losses: tuple[Real, ...]
     accuracy: Real
-    """On images not trained on; 0 to 1."""
+    """On held-out images; 0 to 1."""
     expected_accuracy: float
-    """What this data gives when the arithmetic is right."""
+    """The expected value if the arithmetic is right."""
     seconds: Real
     samples_per_second: Real
     address: str | Missing = NOT_ASKED
@@ -110,7 +110,7 @@ class Training(Observed, frozen=True):
 
 
 class Speed(Observed, frozen=True):
-    """How fast a network trains on a GPU and, in the same process, on the CPU, from data that lie there; images a second."""
+    """How fast a network trains on a GPU and, in the same process, on the CPU, from data already there; images a second."""
 
     device: str
     network: str
@@ -122,13 +122,13 @@ class Speed(Observed, frozen=True):
 
 
 class Copy(Observed, frozen=True):
-    """A copy between the machine's memory and a device's."""
+    """A copy between host memory and a device's."""
 
     device: str
     direction: str
     """to the device or from it."""
     pinned: bool
-    """From or to pages that cannot be moved."""
+    """Pinned host memory."""
     size: int
     """Bytes."""
     bytes_per_second: Real
@@ -136,7 +136,7 @@ class Copy(Observed, frozen=True):
 
 
 class MemoryRate(Observed, frozen=True):
-    """How fast a device reads and writes its own memory, by doubling an array."""
+    """How fast a device reads and writes its own memory, measured by doubling an array."""
 
     device: str
     size: int
@@ -146,7 +146,7 @@ class MemoryRate(Observed, frozen=True):
 
 
 class Product(Observed, frozen=True):
-    """A product of two square matrices on a device, by the framework."""
+    """A matmul of two square matrices on a device, by the framework."""
 
     device: str
     precision: str
@@ -154,7 +154,7 @@ class Product(Observed, frozen=True):
     size: int
     """Rows."""
     flops: Real
-    """Operations a second: 2 size^3 for one product."""
+    """Operations a second: 2 size^3 for each matmul."""
     error: Real
     """The largest |row - exact row| / |exact row| of some rows."""
     tolerance: float
@@ -168,7 +168,7 @@ class CompiledStep(Observed, frozen=True):
     compiler: str
     """XLA or torch.compile."""
     seconds: Real
-    """Compiling and the first step."""
+    """Compilation and the first step."""
     step_seconds: Real
     loss_difference: Real
     """From the same step uncompiled."""
@@ -177,7 +177,7 @@ class CompiledStep(Observed, frozen=True):
 
 
 class Sum(Observed, frozen=True):
-    """Arrays of known content summed over several devices at once, whose right sum has no rounding error."""
+    """An all-reduce of arrays with known content over several devices, whose exact sum has no rounding error."""
 
     size: int
     """Bytes of the array on each device."""
@@ -189,43 +189,43 @@ class Sum(Observed, frozen=True):
     error: Real
     """The largest absolute difference on any device in any repetition; 0 is right."""
     wrong: tuple[str, ...] = ()
-    """The devices whose sums differ."""
+    """The devices with wrong sums."""
 
 
 class AllReduce(Observed, frozen=True):
-    """One run of all-reduces over several devices, in a process of its own."""
+    """One run of all-reduces over several devices, in its own process."""
 
     devices: tuple[str, ...]
     p2p: bool
-    """Whether NCCL was free to let GPUs reach each other's memory; False: NCCL_P2P_DISABLE=1."""
+    """Whether NCCL could use P2P between GPUs; False: NCCL_P2P_DISABLE=1."""
     stages: tuple[Stage, ...] = ()
     """Up to the all-reduce."""
     sums: tuple[Sum, ...] = ()
-    """A small one and one large enough for the links."""
+    """A small one, and one large enough for the links."""
     output: str | Missing = NOT_ASKED
-    """The tail of what it wrote, kept as evidence where it did not end well."""
+    """The tail of its output, kept as evidence if it failed."""
 
 
 class MemoryKills(Observed, frozen=True):
-    """How many processes the kernel killed, out of memory, while something ran."""
+    """How many processes the kernel killed for lack of memory during a run."""
 
     count: int
     where: str
-    """The file that the kernel counts them in."""
+    """The kernel's file with the counter."""
     of_machine: bool = False
-    """Whether it counts those of the whole machine, not of this program's control group only."""
+    """Whether it counts the whole machine, not just this program's control group."""
 
 
 class LeftAlone(Observed, frozen=True):
-    """A GPU that was not trained on."""
+    """A GPU that was not used for training."""
 
     gpu: str
-    """Its PCI address, or what stands for one."""
+    """Its PCI address, or a substitute."""
     reason: str
 
 
 class Smoke(Observed, frozen=True):
-    """One framework's smoke training."""
+    """The smoke training of one framework."""
 
     framework: str
     version: str | Missing = NOT_ASKED
@@ -233,25 +233,25 @@ class Smoke(Observed, frozen=True):
     devices: tuple[SmokeDevice, ...] | Missing = NOT_ASKED
     kernels: tuple[Kernel, ...] = ()
     networks: tuple[str, ...] = ("dense",)
-    """What was to be trained on each device."""
+    """The networks to train on each device."""
     trainings: tuple[Training, ...] = ()
     speeds: tuple[Speed, ...] = ()
     copies: tuple[Copy, ...] = ()
-    """This and what follows is measured at level full only."""
+    """This and what follows is only measured at level full."""
     memory: tuple[MemoryRate, ...] = ()
     products: tuple[Product, ...] = ()
     compiled: tuple[CompiledStep, ...] = ()
     all_reduces: tuple[AllReduce, ...] | Missing = NOT_ASKED
-    """Over all devices that trained; a second one, without P2P, is the control of a first that was not right."""
+    """Over all devices that trained; a second run, without P2P, is the control for a first that failed."""
     mapped: tuple[str, ...] | Missing = NOT_ASKED
-    """The files of CUDA's libraries in its process at the end, links resolved, by /proc/self/maps."""
+    """The CUDA library files in its process at the end, links resolved, from /proc/self/maps."""
     left_alone: tuple[LeftAlone, ...] = ()
     output: str | Missing = NOT_ASKED
-    """The tail of what the process wrote, kept as evidence where it did not end well."""
+    """The tail of the process's output, kept as evidence if it failed."""
     memory_kills: MemoryKills | Missing = NOT_ASKED
-    """While it ran; seen where it ended badly by itself."""
+    """During the run; read if it ended badly by itself."""
 
     @property
     def unsupported(self) -> str:
-        """Why gpudoctor cannot train with this release or its Python; empty where it can."""
+        """Why gpudoctor cannot train with this release or its Python; empty if it can."""
         return next((str(stage.error) for stage in self.stages if stage.state is StageState.UNSUPPORTED), "")

@@ -1,4 +1,4 @@
-"""What a supposed machine was made of: `compat` observes nothing, it takes what was stated."""
+"""The assumptions of `compat`, which observes nothing and takes what was stated."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from gpudoctor.snapshot.values import Observed
 
 
 class Supposed(Observed, frozen=True):
-    """One thing that was taken for granted."""
+    """One assumption."""
 
     what: str
     """machine, Python, GPU, driver, system CUDA or system cuDNN."""
     value: str
     where: str
-    """The option that stated it, or the source of what was added to it."""
+    """The option that stated it, or the source of what was added."""

@@ -1,4 +1,4 @@
-"""What was observed around the examined processes: container, its tools, loader cache, limits, scheduler, MPS, WSL."""
+"""Observations around the examined processes: container, its tools, loader cache, limits, scheduler, MPS, WSL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class DriverFile(Observed, frozen=True):
 
     path: str
     version: str | Missing = NOT_ASKED
-    """The release that its name, or the name of the file it stands for, ends with: 550.163.01; absent: no such name."""
+    """The driver version at the end of its name or its target's: 550.163.01; absent: no such name."""
 
 
 class Container(Observed, frozen=True):
@@ -25,47 +25,47 @@ class Container(Observed, frozen=True):
     """docker, podman, kubernetes, containerd, lxc, apptainer, systemd-nspawn, or "unknown"."""
     where: str
     driver_files: tuple[DriverFile, ...] | Missing = NOT_ASKED
-    """libcuda and libnvidia-ml as the runtime mounted them, from /proc/self/mountinfo, each by where it is mounted."""
+    """libcuda and libnvidia-ml as mounted by the runtime, from /proc/self/mountinfo, by mount point."""
     control: str | Missing = NOT_ASKED
-    """What opening /dev/nvidiactl gave: "opened", or the error's name (EPERM). Tried only where the kernel driver is loaded."""
+    """The result of opening /dev/nvidiactl: "opened", or the error's name (EPERM). Only tried if the kernel driver is loaded."""
     image: Fact | Missing = NOT_ASKED
-    """The image that it was made from, where the runtime says so inside."""
+    """The image it was made from, if the runtime names it inside."""
 
 
 class CdiSpec(Observed, frozen=True):
-    """A Container Device Interface file that says how a container is given a GPU."""
+    """A Container Device Interface file, which says how a container gets a GPU."""
 
     path: str
     kind: str | Missing = NOT_ASKED
     """nvidia.com/gpu."""
     versions: tuple[str, ...] | Missing = NOT_ASKED
-    """The driver releases that its library paths name."""
+    """The driver versions in its library paths."""
     declares: str | Missing = NOT_ASKED
-    """The version of the CDI specification that it says it follows: 0.5.0."""
+    """The CDI version that it declares: 0.5.0."""
     needs: str | Missing = NOT_ASKED
-    """The oldest version of the CDI specification that has all fields it uses; an engine refuses fields it does not know."""
+    """The oldest CDI version with all the fields it uses; an engine refuses unknown fields."""
 
 
 class ContainerTools(Observed, frozen=True):
-    """What this machine has to run containers with, by looking for files. The section is absent where it has no engine."""
+    """What this machine can run containers with, from files. Absent without a container engine."""
 
     engines: tuple[str, ...]
     """docker, podman, containerd, by their programs."""
     toolkit: tuple[str, ...]
     """Programs of the NVIDIA Container Toolkit, by path."""
     runtime: bool | Missing = NOT_ASKED
-    """Whether /etc/docker/daemon.json names a runtime "nvidia"; absent: there is no such file."""
+    """Whether /etc/docker/daemon.json has a runtime "nvidia"; absent: no such file."""
     cdi: tuple[CdiSpec, ...] | Missing = NOT_ASKED
     """The specifications for NVIDIA devices in /etc/cdi and /var/run/cdi."""
     cdi_asked_by: tuple[Fact, ...] | Missing = NOT_ASKED
-    """Configuration that has containers given their GPUs by CDI, and the file that says so."""
+    """Settings that give containers their GPUs by CDI, with their file."""
 
 
 class LoaderCache(Observed, frozen=True):
     """/etc/ld.so.cache, which ldconfig writes and the loader reads."""
 
     driver_files: tuple[str, ...]
-    """The paths that it gives for libcuda.so.1 and libnvidia-ml.so.1."""
+    """Its paths for libcuda.so.1 and libnvidia-ml.so.1."""
 
 
 class SharedMemory(Observed, frozen=True):
@@ -78,7 +78,7 @@ class SharedMemory(Observed, frozen=True):
 
 
 class Limits(Observed, frozen=True):
-    """What the examined process may use, from /proc/self/limits."""
+    """The limits of the examined process, from /proc/self/limits."""
 
     memlock: Limit | Missing = NOT_ASKED
     """Bytes of memory that may be locked."""
@@ -87,41 +87,41 @@ class Limits(Observed, frozen=True):
 
 
 class Allocation(Observed, frozen=True):
-    """What a scheduler gave to the job that we run in. The section is absent outside a job."""
+    """What a scheduler assigned to the job of this process. Absent outside a job."""
 
     scheduler: str
     """Slurm, PBS, LSF or Kubernetes."""
     where: str
     gpus: tuple[str, ...] | Missing = NOT_ASKED
-    """The allotted GPUs in the scheduler's own words; none: the job has none; not-stated: this scheduler does not say."""
+    """The assigned GPUs in the scheduler's notation; empty: the job has none; not-stated: this scheduler does not say."""
     gpus_where: str = ""
     constrained: bool | Missing = NOT_ASKED
-    """Whether the job has a control group of its own, by which its devices can be limited."""
+    """Whether the job has its own control group, which can restrict its devices."""
     hidden: bool = False
-    """Whether CUDA_VISIBLE_DEVICES=NoDevFiles keeps CUDA from every GPU, as Slurm sets it for a job without one."""
+    """Whether CUDA_VISIBLE_DEVICES=NoDevFiles hides every GPU, as Slurm sets it for a job without one."""
 
 
 class Mps(Observed, frozen=True):
-    """The folder of the CUDA Multi-Process Service. The section is absent where there is none."""
+    """The folder of the CUDA Multi-Process Service. Absent if there is none."""
 
     directory: str
     where: str
     """The variable that names it, or "default"."""
     control: bool
-    """Whether the control daemon's pipe is there."""
+    """Whether the control daemon's pipe exists."""
 
 
 class Wsl(Observed, frozen=True):
     """The Windows Subsystem for Linux, version 2. The section is absent elsewhere."""
 
     device: bool
-    """Whether /dev/dxg is there."""
+    """Whether /dev/dxg exists."""
     libraries: tuple[str, ...] | Missing = NOT_ASKED
-    """The names of what Windows' driver shows in /usr/lib/wsl/lib; absent: the folder is not there."""
+    """The Windows driver's files in /usr/lib/wsl/lib; absent: no such folder."""
     linux_driver: tuple[DriverFile, ...] = ()
-    """libcuda.so.1 in the system's own folders, where it does not stand for a file of Windows' driver."""
+    """libcuda.so.1 in the system's own folders, unless it stands in for the Windows driver's."""
     packages: tuple[str, ...] | Missing = NOT_ASKED
-    """Installed packages that hold a Linux driver, from dpkg's status file; absent: there is no dpkg."""
+    """Installed packages with a Linux driver, from dpkg's status file; absent: no dpkg."""
     loader_conf: str | Missing = NOT_ASKED
     """The file below /etc/ld.so.conf.d that names /usr/lib/wsl/lib."""
     memory: int | Missing = NOT_ASKED

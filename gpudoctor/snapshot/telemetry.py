@@ -1,4 +1,4 @@
-"""What NVML showed of the GPUs while smoke trainings ran on them, sampled some times a second and put together by GPU, framework and stage.
+"""NVML's readings of the GPUs during smoke training, sampled several times a second, by GPU, framework and stage.
 
 Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks in MHz, times in seconds.
 """
@@ -11,7 +11,7 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 
 class Span(Observed, frozen=True):
-    """Where the values of a number lay."""
+    """The range of a number."""
 
     lowest: int
     median: int
@@ -19,7 +19,7 @@ class Span(Observed, frozen=True):
 
 
 class Held(Observed, frozen=True):
-    """How often one set of reasons for the clocks was seen."""
+    """How often one set of clock reasons was seen."""
 
     reasons: int
     """nvmlClocksEventReason bits."""
@@ -27,58 +27,58 @@ class Held(Observed, frozen=True):
 
 
 class StageLoad(Observed, frozen=True):
-    """One GPU during the stage of a training that ran on it. What no sample held is Missing."""
+    """A GPU during one of its training stages. Values without a sample are Missing."""
 
     stage: StageKind
     samples: int
     seconds: float
     """From the first sample to the last."""
     clock_sm: Span | Missing = NOT_ASKED
-    """Of the samples in which it worked; `clock_memory` likewise."""
+    """Of the samples with activity; the same for `clock_memory`."""
     clock_memory: Span | Missing = NOT_ASKED
     power: int | Missing = NOT_ASKED
-    """The highest; so are temperature, utilisation, link generation and width."""
+    """The maximum, as for temperature, utilisation, link generation and width."""
     power_limit: int | Missing = NOT_ASKED
-    """The lowest that was enforced."""
+    """The lowest enforced limit."""
     temperature: int | Missing = NOT_ASKED
     utilization: int | Missing = NOT_ASKED
     link_generation: int | Missing = NOT_ASKED
     link_width: int | Missing = NOT_ASKED
     replays: int | Missing = NOT_ASKED
-    """Transfers that its PCIe link repeated meanwhile."""
+    """PCIe transfers replayed during the stage."""
     network: str = ""
-    """As of `Stage`."""
+    """As in `Stage`."""
     held: tuple[Held, ...] | Missing = NOT_ASKED
-    """The reasons for its clocks, often seen first."""
+    """The reasons for its clocks, most frequent first."""
 
 
 class GpuLoad(Observed, frozen=True):
-    """One GPU while one framework was at work."""
+    """A GPU during the training of one framework."""
 
     framework: str
     address: str
     stages: tuple[StageLoad, ...] = ()
-    """Those that ran on it, in the order in which they began."""
+    """Its stages, in the order in which they began."""
     memory_before: int | Missing = NOT_ASKED
-    """In use on the whole GPU before anything was trained."""
+    """In use on the whole GPU before any training."""
     memory_most: int | Missing = NOT_ASKED
-    """In use on the whole GPU at most; `utilization` likewise, in percent."""
+    """The maximum in use on the whole GPU; the same for `utilization`, in percent."""
     utilization: int | Missing = NOT_ASKED
     listed: bool | Missing = NOT_ASKED
-    """Whether NVML listed the training's process, or one that it started. Missing where its list cannot tell: its numbers are not this machine's."""
+    """Whether NVML listed the training process or one of its children. Missing if that is unknown, because process ids here are not the machine's."""
     own_memory: int | Missing = NOT_ASKED
-    """What NVML says that these processes used at most."""
+    """The maximum that NVML reports for these processes."""
     alarms: tuple[Status, ...] = ()
-    """Answers that tell of the GPU itself, as `NvmlGpu.alarms` has them."""
+    """Errors about the GPU itself, as in `NvmlGpu.alarms`."""
 
 
 class Loads(Observed, frozen=True):
-    """The watch over all trainings."""
+    """The samples of all training runs."""
 
     gpus: tuple[GpuLoad, ...]
     seconds: float
     """From the first sample to the last."""
     cpu_seconds: float
-    """What the sampling process has cost, its start included."""
+    """The cost of the sampling process, its start included."""
     cut: str = ""
-    """Why the samples end before the trainings did; empty where they do not."""
+    """Why sampling stopped before training did; empty if it did not."""

@@ -1,4 +1,4 @@
-"""How a snapshot says that a value is there, where it was read, or why it is missing."""
+"""How a snapshot records a value, where it was read, or why it is missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class OpenEnum(str, enum.Enum):
-    """Words of which a newer writer may know more: an unknown word is kept as it is, never an error."""
+    """Words to which a newer version may add: an unknown word is kept, never an error."""
 
     @classmethod
     def _missing_(cls, value: object) -> OpenEnum | None:
@@ -27,16 +27,16 @@ class OpenEnum(str, enum.Enum):
 
 
 class Cause(OpenEnum):
-    """Why a value is missing. Only ABSENT is knowledge about the machine; the others are knowledge about our look at it."""
+    """Why a value is missing. Only ABSENT is a fact about the machine; the others are about the observation."""
 
-    ABSENT = "absent"  # we looked, it is not there
-    DENIED = "denied"  # we were not allowed to look
+    ABSENT = "absent"  # looked for and not there
+    DENIED = "denied"  # no permission to look
     TIMED_OUT = "timed-out"
     FAILED = "failed"
-    UNLOADABLE = "unloadable"  # a library is there, and is none for this process: of another architecture, or damaged
+    UNLOADABLE = "unloadable"  # the library exists, but this process cannot load it: another architecture, or damaged
     UNSUPPORTED = "unsupported"  # the source says it does not offer this
     LOST = "lost"  # it vanished while we looked
-    NOT_STATED = "not-stated"  # text and compat: nobody said
+    NOT_STATED = "not-stated"  # text and compat: not given
     NOT_ASKED = "not-asked"
     CRASHED = "crashed"  # a defect of ours
 
@@ -46,28 +46,28 @@ def _kebab(name: str) -> str:
 
 
 class Observed(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag=_kebab):
-    """Base of everything in a snapshot: frozen, and tagged with its type so that it can stand beside Missing.
+    """Base of everything in a snapshot: frozen, and tagged with its type to coexist with Missing in a field.
 
-    A field that is left out was not asked for.
+    Omitted fields were not asked for.
     """
 
 
 class Missing(Observed, frozen=True):
-    """A section or field that holds no value, and why."""
+    """A section or field without a value, and why."""
 
     cause: Cause
     reason: str
 
 
 class Fact(Observed, frozen=True):
-    """A text that could have been read in several places, and where this one was."""
+    """A text with the place where it was read."""
 
     value: str
     where: str
 
 
 class Parameter(Observed, frozen=True):
-    """A setting of the kernel or of a module; one without a value has an empty text."""
+    """A kernel or module setting; one without a value has an empty text."""
 
     name: str
     value: str
@@ -77,7 +77,7 @@ NOT_ASKED = Missing(Cause.NOT_ASKED, "not asked for")
 
 NonFinite = Literal["nan", "inf", "-inf"]
 Real = float | NonFinite
-"""A number in which not being finite is a finding: JSON has no NaN, and null would hide it."""
+"""A number that may be infinite or NaN, which is a finding: JSON has no NaN, and null would hide it."""
 
 
 def real(number: float) -> Real:
@@ -90,15 +90,15 @@ def real(number: float) -> Real:
 
 
 def readable(text: str) -> str:
-    """`text` with undecodable bytes (surrogates, as os.fsdecode makes them) spelt as backslash escapes, so that it can be written anywhere."""
+    """`text` with undecodable bytes (surrogates, as os.fsdecode makes them) as backslash escapes, safe to write anywhere."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # a surrogate that stands for no byte
+    except UnicodeEncodeError:  # a surrogate that does not represent a byte
         return text.encode("utf-8", "backslashreplace").decode()
 
 
 def normalise_address(text: str) -> str | None:
-    """A PCI address as Linux writes it (0000:3b:00.0), from any tool's spelling of it (00000000:3B:00.0, 3b:00.0); None where `text` is none."""
+    """A PCI address in Linux's notation (0000:3b:00.0), from any tool's (00000000:3B:00.0, 3b:00.0); None if `text` is not one."""
     place, _, function = text.strip().lower().partition(".")
     parts = place.split(":")
     try:

@@ -1,4 +1,4 @@
-"""What `gpudoctor xray` shows by itself: an environment's libraries without the rest of a snapshot, or single files."""
+"""What `gpudoctor xray` shows: an environment's libraries without the rest of a snapshot, or single files."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from gpudoctor.snapshot.values import NOT_ASKED, Missing
 
 
 class Need(msgspec.Struct, frozen=True):
-    """A library that a file needs, directly or through another."""
+    """A library that a file needs, directly or indirectly."""
 
     wanted: str
     asked_by: str
     direct: bool
     path: str
-    """Empty: none was found."""
+    """Empty if not found."""
     why: str
     problem: str = ""
     looked_in: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class File(msgspec.Struct, frozen=True, tag_field="type", tag="file"):
-    """What one file is and needs."""
+    """A file and its needs."""
 
     path: str
     problem: str = ""
@@ -44,7 +44,7 @@ class Files(msgspec.Struct, frozen=True):
     python: str
     files: tuple[File, ...]
     unread: Missing = NOT_ASKED
-    """Why those with a problem were not read, where that is not the file's doing."""
+    """Why files with a problem were not read, if the file is not to blame."""
 
 
 class Environment(msgspec.Struct, frozen=True):

@@ -141,7 +141,7 @@ def test_a_result_that_comes_after_the_end_of_its_stage_is_too_late() -> None:
 
 
 def test_a_stage_that_ends_without_having_begun_is_no_success() -> None:
-    assert [stage.error for stage in smoke(*TOLD[1:]).stages if stage.state is StageState.FAILED] == ["it ended without having begun"]
+    assert [stage.error for stage in smoke(*TOLD[1:]).stages if stage.state is StageState.FAILED] == ["it ended before it began"]
 
 
 @given(st.permutations(TOLD))

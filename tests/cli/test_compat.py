@@ -21,7 +21,7 @@ def test_broken_opens_with_the_verdict_and_the_root_cause_and_shows_what_was_tak
     assert lines[1].startswith("  GD203 driver-too-old: ")
     text = "\n".join(lines)
     assert "GPU          NVIDIA GeForce GTX 1080, compute capability 6.1  [matrix:" in text
-    assert "470.57.02, which serves CUDA 11.4" in text
+    assert "470.57.02, which supports CUDA 11.4" in text
     assert "tensorflow[and-cuda]  2.16.1    as stated" in text
     assert "nvidia-cudnn-cu12     8.9.7.29  for tensorflow[and-cuda] 2.16.1" in text
     assert "525.60.13" in text
@@ -54,12 +54,12 @@ def test_a_release_that_no_table_knows_is_not_judged() -> None:
     ended = run("compat", "torch==99.0", "--format", "json")
     report = document("report", ended.stdout)
     assert (ended.returncode, report["verdict"]) == (3, "unknown")
-    assert report["because"] == "torch 99.0 was not checked: 99.0 is newer than 2.15.0, the newest release known"
+    assert report["because"] == "torch 99.0 was not checked: 99.0 is newer than 2.15.0, the newest known release"
     (one,) = report["not_judged"]
     assert (one["subject"]["key"], one["what"], one["reason"]) == (
         "torch",
         "torch 99.0",
-        "99.0 is newer than 2.15.0, the newest release known",
+        "99.0 is newer than 2.15.0, the newest known release",
     )
 
 
@@ -88,26 +88,26 @@ def test_junit_oneline_output_and_rules_as_with_check(tmp_path: Path) -> None:
 
 REFUSED = [
     ((), "REQ"),
-    (("torch=2",), "no requirement"),
-    (("torch==2.5.1", "torch==2.4.0"), "cannot both be"),
-    (("torch @ https://download.pytorch.org/torch.whl",), "names a file or an address"),
+    (("torch=2",), "not a requirement"),
+    (("torch==2.5.1", "torch==2.4.0"), "contradict each other"),
+    (("torch @ https://download.pytorch.org/torch.whl",), "is a file or an address"),
     (("torch>=99",), "No release of torch"),
     (("pytorch==2.5.1",), "did you mean torch?"),
     (("tensroflow",), "did you mean tensorflow?"),
     (("troch==2.5.1",), "did you mean torch?"),
     (("tensorflow2==2.16.1",), "did you mean tensorflow?"),
-    (("packages.txt",), "names a file; state what it lists"),
-    (("envs/packages",), "names a file or an address"),
+    (("packages.txt",), "is a file name; state what it lists"),
+    (("envs/packages",), "is a file or an address"),
     (("cudatoolkit==11.8", "torch"), "--system-cuda"),
     (("torch", "--gpu", "RTX 4091"), "did you mean"),
     (("torch", "--gpu", "4090", "--cc", "8.6"), "contradicts"),
-    (("torch", "--cc", "8"), "no compute capability"),
-    (("torch", "--driver", "535"), "names a branch"),
-    (("torch", "--python-version", "three"), "no version of Python"),
+    (("torch", "--cc", "8"), "not a compute capability"),
+    (("torch", "--driver", "535"), "is a branch"),
+    (("torch", "--python-version", "three"), "not a Python version"),
     (("torch", "--os", "beos"), "--os"),
     (("torch", "--os", "windows", "--arch", "ppc64le"), "--arch ppc64le"),
-    (("torch", "--system-cuda", "11.9"), "there was no such CUDA"),
-    (("torch", "--system-cudnn", "eight"), "no release of cuDNN"),
+    (("torch", "--system-cuda", "11.9"), "no such CUDA version"),
+    (("torch", "--system-cudnn", "eight"), "not a cuDNN version"),
     (("torch", "--compat", "/no/such/folder"), "/no/such/folder"),
     (("torch", "--only", "no-such-rule"), "no-such-rule"),
     (("torch", "--fail-on", "note"), "--fail-on"),
@@ -128,7 +128,7 @@ def test_what_cannot_be_is_one_sentence_and_one_document(arguments: tuple[str, .
 def test_without_json_there_is_no_document() -> None:
     ended = run("compat", "torch=2")
     assert (ended.returncode, ended.stdout) == (2, b"")
-    assert "no requirement" in sentence(ended.stderr)
+    assert "not a requirement" in sentence(ended.stderr)
 
 
 def test_matrix_shows_a_gpu_with_where_that_was_read() -> None:

@@ -115,5 +115,5 @@ def test_a_wrong_product_of_a_framework_outweighs_our_kernel() -> None:
 
 def test_the_ladder_says_why_a_gpu_was_left_alone() -> None:
     assert kernel_ran(touched(1, skipped=BUSY)).detail == BUSY
-    assert kernel_ran(touched(1)).detail == "a kernel of our own"
-    assert kernel_ran(touched(1), TRAINED).detail == "a kernel of our own, tensorflow"
+    assert kernel_ran(touched(1)).detail == "gpudoctor's test kernel"
+    assert kernel_ran(touched(1), TRAINED).detail == "gpudoctor's test kernel, tensorflow"

@@ -59,7 +59,7 @@ def test_reads_what_ldconfig_lists(tmp_path: Path) -> None:
 
 def test_no_cache_and_no_known_form_say_so(tmp_path: Path) -> None:
     assert "No such file" in System(str(tmp_path)).cache("x86_64", 64).problem
-    assert Cache(b"something else").problem == "it is in no known form"
+    assert Cache(b"something else").problem == "unknown format"
 
 
 @settings(max_examples=300)

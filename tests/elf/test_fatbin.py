@@ -64,11 +64,11 @@ def test_what_few_kernels_are_built_for_is_said(place: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "damage"),
     [
-        (fat(entry(SASS, 80), claimed=1 << 60), "larger than its section"),
-        (fat(entry(SASS, 80, claimed=1 << 63)), "larger than its fat binary"),
-        (fat(entry(SASS, 80, header=64)[:4] + bytes(60)), "larger than its fat binary"),
-        (b"\x50\xed\x55\xba" + bytes(100), "larger than its section"),
-        (fat(entry(SASS, 80)) + b"something else" * 30, "something else lies between"),
+        (fat(entry(SASS, 80), claimed=1 << 60), "more than its section holds"),
+        (fat(entry(SASS, 80, claimed=1 << 63)), "more than its fat binary holds"),
+        (fat(entry(SASS, 80, header=64)[:4] + bytes(60)), "more than its fat binary holds"),
+        (b"\x50\xed\x55\xba" + bytes(100), "more than its section holds"),
+        (fat(entry(SASS, 80)) + b"something else" * 30, "unknown data between"),
     ],
 )
 def test_headers_that_lie_end_the_reading_and_are_said(place: Path, data: bytes, damage: str) -> None:

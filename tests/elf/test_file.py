@@ -111,7 +111,7 @@ def test_a_file_without_section_headers_is_read_all_the_same(tmp_path: Path) -> 
         (b"", "an empty file"),
         (b"\x7fELF", "truncated"),
         (b"INPUT(-lm)" * 20, "not an ELF file"),
-        (b"\x7fELF\x09\x01" + bytes(80), "an ELF file of no known class or byte order"),
+        (b"\x7fELF\x09\x01" + bytes(80), "an ELF file of unknown class or byte order"),
         (b"\x7fELF\x02\x01" + bytes(80), "an ELF file of type 0"),
     ],
 )

@@ -103,7 +103,7 @@ def simulated(program: Path, wanted: Sequence[str], environ: dict[str, str]) -> 
     loader = Loader(system, setting)
     started = loader.start(str(program))
     assert loader.main is not None
-    preloads = setting.preload.split()  # what of it is not there is passed over
+    preloads = setting.preload.split()  # what of it does not exist is passed over
     if [one for one in started.missing if one.asked_by is not loader.main or one.wanted not in preloads]:
         return [], set()
     answers = ["no" if loader.open(one, loader.main).missing else "ok" for one in wanted]
@@ -247,7 +247,7 @@ def test_a_search_path_of_a_hundred_thousand_entries_takes_no_time(place: Path) 
 
 
 def test_a_program_that_is_not_there_is_refused() -> None:
-    with pytest.raises(Refused, match="there is no such file"):
+    with pytest.raises(Refused, match="no such file"):
         Loader(System(), Setting((), Cache())).start("/nowhere/python")
 
 

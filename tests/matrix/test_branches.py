@@ -113,7 +113,7 @@ def test_none_is_not_unknown(shipped: Matrix) -> None:
 @pytest.mark.parametrize("cell", ["2026", "2026-13", "2026-06-01", "june 2026"])
 def test_an_end_is_a_month(cell: str) -> None:
     cells = ["550", "12.4", "", "", "", "proprietary", "", "", cell, "", "x", ""]
-    with pytest.raises(ValueError, match=r"column end_of_life is .* where a month as 2026-01 is wanted"):
+    with pytest.raises(ValueError, match=r"column end_of_life is .* not a month like 2026-01"):
         DRIVERS.parse(cells)
 
 

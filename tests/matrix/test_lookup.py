@@ -57,7 +57,7 @@ def problems(**tables: Any) -> list[str]:
 
 def test_a_source_that_is_missing_or_unused_is_told() -> None:
     found = problems(sources="a,A,,2026-01-01", drivers="550,12.4,,,,,,,,,b")
-    assert found == ["drivers.csv names the source b, which is not in sources.csv.", "sources.csv holds a, which no table names."]
+    assert found == ["drivers.csv names the source b, which is not in sources.csv.", "sources.csv has a, which no table uses."]
 
 
 def test_a_minor_version_floor_above_the_exact_driver_is_told() -> None:
@@ -67,14 +67,14 @@ def test_a_minor_version_floor_above_the_exact_driver_is_told() -> None:
 
 def test_a_cudnn_for_an_unknown_cuda_is_told() -> None:
     found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,,a", cudnn="9.1,12,any,l,,,a\n9.1,13,any,l,,,a")
-    assert found == ["cuDNN 9.1 is for CUDA 13, which cuda.csv lacks."]
+    assert found == ["cuDNN 9.1 is for CUDA 13, which is not in cuda.csv."]
 
 
 def test_a_framework_with_an_unknown_cuda_is_told() -> None:
     found = problems(sources="a,A,,2026-01-01", torch="torch,2.0.0,linux_x86_64,3.11,cuda,11.7,,,,,,,,a")
     assert found == [
-        "A framework is built with CUDA 11.7, which cuda.csv lacks.",
-        "A framework is built with CUDA 11.7, which no branch in drivers.csv serves.",
+        "A framework is built with CUDA 11.7, which is not in cuda.csv.",
+        "A framework is built with CUDA 11.7, which no branch in drivers.csv supports.",
     ]
 
 
@@ -86,7 +86,7 @@ def test_two_gpus_with_one_name_are_told() -> None:
 def test_an_unreachable_package_that_is_not_required_is_told() -> None:
     row = "tensorflow,2.21.0,linux_x86_64,3.11,cpu,,,,,nvidia-cublas-cu12==1,,,nvidia-cublas-cu12 nvidia-cufft-cu12,a"
     found = problems(sources="a,A,,2026-01-01", tensorflow=f"{row}\n")
-    assert found == ["tensorflow 2.21.0 does not find nvidia-cufft-cu12, which it does not require."]
+    assert found == ["tensorflow 2.21.0 lists nvidia-cufft-cu12 as unreachable but does not require it."]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_gpus_by_any_usual_name_and_unknown_ones_by_capability() -> None:
     ((name, capability),) = gpus()
     assert isinstance(name, Missing)
     assert isinstance(capability, Missing)
-    assert supposed(os="macos").nvml == Missing(Cause.NOT_STATED, "it was not stated")
+    assert supposed(os="macos").nvml == Missing(Cause.NOT_STATED, "not stated")
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_was_supposed_says_where_from() -> None:
     assert by_name["machine"] == Supposed("machine", "WSL 2 x86_64", "--os")
     assert by_name["GPU"].value.endswith("compute capability 7.0")
     assert by_name["GPU"].where.startswith("matrix: ")
-    assert by_name["driver"].value == "535.104.05, which serves CUDA 12.2"
+    assert by_name["driver"].value == "535.104.05, which supports CUDA 12.2"
 
 
 @pytest.mark.parametrize(
@@ -97,21 +97,21 @@ def test_what_was_supposed_says_where_from() -> None:
         ({"gpus": ("RTX 4091",)}, "did you mean 'NVIDIA GeForce RTX 40"),
         ({"gpus": ("zzzzzz",)}, "state its compute capability with --cc"),
         ({"gpus": ("4090",), "cc": "8.6"}, "--cc 8.6 contradicts --gpu '4090'"),
-        ({"cc": "86"}, "--cc '86' is no compute capability"),
-        ({"cc": "8"}, "as in 8.6"),
-        ({"driver": "535"}, "names a branch"),
+        ({"cc": "86"}, "--cc '86' is not a compute capability"),
+        ({"cc": "8"}, "write it with one dot: 8.6"),
+        ({"driver": "535"}, "is a branch"),
         ({"driver": "12.4"}, "--system-cuda"),
-        ({"driver": "new"}, "as in 535.104.05"),
-        ({"driver": "535.104.05.1"}, "no release of the driver"),
-        ({"python": "3"}, "as in 3.11"),
-        ({"python": "4.1"}, "no version of Python"),
-        ({"python": "3.11; rm"}, "no version of Python"),
-        ({"os": "windows", "arch": "ppc64le"}, "--arch ppc64le: for Windows"),
+        ({"driver": "new"}, "as nvidia-smi shows it: 535.104.05"),
+        ({"driver": "535.104.05.1"}, "is not a driver version"),
+        ({"python": "3"}, "write 3.11 or 3.11.4"),
+        ({"python": "4.1"}, "is not a Python version"),
+        ({"python": "3.11; rm"}, "is not a Python version"),
+        ({"os": "windows", "arch": "ppc64le"}, "--arch ppc64le: wheels for Windows"),
         ({"arch": "vax"}, "x86_64 or aarch64"),
-        ({"system_cuda": "11.9"}, "of 11 there were 11.0 to 11.8"),
-        ({"system_cuda": "12"}, "as in 12.4"),
-        ({"system_cuda": "twelve"}, "no release of CUDA"),
-        ({"system_cudnn": "v8"}, "no release of cuDNN"),
+        ({"system_cuda": "11.9"}, "CUDA 11 has 11.0 to 11.8"),
+        ({"system_cuda": "12"}, "write 12.4"),
+        ({"system_cuda": "twelve"}, "is not a CUDA version"),
+        ({"system_cudnn": "v8"}, "is not a cuDNN version"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:

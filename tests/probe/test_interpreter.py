@@ -83,12 +83,12 @@ def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path
     (tmp_path / "venv/bin/python").symlink_to("/gone/python3.9")
     for name, why in (
         ("empty", "it cannot be started: Exec format error"),
-        ("folder", "this folder holds no bin/python"),
+        ("folder", "the folder has no bin/python"),
         ("venv", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
         ("venv/bin/python", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
     ):
         with pytest.raises(UsageError) as caught:
             look(Options(python=str(tmp_path / name)), EMPTY, SHORT)
         assert str(caught.value) == (
-            f"--python {tmp_path}/{name}: this is not a Python interpreter ({why}); give an interpreter, or the folder of an environment."
+            f"--python {tmp_path}/{name}: not a Python interpreter ({why}); name an interpreter or the folder of an environment."
         )

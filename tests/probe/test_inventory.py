@@ -37,15 +37,13 @@ TARGETS = {
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_named_target_that_is_no_python_is_the_users_error(tmp_path: Path, name: str) -> None:
     script = no_python(tmp_path, name)
-    with pytest.raises(
-        UsageError, match=f"^--python {script}: this is not a Python interpreter \\(it .*\\); give an interpreter, or the folder"
-    ):
+    with pytest.raises(UsageError, match=f"^--python {script}: not a Python interpreter \\(it .*\\); name an interpreter or the folder"):
         look(Options(python=script), EMPTY, SHORT)
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/ls", "/bin/cat"])
 def test_a_program_of_the_system_is_no_python(program: str) -> None:
-    with pytest.raises(UsageError, match="this is not a Python interpreter"):
+    with pytest.raises(UsageError, match="not a Python interpreter"):
         look(Options(python=program), patience=SHORT)
 
 
@@ -66,7 +64,7 @@ def test_a_target_that_nobody_named_costs_what_depends_on_it(
     if name not in {"garbage answer", "sleeps"}:
         assert isinstance(snapshot.libcuda, Libcuda)
         assert snapshot.libcuda.cuda_served == "12.4"
-        assert "asked under gpudoctor's own interpreter" in snapshot.remarks[0]
+        assert "queried with gpudoctor's own Python" in snapshot.remarks[0]
 
 
 def no_python(place: Path, name: str) -> str:

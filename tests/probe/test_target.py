@@ -98,7 +98,7 @@ def test_what_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pyt
         named_target(path)
     sentence = str(caught.value)
     assert sentence.startswith("--python ")
-    assert sentence.endswith("give an interpreter, or the folder of an environment.")
+    assert sentence.endswith("name an interpreter or the folder of an environment.")
     assert "\n" not in sentence
     sentence.encode()
 

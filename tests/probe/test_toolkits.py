@@ -113,7 +113,7 @@ def test_folders_that_only_bear_the_name_are_none(tmp_path: Path) -> None:
 
 def test_a_toolkit_that_says_nothing_says_why(tmp_path: Path) -> None:
     (toolkit,) = found(build(tmp_path, {"usr/local/cuda-8.0/version.txt": "hello", "usr/local/cuda-8.0/version.json": "[1]"}))
-    assert toolkit.toolkit_cuda == Missing(Cause.ABSENT, "no file in /usr/local/cuda-8.0 says its release")
+    assert toolkit.toolkit_cuda == Missing(Cause.ABSENT, "no file in /usr/local/cuda-8.0 states its version")
     assert isinstance(toolkit.nvcc, Missing)
     assert isinstance(toolkit.cudart, Missing)
 
@@ -144,7 +144,7 @@ def test_host_compilers(tmp_path: Path) -> None:
 def test_a_compiler_that_must_be_run_to_tell_is_not_run(tmp_path: Path) -> None:
     root = build(tmp_path, {"usr/bin/gcc": "", "usr/lib/gcc/x/13/a": "", "usr/lib/gcc/x/14/a": ""})
     (compiler,) = probe.compilers(root, PATH)
-    assert compiler.version == Missing(Cause.NOT_ASKED, "only running /usr/bin/gcc would tell")
+    assert compiler.version == Missing(Cause.NOT_ASKED, "the version of /usr/bin/gcc is only known by running it")
 
 
 def test_the_current_directory_is_never_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

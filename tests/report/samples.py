@@ -136,7 +136,7 @@ MISMATCH = finding(
 broken_no_gpu = examined(
     Verdict.BROKEN,
     1,
-    ProvedTo(None, 0, 0, "nothing was proven"),
+    ProvedTo(None, 0, 0, "nothing was verified"),
     findings=(NO_GPU,),
     outcomes=(
         outcome("GD101", "no-gpu", OutcomeKind.FOUND),
@@ -282,7 +282,7 @@ on_cpu = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 0, 0, "trained on the
 interrupted = examined(
     Verdict.UNKNOWN,
     3,
-    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
+    ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
     because="the check was ended by SIGINT",
     snapshot=Snapshot(created="2026-11-21T04:00:00Z", python=Missing(Cause.NOT_ASKED, "the check was ended first"), smoke=()),
     ladder=(row(0, P, Q, detail="the check was ended by SIGINT"),),
@@ -307,14 +307,14 @@ SUPPOSED = Snapshot(
     supposed=(
         Supposed("machine", "Linux x86_64", "the default"),
         Supposed("GPU", "NVIDIA GeForce GTX 1080, compute capability 6.1", "matrix: cuda-gpus-legacy, pci-ids, geforce-memory-2020"),
-        Supposed("driver", "470.57.02, which serves CUDA 11.4", "--driver; matrix: cuda-notes-13.2"),
+        Supposed("driver", "470.57.02, which supports CUDA 11.4", "--driver; matrix: cuda-notes-13.2"),
     ),
     remarks=("somepackage 1.0: no table holds it, so it was not judged",),
 )
 compat_broken = examined(
     Verdict.BROKEN,
     1,
-    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
+    ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
     policy=Policy(level=None),
     snapshot=SUPPOSED,
     findings=(
@@ -334,15 +334,17 @@ compat_broken = examined(
             subject=Subject(SubjectKind.GPU, "nvml:0"),
         ),
     ),
-    outcomes=(outcome("GD104", "ecc-hardware-error", OutcomeKind.NOT_ASKED, "it was not stated"),),
-    ladder=(row(0, Q, detail="it was not stated"),),
+    outcomes=(outcome("GD104", "ecc-hardware-error", OutcomeKind.NOT_ASKED, "not stated"),),
+    ladder=(row(0, Q, detail="not stated"),),
 )
-compat_ready = examined(Verdict.READY, 0, ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"), policy=Policy(level=None), snapshot=SUPPOSED)
+compat_ready = examined(
+    Verdict.READY, 0, ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"), policy=Policy(level=None), snapshot=SUPPOSED
+)
 compat_unknown = examined(
     Verdict.UNKNOWN,
     3,
-    ProvedTo(None, 0, 1, "nothing was proven on 1 GPU"),
-    because="the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest release known",
+    ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
+    because="the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest known release",
     policy=Policy(level=None),
     snapshot=SUPPOSED,
 )

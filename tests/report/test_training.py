@@ -45,7 +45,7 @@ TRAINED = Smoke(
     devices=(SmokeDevice("CPU:0", "cpu"), SmokeDevice("GPU:0", "gpu", model="NVIDIA H200")),
     trainings=(DENSE, training(network="convolutional", losses=(2.0, "nan"), steps=60, agreement=Missing(Cause.FAILED, "not finished"))),
     speeds=(Speed("GPU:0", "convolutional", 1024, 900000.0, 4500.0),),
-    left_alone=(LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7) and left alone; --force uses it anyway"),),
+    left_alone=(LeftAlone("0000:03:00.0", "in use by 1 other process (pid 7) and skipped; --force uses it anyway"),),
 )
 
 
@@ -81,7 +81,7 @@ torch 2.13.0+cu126 on GPU:0, NVIDIA H200
 
 torch 2.13.0+cu126 on GPU:1
   seconds            training crashed
-  left alone: 0000:03:00.0: in use by 1 other process (pid 7) and left alone;
+  left alone: 0000:03:00.0: in use by 1 other process (pid 7) and skipped;
     --force uses it anyway
 
 Proven: trained on 1 of 2 GPUs
@@ -108,7 +108,7 @@ def test_every_number_is_there_in_any_width(width: int) -> None:
 
 
 def test_why_nothing_was_trained() -> None:
-    assert "\nNothing was trained: there is no GPU that CUDA shows.\n" in page(Missing(Cause.NOT_ASKED, "there is no GPU that CUDA shows"))
+    assert "\nNothing was trained: CUDA shows no GPU.\n" in page(Missing(Cause.NOT_ASKED, "CUDA shows no GPU"))
 
 
 def test_a_framework_that_got_nowhere_has_its_stage() -> None:
@@ -169,9 +169,9 @@ torch 2.13.0+cu126 over GPU:0, GPU:1, without P2P
 
 
 def test_why_nothing_was_summed() -> None:
-    too_few = Missing(Cause.FAILED, "a training was finished on 1 of 2 GPUs")
-    assert "  no all-reduce: a training was finished on 1 of 2 GPUs.\n" in page((msgspec.structs.replace(TRAINED, all_reduces=too_few),))
-    alone = Missing(Cause.ABSENT, "one GPU has nothing to sum with")
+    too_few = Missing(Cause.FAILED, "training finished on 1 of 2 GPUs")
+    assert "  no all-reduce: training finished on 1 of 2 GPUs.\n" in page((msgspec.structs.replace(TRAINED, all_reduces=too_few),))
+    alone = Missing(Cause.ABSENT, "all-reduce needs two GPUs")
     assert "all-reduce" not in page((msgspec.structs.replace(TRAINED, all_reduces=alone),))
 
 

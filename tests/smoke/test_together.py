@@ -111,7 +111,7 @@ def test_a_framework_that_fails_before_the_sums_needs_no_control(tmp_path: Path)
 
 def test_gpus_that_did_not_train_are_left_out(tmp_path: Path) -> None:
     smoke = summed(tmp_path, trained=("GPU:1",))
-    assert smoke.all_reduces == Missing(Cause.FAILED, "a training was finished on 1 of 2 GPUs")
+    assert smoke.all_reduces == Missing(Cause.FAILED, "training finished on 1 of 2 GPUs")
 
 
 def on_cpu(**changes: Any) -> Plan:

@@ -1,4 +1,4 @@
-"""What rules inside a container see: what its runtime gave it, and what the host has."""
+"""What rules inside a container see: what its runtime provided, and what the host has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpudoctor.derive.views.machine import MachineView
 
 DEVICES, CAPABILITIES = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
-"""By which an image or its user tells the runtime which GPUs and driver libraries to provide."""
+"""Variables by which an image or its user requests GPUs and driver libraries from the runtime."""
 
 
 class ContainerView(View):
@@ -32,31 +32,31 @@ class ContainerView(View):
 
     @property
     def image(self) -> str:
-        """The image the container was made from; empty where the runtime does not say."""
+        """The image the container was made from; empty if the runtime does not say."""
         container = self.observed.container
         image = container.image if isinstance(container, Container) else container
         return image.value if isinstance(image, Fact) else ""
 
     @property
     def control(self) -> str | Missing:
-        """What opening /dev/nvidiactl answered; ends the rule where the container is not known."""
+        """The result of opening /dev/nvidiactl; ends the rule if the container is unknown."""
         return known(self.observed.container).control
 
     @property
     def driver_libraries(self) -> tuple[DriverFile, ...]:
-        """The driver libraries that the runtime mounted; empty where that is not known."""
+        """The driver libraries that the runtime mounted; empty if unknown."""
         container = self.observed.container
         return container.driver_files if isinstance(container, Container) and isinstance(container.driver_files, tuple) else ()
 
     @property
     def requested(self) -> dict[str, str]:
-        """What the image or its user asked the runtime for, by variable."""
+        """What the image or its user requested from the runtime, by variable."""
         values = self.observed.variables.values if isinstance(self.observed.variables, Variables) else {}
         return {name: values[name] for name in (DEVICES, CAPABILITIES) if name in values}
 
     @property
     def host_driver(self) -> str:
-        """How it shows that the host's driver has a GPU, as a clause; empty where nothing shows it."""
+        """Evidence that the host's driver has a GPU, as a clause; empty if there is none."""
         driver = self.observed.kernel_driver
         if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact):
             return f"the host has NVIDIA driver {driver.version.value} loaded"
@@ -65,7 +65,7 @@ class ContainerView(View):
         return "a GPU of the host is bound to the NVIDIA driver" if bound else ""
 
     def has_devices(self, *, proven: bool) -> bool:
-        """Whether the GPU's device files are here. Plain files of those names do not count, unless something else makes them `proven`."""
+        """Whether the GPU's device files exist here. Ordinary files of those names do not count, unless something else shows that they are `proven`."""
         nodes = self.observed.device_nodes
         needed = [node for node in nodes.nodes if is_used_to_compute(node)] if isinstance(nodes, DeviceNodes) else []
         return bool(needed) and (proven or not all(map(is_plain_file, needed)))

@@ -19,12 +19,12 @@ class DriverCallsView(View):
 
     @property
     def cuda_init(self) -> Status:
-        """What cuInit answered to a program in the examined environment; ends the rule where it did not answer."""
+        """cuInit's answer to a program in the examined environment; ends the rule if there is none."""
         return known(self.libcuda.init, Rung.LIBCUDA)
 
     @property
     def cuda_init_code(self) -> int | None:
-        """What cuInit answered, without CUDA_VISIBLE_DEVICES where that is set; None where it did not answer."""
+        """cuInit's answer without CUDA_VISIBLE_DEVICES; None if there is none."""
         for section in (self.observed.libcuda_unmasked, self.observed.libcuda):
             if isinstance(section, Libcuda) and isinstance(section.init, Status):
                 return section.init.code
@@ -32,29 +32,29 @@ class DriverCallsView(View):
 
     @property
     def cuda_devices(self) -> tuple[CudaDevice, ...]:
-        """The devices that CUDA shows to a program in the examined environment; empty where that is not known."""
+        """The devices that CUDA shows to a program in the examined environment; empty if unknown."""
         libcuda = self.observed.libcuda
         return libcuda.devices if isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) else ()
 
     @property
     def all_cuda_devices(self) -> tuple[CudaDevice, ...]:
-        """The devices that CUDA lists without CUDA_VISIBLE_DEVICES; ends the rule where cuInit failed."""
+        """The devices that CUDA lists without CUDA_VISIBLE_DEVICES; ends the rule if cuInit failed."""
         unmasked = self.observed.libcuda_unmasked
         libcuda = self.libcuda if isinstance(unmasked, Missing) and unmasked.cause is Cause.NOT_ASKED else self.libcuda_unmasked
         code = known(libcuda.init, Rung.LIBCUDA).code
         if code:
-            raise CouldNotTell(Missing(Cause.FAILED, f"cuInit answered {code}"), Rung.LIBCUDA)
+            raise CouldNotTell(Missing(Cause.FAILED, f"cuInit returned error {code}"), Rung.LIBCUDA)
         return known(libcuda.devices, Rung.LIBCUDA)
 
     @property
     def nvml_init_code(self) -> int | None:
-        """What nvmlInit answered; None where it did not answer."""
+        """nvmlInit's answer; None if there is none."""
         nvml = self.observed.nvml
         return nvml.init.code if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) else None
 
     @property
     def nvml_gpus(self) -> tuple[NvmlGpu, ...]:
-        """The GPUs that NVML counts; ends the rule where NVML did not start."""
+        """The GPUs that NVML counts; ends the rule if NVML did not start."""
         init = self.nvml.init
         if isinstance(init, Status) and init.code:
             raise CouldNotTell(Missing(Cause.FAILED, f"NVML did not start: {init.name}"), Rung.NVML)

@@ -34,7 +34,7 @@ class EnvironmentView(View):
 
     @property
     def set_variables(self) -> dict[str, str]:
-        """The environment variables that are set and not empty; none where that is not known."""
+        """The environment variables that are set and not empty; none if unknown."""
         variables = self.observed.variables
         return {} if isinstance(variables, Missing) else {name: value for name, value in variables.values.items() if value}
 
@@ -45,10 +45,10 @@ class EnvironmentView(View):
 
     @property
     def stack(self) -> Stack:
-        """The distributions and what they require of one another; ends the rule where they are not known."""
+        """The distributions and what they require of one another; ends the rule if unknown."""
         return known(self.stack_or_missing)
 
     @property
     def frameworks(self) -> tuple[FrameworkView, ...]:
-        """The frameworks installed here; empty where that is not known."""
+        """The frameworks installed here; empty if unknown."""
         return self.machine.frameworks

@@ -39,7 +39,7 @@ class FabricView(View):
 
     @property
     def attachment(self) -> str:
-        """How it shows that GPUs are attached to the fabric: "4 NVSwitches"."""
+        """Evidence that GPUs are attached to the fabric: "4 NVSwitches"."""
         count = self.machine.nvswitches
         if count:
             return "1 NVSwitch" if count == 1 else f"{count} NVSwitches"
@@ -48,12 +48,12 @@ class FabricView(View):
 
     @property
     def manager(self) -> FabricManager:
-        """The fabric manager's service; the rule does not apply where it is not installed."""
+        """The fabric manager's service; the rule does not apply if it is not installed."""
         return applicable(self.observed.fabric_manager)
 
     @property
     def manager_running(self) -> bool:
-        """Whether the fabric manager runs; False where it is not installed. Ends the rule where that is not known."""
+        """Whether the fabric manager runs; False if it is not installed. Ends the rule if unknown."""
         manager = self.observed.fabric_manager
         running = manager if isinstance(manager, Missing) else manager.running
         if isinstance(running, Missing) and running.cause is Cause.ABSENT:
@@ -81,9 +81,9 @@ class FabricView(View):
 
     @property
     def unready_or_missing(self) -> tuple[Evidence, ...] | Missing:
-        """What shows that the fabric is not set up; missing where nothing could show it.
+        """Evidence that the fabric is not set up; missing if nothing could show it.
 
-        NVML's state, where there is one, decides what 802 means: a registered GPU does not wait for the fabric.
+        NVML's state, if available, decides what 802 means: a registered GPU does not wait for the fabric.
         """
         seen = [gpu.nvml.fabric for gpu in self.machine.hardware if isinstance(gpu.nvml, NvmlGpu)]
         states = [fabric.state for fabric in seen if isinstance(fabric, Fabric)]
@@ -102,5 +102,5 @@ class FabricView(View):
 
     @property
     def unready(self) -> tuple[Evidence, ...]:
-        """What shows that the fabric is not set up; empty where it is. Ends the rule where nothing could show it."""
+        """Evidence that the fabric is not set up; empty if it is. Ends the rule if nothing could show it."""
         return known(self.unready_or_missing, Rung.LIBCUDA)

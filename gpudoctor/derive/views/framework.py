@@ -57,17 +57,17 @@ class FrameworkView(View):
 
     @property
     def spec(self) -> FrameworkSpec:
-        """The framework's traits; those of none where the catalogue lacks it."""
+        """The framework's traits; the defaults if the catalogue lacks it."""
         return spec_of(self.name)
 
     @property
     def label(self) -> str:
-        """The framework with its version: "torch 2.8.0+cu126"; its name alone where the version is not known."""
+        """The framework with its version: "torch 2.8.0+cu126"; only its name if the version is unknown."""
         return self.observed.label
 
     @property
     def release(self) -> str:
-        """Its version without the local part, "2.8.0"; empty where it is not known."""
+        """Its version without the local part, "2.8.0"; empty if unknown."""
         return self.observed.release
 
     @property
@@ -82,17 +82,17 @@ class FrameworkView(View):
 
     @property
     def version(self) -> Fact:
-        """The installed release and where it was read; ends the rule where it is not known."""
+        """The installed version and its source; ends the rule if unknown."""
         return known(self.observed.version)
 
     def reaches(self, bound: str) -> bool:
-        """Whether its release is the first for which a bound of the matrix holds ("adapts-ptx"), or a later one."""
+        """Whether its release is at or after the one from which a bound of the matrix holds ("adapts-ptx")."""
         since = self.machine.matrix.bound(self.name, bound)
         version = versions.parse(self.release)
         return version is not None and since is not None and version >= since
 
     def precedes(self, bound: str) -> bool:
-        """Whether its release is older than the first for which a bound of the matrix holds."""
+        """Whether its release is before the one from which a bound of the matrix holds."""
         since = self.machine.matrix.bound(self.name, bound)
         version = versions.parse(self.release)
         return version is not None and since is not None and version < since
@@ -109,7 +109,7 @@ class FrameworkView(View):
 
     @property
     def cuda(self) -> EffectiveCuda:
-        """The CUDA of its build; the rule does not apply to a build without, and ends where the CUDA is not known."""
+        """The CUDA of its build; the rule does not apply to a build without, and ends if it is unknown."""
         return applicable(self.cuda_or_missing)
 
     @cached_property
@@ -138,24 +138,24 @@ class FrameworkView(View):
         """How its code fits each GPU its programs may use; the rule does not apply without CUDA or without such a GPU."""
         found = applicable(self.meetings_or_missing)
         if not found:
-            not_applicable("there is no GPU that its programs may use")
+            not_applicable("its programs may use no GPU")
         return found
 
     @property
     def known_meetings(self) -> Meetings:
-        """The same; ends the rule where it is not known of some GPU whether the code runs on it."""
+        """The same; ends the rule if a GPU's fit is unknown."""
         found = self.meetings
         for meeting in found.lacking(Fit.UNKNOWN):
             capability = known(meeting.capability_or_missing, Rung.NVML)
-            not_stated(f"nothing says whether {self.label} has kernels for {meeting.gpu.label} (compute capability {capability})")
+            not_stated(f"no source states whether {self.label} has kernels for {meeting.gpu.label} (compute capability {capability})")
         return found
 
     def gpus_with(self, fit: Fit) -> tuple[Meeting, ...]:
-        """The GPUs that its code fits in this way; where there are none, ends the rule if that is not known of every GPU."""
+        """The GPUs with this fit; if there are none, ends the rule unless every GPU's fit is known."""
         return self.meetings.lacking(fit) or self.known_meetings.lacking(fit)
 
     def component_or_missing(self, name: str) -> Component | Missing:
-        """One of CUDA's libraries as this framework would load it; absent for a build without CUDA."""
+        """A CUDA library as this framework would load it; absent for a build without CUDA."""
         cuda = self.cuda_or_missing
         if isinstance(cuda, Missing):
             return cuda
@@ -163,7 +163,7 @@ class FrameworkView(View):
         return component(name, self.observed, cuda, self.machine.observed, stack=stack, rows=self.published)
 
     def component(self, name: str) -> Component:
-        """One of CUDA's libraries as this framework would load it; the rule does not apply to a build without CUDA."""
+        """A CUDA library as this framework would load it; the rule does not apply to a build without CUDA."""
         return applicable(self.component_or_missing(name))
 
     @property
@@ -175,25 +175,25 @@ class FrameworkView(View):
 
     @property
     def cudnn_code(self) -> EffectiveCode:
-        """The GPU code in the cuDNN that it would load; ends the rule where it is not known."""
+        """The GPU code in the cuDNN that it would load; ends the rule if unknown."""
         return known(with_code(self.cudnn, self.cuda, self.machine.observed, self.machine.matrix).code)
 
     @property
     def xray(self) -> FrameworkLibraries:
-        """What the X-ray saw of its files; the rule does not apply where it found no CUDA build."""
+        """The X-ray of its files; the rule does not apply if it found no CUDA build."""
         found = xray(self.observed, self.machine.libraries)
         return not_applicable(f"the X-ray found no CUDA build of {self.name}") if found is None else found
 
     @property
     def all_libraries_used(self) -> tuple[LibraryUse, ...]:
-        """Every library of CUDA's that it asks for, the driver's included; the rule does not apply to a build without CUDA, or without a GPU."""
+        """Every CUDA library that it requests, including the driver's; the rule does not apply without CUDA or a GPU."""
         if not self.machine.gpus:
             not_applicable(NO_GPU)
         if self.observed.cuda_build is False:
             not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
         uses = known(self.xray.uses)
         if not uses:
-            known(self.xray.code)  # where its files could not be read, they ask for nothing
+            known(self.xray.code)  # files that could not be read request nothing
         return uses
 
     @property
@@ -203,20 +203,20 @@ class FrameworkView(View):
 
     @property
     def missing_libraries(self) -> tuple[LibraryUse, ...]:
-        """The libraries that it does not work without, and that the loader would not find."""
+        """The libraries that it needs and that the loader would not find."""
         return missing_libraries(self.libraries_used)
 
     @property
     def damaged_libraries(self) -> tuple[tuple[LibraryUse, Damage], ...]:
-        """The libraries that it does not work without and whose file is there but cannot be loaded, each with its damage."""
+        """The libraries that it needs and whose file exists but cannot be loaded, each with its damage."""
         return damaged_libraries(self.libraries_used)
 
     @property
     def broken_files(self) -> tuple[Damage, ...]:
-        """Its own files, or those they link, that cannot be loaded; ends the rule where there are none and it was not examined."""
+        """Its own files, or those they link, that cannot be loaded; if there are none, ends the rule unless it was examined."""
         seen = self.xray
         if not seen.broken and not known(seen.uses):
-            known(seen.code)  # where its files could not be read, none of them is known to be broken
+            known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
 
     def xla_file(self, part: str) -> LibraryUse:
@@ -228,21 +228,21 @@ class FrameworkView(View):
     def xla_assembler(self) -> LibraryUse:
         """How XLA looks for ptxas; the rule does not apply to a framework without XLA, nor to one that contains an assembler."""
         found = self.xla_file("ptxas")
-        return not_applicable("this release contains an assembler of its own") if self.reaches("carries-assembler") else found
+        return not_applicable("this release contains its own assembler") if self.reaches("carries-assembler") else found
 
     def other_copy(self, use: LibraryUse, instead: str) -> OtherCopy | None:
-        """What is known of the copy that `use` would load in place of `instead`; None where it would load none."""
+        """The copy that `use` would load in place of `instead`; None if it would load none."""
         return other_copy(self, use, instead)
 
     @property
     def add_ons(self) -> tuple[AddOn, ...]:
-        """Its compiled add-ons; the rule does not apply where none is installed, nor to a build without CUDA, nor without a GPU."""
-        _ = self.all_libraries_used  # add-ons were examined only where the framework was
+        """Its compiled add-ons; the rule does not apply without any, without CUDA or without a GPU."""
+        _ = self.all_libraries_used  # add-ons are only examined with their framework
         return add_ons(self.name, self.machine.libraries.extensions) or not_applicable(f"no compiled add-on of {self.name} is installed")
 
     @property
     def compiled_parts(self) -> list[Distribution]:
-        """The installed distributions that hold its compiled code; ends the rule where the packages are not known."""
+        """The installed distributions with its compiled code; ends the rule if the packages are unknown."""
         return [part for part in self.environment.stack.distributions.values() if part.name in self.spec.compiled]
 
     @property
@@ -259,13 +259,13 @@ class FrameworkView(View):
 
     @cached_property
     def published(self) -> tuple[FrameworkRelease, ...]:
-        """What the matrix knows of this release."""
+        """The matrix's rows for this release."""
         seen = self.machine.observed
         return published(self.observed, seen.python, self.machine.matrix, seen.host, seen.packages)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What is known not to work in this release."""
+        """Known defects of this release."""
         version = self.observed.version
         return self.machine.matrix.faults(self.observed.distribution, version.value if isinstance(version, Fact) else "")
 
@@ -279,7 +279,7 @@ class FrameworkView(View):
 
     @property
     def smoke(self) -> Smoke:
-        """Its smoke training; ends the rule where it did not run."""
+        """Its smoke training; ends the rule if it did not run."""
         return known(self.smoke_or_missing, Rung.FRAMEWORK)
 
     @property
@@ -293,13 +293,13 @@ class FrameworkView(View):
 
     @property
     def distribution(self) -> Distribution | None:
-        """Its own distribution; None where the packages are not known or do not list it."""
+        """Its own distribution; None if the packages are unknown or do not list it."""
         stack = self.environment.stack_or_missing
         return None if isinstance(stack, Missing) else stack.distributions.get(self.observed.distribution)
 
     @property
     def debian_package(self) -> str:
-        """The package of Debian or Ubuntu that holds it, "python3-torch-cuda"; empty where none does."""
+        """The package of Debian or Ubuntu that contains it, "python3-torch-cuda"; empty if none does."""
         location, debian = self.observed.location, _DEBIANS.intersection(self.machine.site.distribution)
         if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(_DEBIANS_PACKAGES):
             return ""
@@ -307,19 +307,19 @@ class FrameworkView(View):
 
     @property
     def directml(self) -> str:
-        """The package by which it would use Microsoft's DirectML; empty where there is none."""
+        """The package for Microsoft's DirectML; empty if there is none."""
         stack = self.environment.stack_or_missing
         installed = () if isinstance(stack, Missing) else stack.distributions
         return next((name for name in self.spec.directml if name in installed), "")
 
     @property
     def uses_directml(self) -> bool:
-        """Whether it uses the GPU by DirectML, which takes a build without CUDA and exists on Windows and in WSL only."""
+        """Whether it uses the GPU through DirectML, which needs a build without CUDA and exists on Windows and in WSL only."""
         return self.machine.site.platform != Platform.LINUX and bool(self.directml)
 
     @property
     def required_by(self) -> Distribution | None:
-        """The distribution that requires this framework, which nobody named to an installer; None where somebody did."""
+        """The distribution that requires this framework, if the user did not ask for it; otherwise None."""
         stack = self.environment.stack_or_missing
         own = None if isinstance(stack, Missing) else stack.distributions.get(self.observed.distribution)
         if own is None or isinstance(stack, Missing) or own.requested is not False or self.name in self.machine.policy.frameworks:
@@ -329,5 +329,5 @@ class FrameworkView(View):
 
     @property
     def trains_on_gpu(self) -> bool:
-        """Whether it was shown to train on some GPU."""
+        """Whether it trained on some GPU."""
         return self.machine.trains(self.name)

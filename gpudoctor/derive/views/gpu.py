@@ -62,7 +62,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def key(self) -> str:
-        """The PCI address, or what stands for it where there is none."""
+        """The PCI address, or a substitute."""
         return self.observed.key
 
     @property
@@ -72,7 +72,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def model(self) -> str:
-        """Its product name; its label where the name is not known."""
+        """Its product name, or its label if unknown."""
         return self.observed.name if isinstance(self.observed.name, str) else self.label
 
     @property
@@ -88,7 +88,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def off_the_bus(self) -> tuple[Evidence, ...]:
-        """What shows that this GPU fell off the bus; without that, ends the rule for a GPU that NVML did not open and that has not vanished."""
+        """Evidence that this GPU fell off the bus; without any, ends the rule for a GPU that NVML did not open and that has not vanished."""
         signs = off_the_bus(self.observed)
         seen = self.observed.nvml
         if signs or self.vanished:
@@ -99,9 +99,9 @@ class GpuView(NvmlGpuView):
 
     @property
     def unresponsive(self) -> tuple[Evidence, ...]:
-        """What shows that NVML gets errors from this GPU.
+        """Evidence that NVML gets errors from this GPU.
 
-        The rule does not apply to a GPU off the bus. Where nothing shows errors, ends the rule if they were not counted.
+        The rule does not apply to a GPU off the bus. Without evidence, ends the rule if errors were not counted.
         """
         if off_the_bus(self.observed):
             not_applicable("it fell off the bus")
@@ -112,17 +112,17 @@ class GpuView(NvmlGpuView):
 
     @property
     def capability_or_missing(self) -> Version | Missing:
-        """The compute capability, or why it is not known."""
+        """The compute capability, or why it is unknown."""
         return capability(self.observed, self.machine.matrix) or unread_capability(self.observed)
 
     @property
     def capability(self) -> Version:
-        """The compute capability; ends the rule where it is not known."""
+        """The compute capability; ends the rule if unknown."""
         return known(self.capability_or_missing, Rung.NVML)
 
     @property
     def supposed_capability(self) -> Version | None:
-        """The compute capability of a GPU that somebody described; None of one that was observed, or where it was not stated."""
+        """The compute capability of a described GPU; None for an observed one, or if it was not stated."""
         stated = self.observed.nvml
         if not isinstance(stated, NvmlGpu) or isinstance(stated.address, str) or stated.address.cause is not Cause.NOT_STATED:
             return None
@@ -130,7 +130,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def needed_branch(self) -> int | None:
-        """The oldest driver branch that supports a described GPU; None where the driver here does, or that is not known."""
+        """The oldest driver branch that supports a described GPU; None if this driver does, or if unknown."""
         capability, driver = self.supposed_capability, self.machine.driver_or_missing
         row = None if isinstance(driver, Missing) else self.machine.matrix.driver(driver.version)
         newest = row.newest_capability if row is not None else None
@@ -151,7 +151,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def context_or_missing(self) -> CudaContext | Missing:
-        """What our kernel met on this GPU."""
+        """The result of our kernel on this GPU."""
         contexts = self.machine.observed.contexts
         if isinstance(contexts, Missing):
             return contexts
@@ -162,12 +162,12 @@ class GpuView(NvmlGpuView):
 
     @property
     def context(self) -> CudaContext:
-        """What our kernel met on this GPU; ends the rule where it did not run."""
+        """The result of our kernel on this GPU; ends the rule if it did not run."""
         return known(self.context_or_missing, Rung.LIBCUDA)
 
     @property
     def failed_call(self) -> CudaCall | None:
-        """The first call of our kernel that failed; None where it ran. Ends the rule where that is not known."""
+        """The first call of our kernel that failed; None if it ran. Ends the rule if unknown."""
         call = failed_call(self.context)
         if call is None:
             known(self.context.kernel_right, Rung.KERNEL_RAN)
@@ -184,7 +184,7 @@ class GpuView(NvmlGpuView):
         return any(self.machine.ladder.state(self.key, rung) is RungState.FAILED for rung in (Rung.KERNEL_RAN, Rung.TRAINED))
 
     def proven(self, rung: Rung) -> bool:
-        """Whether this GPU was shown to reach a stage."""
+        """Whether this GPU reached a stage."""
         return self.machine.ladder.proven(self.key, rung)
 
     @property
@@ -194,7 +194,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def warning_unless_failed(self) -> Severity | None:
-        """A warning, unless this GPU was seen to fail at computing: then the fault is why, and the rule's own severity holds."""
+        """A warning, unless this GPU failed at computing: then the rule's own severity."""
         return None if self.failed_at_work else Severity.WARNING
 
     @property
@@ -208,7 +208,7 @@ class GpuView(NvmlGpuView):
         return not self.observed.set_aside and not self.hidden
 
     def xids(self, *codes: int) -> tuple[XidEvent, ...]:
-        """The Xids of these codes logged for this GPU since boot; empty where the kernel log cannot be read."""
+        """The Xids of these codes logged for this GPU since boot; empty if the kernel log cannot be read."""
         log = self.machine.observed.kernel_log
         events = log.events if isinstance(log, KernelLog) else ()
         return tuple(event for event in events if event.address == self.key and event.code in codes and not event.switch)
@@ -220,5 +220,5 @@ class GpuView(NvmlGpuView):
 
     @property
     def same_model(self) -> tuple[GpuView, ...]:
-        """The other GPUs of this product; empty where its name is not known."""
+        """The other GPUs of this product; empty if its name is unknown."""
         return tuple(gpu for gpu in self.siblings if isinstance(gpu.observed.name, str) and gpu.observed.name == self.observed.name)

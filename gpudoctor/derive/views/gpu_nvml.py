@@ -69,7 +69,7 @@ class NvmlGpuView(View):
 
     @property
     def nvml(self) -> NvmlGpu:
-        """What NVML says of this GPU. Ends the rule where NVML says nothing, or where a virtual machine has the GPU."""
+        """NVML's answers about this GPU. Ends the rule if there are none, or if a virtual machine has the GPU."""
         if self.observed.set_aside:
             not_applicable("bound to vfio-pci for a virtual machine")
         return known(self.observed.nvml, Rung.NVML)
@@ -88,23 +88,23 @@ class NvmlGpuView(View):
 
     @property
     def loads(self) -> tuple[GpuLoad, ...]:
-        """What NVML sampled during each framework's smoke training on this GPU; empty where it sampled nothing."""
+        """NVML's samples during each framework's smoke training on this GPU; empty if there are none."""
         return loads_of(self.machine.observed, self.observed.key)
 
     @property
     def stages_under_load(self) -> tuple[StageLoad, ...]:
-        """The stages of all these trainings."""
+        """The stages of all these training runs."""
         return tuple(stage for load in self.loads for stage in load.stages)
 
     def sampled(self, framework: str, stage: StageKind, network: str = "") -> StageLoad | None:
-        """What NVML sampled during one stage of one framework; None where it sampled nothing."""
+        """NVML's samples during one stage of one framework; None if there are none."""
         stages = (sampled for load in self.loads if load.framework == framework for sampled in load.stages)
         return next((sampled for sampled in stages if (sampled.stage, sampled.network) == (stage, network)), None)
 
     def slowdown(self, wanted: int, unless: int = 0) -> Slowdown | None:
-        """The slowdown for one of the `wanted` reasons and none of `unless`, during a training run or when NVML was first asked.
+        """The slowdown for one of the `wanted` reasons and none of `unless`, during training or when NVML was first queried.
 
-        Ends the rule where neither is known.
+        Ends the rule if neither is known.
         """
         held = holds(self.stages_under_load)
         found = sampled_slowdown(held, wanted, unless)
@@ -114,16 +114,16 @@ class NvmlGpuView(View):
         return Slowdown(reasons) if reasons & wanted and not reasons & unless else None
 
     def held_time(self, *counters: str) -> HeldTime:
-        """The longest time that one of these counters of HeldBack shows; none where NVML has none of them."""
+        """The longest time in one of these counters of HeldBack; zero if NVML has none of them."""
         return held_time(self.observed.nvml, counters)
 
     @property
     def hottest_under_load(self) -> int | None:
-        """The highest temperature during its training runs, in °C; None where none was sampled."""
+        """The highest temperature during its training runs, in °C; None if not sampled."""
         return max((stage.temperature for stage in self.stages_under_load if isinstance(stage.temperature, int)), default=None)
 
     def nvml_error(self, code: int) -> Status | None:
-        """NVML's answer `code` to any call about this GPU or, where NVML did not start at all, to its first call."""
+        """NVML's answer `code` to any call about this GPU or, if NVML did not start, to its first call."""
         nvml = self.machine.nvml
         if isinstance(nvml.init, Status) and nvml.init.code == code:
             return nvml.init
@@ -133,6 +133,6 @@ class NvmlGpuView(View):
 
     @property
     def nvlinks_up(self) -> int:
-        """How many of its NVLinks are up, as far as NVML says."""
+        """How many of its NVLinks NVML reports as active."""
         links = self.observed.nvml.nvlinks if isinstance(self.observed.nvml, NvmlGpu) else ()
         return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)

@@ -22,7 +22,7 @@ NOUVEAU = "nouveau"
 _NOVA = ("nova", "novacore", "novadrm")
 """The names nova's parts give themselves (NovaCore, nova_core, nova-drm), without case, dashes and underscores."""
 _BROKEN_LINE = re.compile(r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )")
-"""Where the driver breaks a sentence over two lines of the log."""
+"""Where the driver splits a sentence over two log lines."""
 
 
 def is_nova(device: PciDevice) -> bool:
@@ -49,7 +49,7 @@ class KernelView(View):
 
     @property
     def driver(self) -> KernelDriver:
-        """The loaded NVIDIA kernel driver; the rule does not apply where none is loaded."""
+        """The loaded NVIDIA kernel driver; the rule does not apply if none is loaded."""
         driver = self.machine.kernel_driver
         if not self.machine.site.has_pci or isinstance(driver.version, Missing):
             not_applicable("no NVIDIA kernel driver is loaded here")
@@ -57,18 +57,18 @@ class KernelView(View):
 
     @property
     def cuda_error_despite_nvml(self) -> int | None:
-        """What cuInit answered although NVML works; None where it did not answer or NVML fails too. The rule needs a loaded driver."""
+        """cuInit's error although NVML works; None if there is no answer or NVML fails too. Needs a loaded driver."""
         return self.machine.cuda_init_code if self.driver and self.machine.nvml_works else None
 
     @property
     def driver_version(self) -> str:
-        """The release of the loaded NVIDIA kernel driver; empty where none is loaded or its release is not known."""
+        """The version of the loaded NVIDIA kernel driver; empty if none is loaded or it is unknown."""
         driver = self.observed.kernel_driver
         return driver.version.value if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact) else ""
 
     @property
     def installed_release(self) -> tuple[Version, str]:
-        """The release of the loaded driver or, where none is loaded, of the installed one, and where it was read."""
+        """The version of the loaded or otherwise the installed driver, and its source."""
         loaded = self.machine.driver_or_missing
         if isinstance(loaded, Driver):
             return loaded.version, loaded.where
@@ -80,12 +80,12 @@ class KernelView(View):
             if version is not None:
                 return version, where
         if loaded.cause is Cause.ABSENT:
-            not_applicable("no NVIDIA driver is installed, or none that states its release")
+            not_applicable("no installed NVIDIA driver states its version")
         raise CouldNotTell(loaded, Rung.KERNEL_DRIVER)
 
     @property
     def installed_flavour(self) -> str:
-        """Whether the loaded or installed modules are open or proprietary; empty where neither module nor path shows it."""
+        """Whether the loaded or installed modules are open or proprietary; empty if unknown."""
         driver, modules = self.observed.kernel_driver, self.observed.kernel_modules
         if isinstance(driver, KernelDriver) and isinstance(driver.flavour, str):
             return driver.flavour
@@ -104,7 +104,7 @@ class KernelView(View):
     def undriven_gpus(self) -> tuple[PciDevice, ...]:
         """The GPUs, except those kept for virtual machines, if no NVIDIA driver is loaded; empty if one is.
 
-        The rule does not apply without such a GPU, and ends where it is not known whether a driver is loaded.
+        The rule does not apply without such a GPU, and ends if it is unknown whether a driver is loaded.
         """
         gpus = tuple(device for device in self.gpus if device.driver not in GUEST_DRIVERS)
         if not gpus:
@@ -120,35 +120,35 @@ class KernelView(View):
     def module_files(self) -> KernelModules:
         """The kernel modules on disk and what keeps them from loading; the rule does not apply in a container."""
         if self.machine.site.container:
-            not_applicable("a container's kernel modules are the host's")
+            not_applicable("kernel modules belong to the host; run gpudoctor there")
         return self.machine.kernel_modules
 
     @property
     def nvidia_module(self) -> ModuleFile | None:
-        """NVIDIA's module for the running kernel; None where there is none. Ends the rule where that is not known."""
+        """NVIDIA's module for the running kernel; None if there is none. Ends the rule if unknown."""
         installed = known(self.module_files.installed, Rung.KERNEL_DRIVER)
         return next((module for module in installed if module.name == "nvidia"), None)
 
     @property
     def suspends(self) -> int:
-        """How often the machine slept and woke since boot; 0 for a kernel that cannot sleep. Ends the rule where that is not known."""
+        """How often the machine has slept since boot; 0 for a kernel that cannot sleep. Ends the rule if unknown."""
         suspends = self.machine.kernel_modules.suspends
         return 0 if isinstance(suspends, Missing) and suspends.cause is Cause.ABSENT else known(suspends)
 
     def blocked(self, module: str) -> tuple[Blocked, ...]:
-        """The lines of the configuration that keep a module from loading; empty where there are none, or that is not known."""
+        """The configuration lines that keep a module from loading; empty if there are none, or if unknown."""
         modules = self.observed.kernel_modules
         blocked = modules.blocked if isinstance(modules, KernelModules) else ()
         return () if isinstance(blocked, Missing) else tuple(line for line in blocked if line.name == module)
 
     def parameter(self, name: str) -> str:
-        """The value of a module's parameter ("nvidia_uvm.uvm_disable_hmm"); empty where the kernel does not show it."""
+        """The value of a module's parameter ("nvidia_uvm.uvm_disable_hmm"); empty if the kernel does not show it."""
         driver = self.observed.kernel_driver
         parameters = driver if isinstance(driver, Missing) else driver.parameters
         return "" if isinstance(parameters, Missing) else next((seen.value for seen in parameters if seen.name == name), "")
 
     def last_line(self, pattern: str, address: str = "") -> str:
-        """The last line of the kernel log that matches a pattern and, where given, names the GPU at an address; else empty."""
+        """The last line of the kernel log that matches a pattern and names the GPU at `address`, if given; otherwise empty."""
         log = self.observed.kernel_log
         if isinstance(log, Missing):
             return ""

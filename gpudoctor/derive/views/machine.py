@@ -1,4 +1,4 @@
-"""What a rule about the machine sees, and what the other views look up."""
+"""What a rule about the machine sees, and what the other views use."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Hardware(tuple[Gpu, ...]):
 
 
 class MachineView(DriverCallsView):
-    """A snapshot, the matrix and the user's wishes, with everything that follows from them; each is computed when first read."""
+    """A snapshot, the matrix and the user's options, with everything derived from them; each value is computed on first use."""
 
     observed: Snapshot
     matrix: Matrix
@@ -109,7 +109,7 @@ class MachineView(DriverCallsView):
 
     @cached_property
     def frameworks(self) -> tuple[FrameworkView, ...]:
-        """The installed frameworks; empty where that is not known."""
+        """The installed frameworks; empty if unknown."""
         return tuple(FrameworkView(self, framework) for framework in self.observed_frameworks)
 
     @property
@@ -119,17 +119,21 @@ class MachineView(DriverCallsView):
 
     @property
     def container_engines(self) -> ContainerTools:
-        """What this host has to run containers; the rule does not apply in a container, or without an engine."""
-        return not_applicable("this is the host's to configure") if self.site.container else applicable(self.observed.container_tools)
+        """The host's container tools; the rule does not apply in a container, or without an engine."""
+        return (
+            not_applicable("containers are configured on the host; run gpudoctor there")
+            if self.site.container
+            else applicable(self.observed.container_tools)
+        )
 
     @property
     def wsl2(self) -> Wsl:
-        """What WSL 2 shows of the Windows driver; the rule does not apply elsewhere."""
+        """The Windows driver as WSL 2 shows it; the rule does not apply elsewhere."""
         return applicable(self.observed.wsl) if self.site.platform in {Platform.WSL2, "unknown"} else not_applicable("not WSL 2")
 
     @property
     def fabric(self) -> FabricView:
-        """The NVLink fabric; the rule does not apply where no GPU is attached to one."""
+        """The NVLink fabric; the rule does not apply if no GPU is attached to one."""
         if not self.site.has_pci:
             not_applicable("GPUs of this platform have no NVLink fabric")
         if not self.nvswitches and not any(map(fabric_of, self.hardware)):
@@ -148,27 +152,27 @@ class MachineView(DriverCallsView):
 
     @property
     def gpu_all_reduces(self) -> tuple[tuple[str, tuple[AllReduce, ...]], ...]:
-        """By framework, the all-reduce runs across GPUs: with P2P and, where that was not right, without."""
+        """By framework, the all-reduce runs across GPUs: with P2P and, if that failed, without."""
         return tuple((smoke.framework, runs) for smoke in self.smokes if isinstance(runs := smoke.all_reduces, tuple) and across_gpus(runs))
 
     @property
     def all_reduced(self) -> bool:
-        """Whether an all-reduce was right."""
+        """Whether an all-reduce succeeded."""
         runs = (run for smoke in self.smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
         return any(result(run) is Result.RIGHT for run in runs)
 
     @property
     def libcuda_for_gpus(self) -> Libcuda | Missing:
-        """libcuda, or why it was not loaded; the rule does not apply where there is no GPU to use it."""
+        """libcuda, or why it was not loaded; the rule does not apply without a GPU to use it."""
         return self.observed.libcuda if self.hardware or not self.site.has_pci else not_applicable(NO_GPU)
 
     def framework(self, name: str) -> FrameworkView | None:
-        """An installed framework by name; None where it is not installed, or that is not known."""
+        """An installed framework by name; None if it is not installed, or if unknown."""
         return next((framework for framework in self.frameworks if framework.name == name), None)
 
     @property
     def driver(self) -> Driver:
-        """The loaded driver; ends the rule where there is none, or does not apply where there is no GPU either."""
+        """The loaded driver; ends the rule if there is none, or does not apply if there is no GPU either."""
         found = self.driver_or_missing
         if isinstance(found, Missing) and found.cause is Cause.ABSENT and not self.hardware:
             not_applicable("there is neither a GPU nor a driver")
@@ -176,7 +180,7 @@ class MachineView(DriverCallsView):
 
     @property
     def visibility(self) -> Visibility:
-        """What CUDA_VISIBLE_DEVICES leaves; the rule does not apply where it is not set, or CUDA shows no GPU without it either."""
+        """The effect of CUDA_VISIBLE_DEVICES; the rule does not apply if it is not set, or CUDA shows no GPU without it either."""
         found = self.visibility_or_missing
         if found is None:
             not_applicable("CUDA_VISIBLE_DEVICES is not set")
@@ -185,7 +189,7 @@ class MachineView(DriverCallsView):
 
     @property
     def amd(self) -> tuple[Amd, ...]:
-        """The GPUs that ROCm's kernel driver serves; the rule does not apply where it serves none."""
+        """The GPUs of ROCm's kernel driver; the rule does not apply without any."""
         return applicable(self.observed.amd, Rung.KERNEL_DRIVER)
 
     @property
@@ -196,47 +200,47 @@ class MachineView(DriverCallsView):
 
     @property
     def usable_gpus(self) -> tuple[GpuView, ...]:
-        """The GPUs that programs may use; the rule does not apply where there is none."""
-        return tuple(gpu for gpu in self.gpus if gpu.usable) or not_applicable("there is no GPU that programs may use")
+        """The GPUs that programs may use; the rule does not apply without one."""
+        return tuple(gpu for gpu in self.gpus if gpu.usable) or not_applicable("programs may use no GPU")
 
     @property
     def known_frameworks(self) -> tuple[FrameworkView, ...]:
-        """The installed frameworks; ends the rule where they are not known."""
+        """The installed frameworks; ends the rule if unknown."""
         return self.frameworks if known(self.observed.frameworks) else ()
 
     @property
     def smokes(self) -> tuple[Smoke, ...]:
-        """The smoke training of each framework; empty where there was none."""
+        """The smoke training of each framework; empty if there was none."""
         return () if isinstance(self.observed.smoke, Missing) else self.observed.smoke
 
     @property
     def libraries(self) -> Libraries:
-        """What the X-ray saw; the rule does not apply where there was nothing for it to look at."""
+        """The X-ray; the rule does not apply if there was nothing to examine."""
         return applicable(self.observed.libraries)
 
     @property
     def known_toolkits(self) -> tuple[Toolkit, ...]:
-        """The CUDA toolkits on the system; empty where they are not known."""
+        """The CUDA toolkits on the system; empty if unknown."""
         return () if isinstance(self.observed.toolkits, Missing) else self.observed.toolkits
 
     @property
     def build_toolkit(self) -> Toolkit:
-        """The toolkit with nvcc that a build would take; the rule does not apply without one, nor without a GPU to build for."""
+        """The toolkit with nvcc that a build would use; the rule does not apply without one, or without a GPU to build for."""
         if not self.gpus:
             not_applicable(NO_GPU)
         found = build_toolkit(self.toolkits)
         if found is None or not isinstance(found.nvcc, str):
-            not_applicable("there is no nvcc that a build would use")
+            not_applicable("no nvcc was found for builds")
         return found
 
     def variable(self, name: str) -> str:
-        """The value of an environment variable; empty where it is not set, or not known."""
+        """The value of an environment variable; empty if not set or unknown."""
         variables = self.observed.variables
         return "" if isinstance(variables, Missing) else variables.values.get(name, "")
 
     @property
     def supposed(self) -> bool:
-        """Whether the machine was described by somebody, and not looked at."""
+        """Whether the machine was described by the user instead of examined."""
         return self.observed.origin == "supposed"
 
     @cached_property
@@ -251,12 +255,12 @@ class MachineView(DriverCallsView):
 
     @cached_property
     def driver_or_missing(self) -> Driver | Missing:
-        """The loaded driver; absent where none is."""
+        """The loaded driver; absent if none is."""
         return driver(self.observed, self.matrix)
 
     @cached_property
     def visibility_or_missing(self) -> Visibility | Missing | None:
-        """What CUDA_VISIBLE_DEVICES leaves; None where it is not set."""
+        """The effect of CUDA_VISIBLE_DEVICES; None if it is not set."""
         return visibility(self.observed)
 
     @cached_property
@@ -266,7 +270,7 @@ class MachineView(DriverCallsView):
 
     @property
     def observed_frameworks(self) -> tuple[Framework, ...]:
-        """The installed frameworks; none where that is not known."""
+        """The installed frameworks; empty if unknown."""
         return () if isinstance(self.observed.frameworks, Missing) else self.observed.frameworks
 
     @cached_property
@@ -276,24 +280,24 @@ class MachineView(DriverCallsView):
         return packages if isinstance(packages, Missing) else Stack(self.observed, packages, self.matrix)
 
     def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:
-        """Whether a framework other than `name`, and none of the `failing`, fits driver and GPU, so that the environment can still train.
+        """Whether another framework than `name`, and none of the `failing`, fits driver and GPU, which lets the environment still train.
 
-        Of a supposed environment each part was asked for: none stands in for another.
+        In an assumed environment the user asked for every framework: none replaces another.
         """
         others = (other for other in self.frameworks if other.name not in {name, *failing})
         return not self.supposed and any(other.fits for other in others)
 
     @cached_property
     def cpu_framework(self) -> str:
-        """The framework that was shown to train on the CPU; empty where none was."""
+        """The framework that trained on the CPU; empty if none did."""
         return next((smoke.framework for smoke in self.smokes if _proves(smoke, "CPU")), "")
 
     def trains(self, framework: str, *, on_cpu: bool = False) -> bool:
-        """Whether this framework was shown to train on some GPU, or, where that will do, `on_cpu`."""
+        """Whether this framework trained on some GPU or, with `on_cpu`, on the CPU."""
         kinds = ("GPU", "CPU") if on_cpu else ("GPU",)
         return any(_proves(smoke, kind) for smoke in self.smokes for kind in kinds if smoke.framework == framework)
 
 
 def _proves(smoke: Smoke, kind: str) -> bool:
-    """Whether a framework was shown to train on some device of a kind."""
+    """Whether a framework trained on some device of a kind."""
     return any(run.device.upper().startswith(kind) and proven(smoke, run.device) for run in smoke.trainings)

@@ -1,4 +1,4 @@
-"""What the views share: they are frozen, and their sections and fields end a rule where they are missing."""
+"""The base of the views: frozen, with sections and fields that end a rule if they are missing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class View:
-    """Everything effective about one subject of a rule. Facts are computed when first read; nothing can be set."""
+    """Everything derived about one subject of a rule. Values are computed on first use; none can be set."""
 
     observed: Any
     """The subject as the probes saw it; each part may be Missing. For rules that handle absence themselves."""
@@ -22,7 +22,7 @@ class View:
 
 
 class Section(Generic[T]):
-    """An attribute of the observed subject, by its own name; reading it ends the rule where it is missing."""
+    """An attribute of the observed subject with the same name; reading it ends the rule if it is missing."""
 
     def __init__(self, rung: Rung | None = None) -> None:
         self.rung = rung
@@ -37,7 +37,7 @@ class Section(Generic[T]):
 
 
 class Field(Generic[T]):
-    """A field of a section, by its own name; reading it ends the rule where it is missing.
+    """A field of a section with the same name; reading it ends the rule if it is missing.
 
     A field that this GPU or driver does not offer makes the rule not applicable.
     """

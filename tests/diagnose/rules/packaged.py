@@ -13,7 +13,7 @@ from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missi
 from tests.builders import machine
 from tests.matrix.samples import matrix
 
-UNSTATED = Missing(Cause.NOT_STATED, "it was not stated")
+UNSTATED = Missing(Cause.NOT_STATED, "not stated")
 
 
 WINDOWS, MAC = Host(platform=Platform.WINDOWS, architecture="x86_64"), Host(platform=Platform.MACOS, architecture="arm64")

@@ -26,7 +26,7 @@ from gpudoctor.snapshot import (
 )
 from tests.matrix.samples import matrix
 
-UNSTATED = Missing(Cause.NOT_STATED, "it was not stated")
+UNSTATED = Missing(Cause.NOT_STATED, "not stated")
 
 
 SASS = "sm_70 sm_80 sm_90"

@@ -182,7 +182,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "mask-ends-early": healthy(
         2,
-        about="CUDA_VISIBLE_DEVICES names a device that is not there, which ends the list",
+        about="CUDA_VISIBLE_DEVICES names a device that does not exist, which ends the list",
         environment={"CUDA_VISIBLE_DEVICES": "0,9,1"},
         verdict="degraded",
         roots=("cuda-visible-devices-masked",),

@@ -17,7 +17,7 @@ def test_a_framework_that_failed_before_the_sums_tells_nothing(matrix: Matrix) -
 
 
 def test_one_gpu_has_nothing_to_sum_with(matrix: Matrix) -> None:
-    alone = msgspec.structs.replace(smoke(1), all_reduces=Missing(Cause.ABSENT, "one GPU has nothing to sum with"))
+    alone = msgspec.structs.replace(smoke(1), all_reduces=Missing(Cause.ABSENT, "all-reduce needs two GPUs"))
     _, outcomes = checked(machine(1, frameworks=(tensorflow(),), smoke=(alone,)), matrix)
     assert outcomes["GD807"].kind is OutcomeKind.NOT_APPLICABLE
     below_full, kinds = checked(machine(1, frameworks=(tensorflow(),), smoke=(smoke(1),)), matrix)
