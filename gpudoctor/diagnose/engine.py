@@ -10,6 +10,7 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import CouldNotTell, NotApplicable
 from gpudoctor.diagnose import verify
+from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.rule import AnyView, Rule
 from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
@@ -109,6 +110,8 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine:
         breaks=rule.breaks,
         evidence=problem.evidence,
         fixes=_verified(problem.fixes, again),
+        action=action_of(problem.fixes, machine.site),
+        domain=problem.domain or rule.lies_in,
     )
 
 

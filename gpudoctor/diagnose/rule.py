@@ -10,6 +10,7 @@ import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
 from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings.actions import Domain
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
@@ -20,6 +21,17 @@ _SUBJECTS = {
     "FrameworkView": SubjectKind.FRAMEWORK,
 }
 """The subject of a rule, by the view that it takes."""
+
+
+DOMAINS = {
+    "hardware": Domain.HARDWARE,
+    "driver": Domain.DRIVER,
+    "platform": Domain.CONTAINER,
+    "state": Domain.JOB,
+    "multi_gpu": Domain.HARDWARE,
+    "training": Domain.HARDWARE,
+}
+"""The domain of a family; of those that are not here, the environment."""
 
 
 class Join(str, enum.Enum):
@@ -61,6 +73,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """It says why a training run fails, or why its numbers are what they are."""
     checks_required: str = ""
     """Which subject of `--require` it checks: "any", one by name, or none."""
+    domain: Domain | None = None
+    """Where the fault lies, if not where those of its family do."""
 
     @property
     def name(self) -> str:
@@ -81,6 +95,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     def family(self) -> str:
         """The folder that it is in."""
         return self.body.__module__.split(".")[-2]
+
+    @property
+    def lies_in(self) -> Domain:
+        """Where the faults that it finds lie."""
+        return self.domain or DOMAINS.get(self.family, Domain.ENVIRONMENT)
 
 
 def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Iterator[Problem]]], Rule]:

@@ -6,6 +6,7 @@ import enum
 
 import msgspec
 
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.findings.summary import Summary
 
 
@@ -143,6 +144,8 @@ class Fix(msgspec.Struct, frozen=True):
     verify: str = ""
     """The command that verifies it."""
     kind: FixKind = FixKind.FIX
+    action: Action | None = None
+    """What it comes to; None where `needs` says so: what downloads reinstalls a package, the rest changes a setting."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +163,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     """Set if the rule's title says too little about this occurrence: a phrase without full stop."""
     subject: Subject | None = None
     """Set if a rule about the machine found it for one GPU."""
+    domain: Domain | None = None
+    """Set if this occurrence is not in the rule's domain."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -179,6 +184,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...] = ()
     because_of: tuple[str, ...] = ()
     """Ids of the findings that explain this one; empty for a root cause."""
+    action: Action
+    """What its first fix comes to."""
+    domain: Domain
+    """Where the fault lies."""
 
 
 class OutcomeKind(str, enum.Enum):

@@ -127,6 +127,8 @@ def _finding(finding: findings.Finding) -> model.Finding:
         evidence=tuple(model.Evidence(seen.what, seen.value, seen.where) for seen in finding.evidence),
         fixes=tuple(model.Fix(fix.kind.value, fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes),
         because_of=finding.because_of,
+        action=finding.action.value,
+        domain=finding.domain.value,
         url=url(RULES_BY_CODE[finding.code]),
     )
 

@@ -91,6 +91,7 @@ def _lines(finding: Finding) -> Iterable[str]:
         yield f"seen: {seen.what} = {seen.value} [{seen.where}]"
     for fix in finding.fixes:
         yield f"{fix.kind}: {fix.title}" + (f": {fix.command}" if fix.command else "")
+    yield f"action: {finding.action} ({finding.domain})"
     if finding.because_of:
         yield f"because of {', '.join(finding.because_of)}"
     yield finding.url

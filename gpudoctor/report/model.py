@@ -13,6 +13,7 @@ import msgspec
 
 from gpudoctor.examination import Timing
 from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.findings.summary import Summary
 from gpudoctor.snapshot import Snapshot
 
@@ -114,6 +115,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     fixes: tuple[Fix, ...]
     because_of: Ids
     url: str
+    action: Annotated[str, _words(Action, "What the first fix comes to, for automation; empty in a report of an older gpudoctor.")] = ""
+    domain: Annotated[str, _words(Domain, "Where the fault lies; empty in a report of an older gpudoctor.")] = ""
 
 
 class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):

@@ -109,6 +109,8 @@ def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
         "partialFingerprints": {"primaryLocationLineHash": f"{_hash(finding.id)}:1"},
         "hostedViewerUri": finding.url,
         "properties": {
+            "action": finding.action,
+            "domain": finding.domain,
             "confidence": finding.confidence,
             "stage": finding.breaks,
             "becauseOf": list(finding.because_of),

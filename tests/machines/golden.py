@@ -39,6 +39,8 @@ def _lines(finding: Finding) -> Iterator[str]:
     yield f"title: {finding.title}"
     yield f"message: {finding.message}"
     yield f"breaks: {finding.breaks.value}"
+    yield f"action: {finding.action.value}"
+    yield f"domain: {finding.domain.value}"
     if finding.because_of:
         yield f"because of: {', '.join(finding.because_of)}"
     for one in finding.evidence:

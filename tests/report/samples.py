@@ -26,6 +26,7 @@ from gpudoctor.findings import (
     SubjectKind,
     Verdict,
 )
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import (
     Cause,
     Distribution,
@@ -76,6 +77,8 @@ def finding(code: str, name: str, title: str, message: str, **more: object) -> F
         "severity": Severity.ERROR,
         "confidence": Confidence.CERTAIN,
         "breaks": Rung.NVML,
+        "action": Action.REBOOT,
+        "domain": Domain.DRIVER,
         "id": f"{code}:{subject.key}" if subject.key else code,
         **more,
     }

@@ -12,7 +12,7 @@ from gpudoctor.report import github, oneline
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.report.words import printable
-from tests.report import machines, samples
+from tests.report import samples
 
 REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,]+)::(.*)")
@@ -46,11 +46,6 @@ def check(report: Report) -> None:
 @pytest.mark.parametrize("name", samples.ALL)
 def test_every_sample(name: str) -> None:
     check(REPORTS[name])
-
-
-def test_every_recorded_machine() -> None:
-    for name in machines.NAMES:
-        check(machines.report(name))
 
 
 def test_an_annotation_says_what_is_wrong_and_how_to_fix_it() -> None:

@@ -9,6 +9,7 @@ from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -23,21 +24,31 @@ class Candidate(msgspec.Struct, frozen=True):
     """The variable without which this cause is ruled out."""
     on_host: bool = False
     """Whether the fix has to be applied on a container's host."""
+    action: Action = Action.CHANGE_SETTING
 
 
 _STUB = "Remove the toolkit's stubs folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
 _COMPAT = "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
 _LOADED = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
 _LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
-_RESET = Candidate("the GPU failed or was reset after the driver was loaded", "Reset it", "sudo nvidia-smi --gpu-reset", _LOG, on_host=True)
+_RESET = Candidate(
+    "the GPU failed or was reset after the driver was loaded",
+    "Reset it",
+    "sudo nvidia-smi --gpu-reset",
+    _LOG,
+    on_host=True,
+    action=Action.RESET_GPU,
+)
 _RESTART_MPS = "echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d"
 _CLIENTS = "echo ps | nvidia-cuda-mps-control"
 _MASK = "CUDA_VISIBLE_DEVICES"
 
 CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     CudaError.OUT_OF_MEMORY: (
-        Candidate("another process holds the GPU's memory", "End it", check="nvidia-smi"),
-        Candidate("this GPU or MIG instance is too small", "Use a larger one", check="nvidia-smi -q -d MEMORY"),
+        Candidate("another process holds the GPU's memory", "End it", check="nvidia-smi", action=Action.FREE_GPU),
+        Candidate(
+            "this GPU or MIG instance is too small", "Use a larger one", check="nvidia-smi -q -d MEMORY", action=Action.REPLACE_HARDWARE
+        ),
     ),
     CudaError.STUB_LIBRARY: (Candidate("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
     CudaError.DEVICE_UNAVAILABLE: (
@@ -53,7 +64,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     ),
     CudaError.INVALID_DEVICE: (
         Candidate(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
-        Candidate("a GPU disappeared after it was counted", "Reboot", "sudo reboot", _LOG, on_host=True),
+        Candidate("a GPU disappeared after it was counted", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
     ),
     CudaError.INVALID_CONTEXT: (
         Candidate("a preloaded library intercepts CUDA", "Unset LD_PRELOAD", "unset LD_PRELOAD", variable="LD_PRELOAD"),
@@ -61,7 +72,9 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     ),
     CudaError.NO_BINARY_FOR_GPU: (
         Candidate("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
-        Candidate("the driver's PTX compiler does not support this GPU", "Update the NVIDIA driver", on_host=True),
+        Candidate(
+            "the driver's PTX compiler does not support this GPU", "Update the NVIDIA driver", on_host=True, action=Action.UPDATE_DRIVER
+        ),
     ),
     CudaError.ECC_UNCORRECTABLE: (
         Candidate(
@@ -70,10 +83,16 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
             "sudo nvidia-smi --gpu-reset",
             "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER",
             on_host=True,
+            action=Action.RESET_GPU,
         ),
     ),
     CudaError.INVALID_PTX: (
-        Candidate("libcuda and libnvidia-ptxjitcompiler have different versions", "Reinstall the whole driver", on_host=True),
+        Candidate(
+            "libcuda and libnvidia-ptxjitcompiler have different versions",
+            "Reinstall the whole driver",
+            on_host=True,
+            action=Action.UPDATE_DRIVER,
+        ),
     ),
     CudaError.JIT_COMPILER_NOT_FOUND: (
         Candidate(
@@ -81,17 +100,20 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
             "Install libnvidia-ptxjitcompiler.so.1 of the driver's version",
             check="ldconfig -p | grep -E 'libcuda|ptxjit'",
             on_host=True,
+            action=Action.INSTALL_PACKAGE,
         ),
     ),
     CudaError.UNSUPPORTED_PTX_VERSION: (
-        Candidate("libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the whole driver", on_host=True),
+        Candidate(
+            "libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the whole driver", on_host=True, action=Action.UPDATE_DRIVER
+        ),
     ),
     CudaError.JIT_COMPILATION_DISABLED: (
         Candidate("CUDA_DISABLE_PTX_JIT stops the driver from compiling PTX", "Unset it", "unset CUDA_DISABLE_PTX_JIT"),
     ),
     CudaError.OPERATING_SYSTEM: (
         Candidate("a resource limit of this shell is too low", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
-        Candidate("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True),
+        Candidate("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
     ),
     CudaError.ILLEGAL_ADDRESS: (
         _RESET,
@@ -103,7 +125,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     ),
     CudaError.NOT_SUPPORTED: (
         Candidate("this virtual GPU has no compute licence", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
-        Candidate("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True),
+        Candidate("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True, action=Action.REBOOT),
     ),
     CudaError.SYSTEM_NOT_READY: (
         Candidate("the fabric manager is not running", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
@@ -112,7 +134,9 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         ),
     ),
     CudaError.SYSTEM_DRIVER_MISMATCH: (
-        Candidate("the driver was updated, but the old kernel module is still loaded", "Reboot", "sudo reboot", on_host=True),
+        Candidate(
+            "the driver was updated, but the old kernel module is still loaded", "Reboot", "sudo reboot", on_host=True, action=Action.REBOOT
+        ),
         Candidate("a cuda-compat libcuda shadows the driver's", _COMPAT, check=_LOADED),
     ),
     CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE: (
@@ -126,14 +150,16 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     CudaError.MPS_SERVER_NOT_READY: (
         Candidate("the MPS server is starting or recovering from a crashed program", "Restart MPS", _RESTART_MPS),
     ),
-    CudaError.MPS_MAX_CLIENTS_REACHED: (Candidate("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS),),
+    CudaError.MPS_MAX_CLIENTS_REACHED: (
+        Candidate("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS, action=Action.FREE_GPU),
+    ),
     CudaError.MPS_MAX_CONNECTIONS_REACHED: (
-        Candidate("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS),
+        Candidate("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS, action=Action.FREE_GPU),
     ),
     CudaError.UNKNOWN: (
         Candidate("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
         Candidate("/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", on_host=True),
-        Candidate("a GPU fell off the bus", "Power-cycle the machine", "sudo poweroff", _LOG, on_host=True),
+        Candidate("a GPU fell off the bus", "Power-cycle the machine", "sudo poweroff", _LOG, on_host=True, action=Action.REBOOT),
     ),
 }
 """The candidates come from solved user reports and NVIDIA's descriptions of the codes."""
@@ -155,7 +181,7 @@ def cures(code: int, machine: MachineView) -> tuple[Fix, ...]:
 
 def _restart(site: Site) -> Fix:
     if site.container:
-        return Fix("Reboot the host to reload the driver and reset the GPUs.", needs=(ROOT, REBOOT))
+        return Fix("Reboot the host to reload the driver and reset the GPUs.", needs=(ROOT, REBOOT), action=Action.REBOOT)
     return reboot("Reboot to reload the driver and reset the GPUs")
 
 
@@ -164,7 +190,8 @@ def _try(candidate: Candidate, site: Site, kind: FixKind) -> tuple[Fix, ...]:
     title = f"If {candidate.cause}: {where}{candidate.cure[0].lower()}{candidate.cure[1:]}"
     restarts = "reboot" in candidate.command or "poweroff" in candidate.command
     needs = (*_root(candidate.command), *((REBOOT,) if restarts else ()))
-    cure = Fix(title if candidate.command else f"{title}.", candidate.command, needs, kind=kind)
+    action = Action.CONTACT_ADMINISTRATOR if where else candidate.action
+    cure = Fix(title if candidate.command else f"{title}.", candidate.command, needs, kind=kind, action=action)
     if not candidate.check:
         return (cure,)
     return Fix(f"Check whether {candidate.cause}", candidate.check, _root(candidate.check), kind=FixKind.CHECK), cure

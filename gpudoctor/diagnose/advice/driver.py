@@ -9,6 +9,7 @@ from gpudoctor.diagnose.advice.driver_packages import DriverBounds, choose_packa
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.findings import Fix
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix import DriverPackage
 from gpudoctor.snapshot import Platform
 from gpudoctor.versions import Version
@@ -44,21 +45,24 @@ def update_driver(machine: MachineView, floor: Version | None = None, *, title: 
         return elsewhere
     if bounds.contradictory:
         return Fix(
-            f"Keep driver branch {bounds.newest_branch}, the last that supports this GPU, and install a build for an older CUDA version."
+            f"Keep driver branch {bounds.newest_branch}, the last that supports this GPU, and install a build for an older CUDA version.",
+            action=Action.REINSTALL_PACKAGE,
         )
     if bounds.flavour == "impossible":
         return Fix(
-            "Remove the oldest or the newest GPU: no kernel module supports both Blackwell and GPUs older than Turing.", needs=(REBOOT,)
+            "Remove the oldest or the newest GPU: no kernel module supports both Blackwell and GPUs older than Turing.",
+            needs=(REBOOT,),
+            action=Action.REPLACE_HARDWARE,
         )
     package = choose_package(machine, bounds, older=older)
     if package is not None:
         command = _install(package, machine.site, bounds)
-        return Fix(f"{title}{_source(package, machine.site)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT))
+        return Fix(f"{title}{_source(package, machine.site)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
     command = command_for(machine.site, _ANY_RELEASE)
     any_will_do = bounds == DriverBounds() and not driver_packages(machine)
     newest_will_do = _ROLLING in machine.site.distribution and bounds.newest_branch is None and bounds.flavour != "proprietary"
     if command and (any_will_do or newest_will_do):
-        return Fix(f"{title}, then reboot", command, (ROOT, DOWNLOAD, REBOOT))
+        return Fix(f"{title}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
     return _use_installer(title, bounds)
 
 
@@ -69,21 +73,25 @@ def _floor(floor: Version) -> str:
 def _elsewhere(site: Site, title: str) -> Fix | None:
     """Return the fix where the driver is installed outside this system or with JetPack; None where it is installed here."""
     if site.container:
-        return Fix(f"{title} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT))
+        return Fix(f"{title} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
     if site.on_wsl:
-        return Fix(f"{title} in Windows, never in WSL: {DOWNLOADS}", needs=(DOWNLOAD,))
+        return Fix(f"{title} in Windows, never in WSL: {DOWNLOADS}", needs=(DOWNLOAD,), action=Action.UPDATE_DRIVER)
     if site.platform == Platform.WINDOWS:
-        return Fix(f"{title}: {DOWNLOADS}", needs=(DOWNLOAD, REBOOT))
+        return Fix(f"{title}: {DOWNLOADS}", needs=(DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
     if site.platform == Platform.JETSON:
         command = "sudo apt update && sudo apt install nvidia-jetpack"
-        return Fix("Update JetPack, which contains the Jetson's driver", command, (ROOT, DOWNLOAD))
+        return Fix("Update JetPack, which contains the Jetson's driver", command, (ROOT, DOWNLOAD), action=Action.UPDATE_DRIVER)
     return None
 
 
 def _use_installer(title: str, bounds: DriverBounds) -> Fix:
     branch = f" of branch {bounds.newest_branch}" if bounds.newest_branch is not None else ""
     modules = f", with its {bounds.flavour} kernel modules" if bounds.flavour else ""
-    return Fix(f"{title} with NVIDIA's installer{branch}{modules}, from {DOWNLOADS}, then reboot.", needs=(ROOT, DOWNLOAD, REBOOT))
+    return Fix(
+        f"{title} with NVIDIA's installer{branch}{modules}, from {DOWNLOADS}, then reboot.",
+        needs=(ROOT, DOWNLOAD, REBOOT),
+        action=Action.UPDATE_DRIVER,
+    )
 
 
 def _source(package: DriverPackage, site: Site) -> str:

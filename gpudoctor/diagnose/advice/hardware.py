@@ -6,11 +6,16 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import power_cycle, read_log
 from gpudoctor.findings import Evidence, Fix, FixKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import KernelLog
 
 MIB, GIB = 1 << 20, 1 << 30
 _RMA = "the vendor may ask for NVIDIA's field diagnostic or `dcgmi diag -r 3`"
-_SUSPECT_HARDWARE = Fix("Move the GPU to another slot and replace its riser and power cables; then replace the GPU.", kind=FixKind.ELSE)
+_SUSPECT_HARDWARE = Fix(
+    "Move the GPU to another slot and replace its riser and power cables; then replace the GPU.",
+    kind=FixKind.ELSE,
+    action=Action.REPLACE_HARDWARE,
+)
 
 
 def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
@@ -23,17 +28,18 @@ def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
 def reset(gpu: GpuView) -> Fix:
     """Return how to reset this GPU here."""
     if gpu.machine.site.container:
-        return Fix("Ask the host's administrator to reset the GPU; a container cannot.")
+        return Fix("Ask the host's administrator to reset the GPU; a container cannot.", action=Action.CONTACT_ADMINISTRATOR)
     return Fix(
         "Stop all processes on the GPU and reset it; if the reset is refused, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
         (ROOT,),
+        action=Action.RESET_GPU,
     )
 
 
 def replace(what: str = "Replace the GPU", kind: FixKind = FixKind.FIX) -> Fix:
     """Return the fix that has hardware repaired or replaced."""
-    return Fix(f"{what}; {_RMA}.", needs=(ROOT, REBOOT), kind=kind)
+    return Fix(f"{what}; {_RMA}.", needs=(ROOT, REBOOT), kind=kind, action=Action.REPLACE_HARDWARE)
 
 
 def read_gpu_log(gpu: GpuView) -> Fix:

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.packages import VENV, install_package
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.snapshot import Missing, Packages, Platform, Python
 
@@ -77,14 +78,22 @@ def install_framework(
     other_python = pick(machine, framework, accepts=accepts, any_python=True)
     if other_python is not None and other_python.pythons:
         return (new_environment(machine, other_python, kind=kind),)
-    return (Fix(f"Use another GPU or another framework: no published {name} with CUDA is known to work on this machine.", kind=kind),)
+    return (
+        Fix(
+            f"Use another GPU or another framework: no published {name} with CUDA is known to work on this machine.",
+            kind=kind,
+            action=Action.REPLACE_HARDWARE,
+        ),
+    )
 
 
 def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> Fix:
     floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
     least = (floor.minor_version_floor or floor.exact) if floor is not None else None
     fix = update_driver(machine, least or versions.Version(1))
-    return Fix(f"{fix.title} (no {name} with CUDA works with the installed driver)", fix.command, fix.needs, kind=kind)
+    return Fix(
+        f"{fix.title} (no {name} with CUDA works with the installed driver)", fix.command, fix.needs, kind=kind, action=Action.UPDATE_DRIVER
+    )
 
 
 def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
@@ -104,7 +113,9 @@ def install_newest(machine: MachineView, distribution: str, *, accepts: str = ""
         return install_framework(machine, distribution, accepts=accepts)
     release = newest(machine, distribution, accepts=accepts)
     if not release:
-        return (Fix(f"Leave {distribution} out: no release of it is published for this platform and Python."),)
+        return (
+            Fix(f"Leave {distribution} out: no release of it is published for this platform and Python.", action=Action.REINSTALL_PACKAGE),
+        )
     command = install_package(machine.observed.python, f"{distribution}=={release}")
     return (Fix("Install the newest release that is published for this platform", command, (DOWNLOAD,)),)
 

@@ -8,6 +8,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import Contradiction, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.findings import Evidence, Fix, Problem, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Distribution
 
@@ -89,5 +90,5 @@ def contradictory(contradiction: Contradiction) -> Problem:
         title="No release meets all requirements",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(f"{demand.by.label} requires", demand.requirement.text, demand.where) for demand in contradiction.demands),
-        fixes=(Fix("Choose compatible releases, or give each framework an environment of its own."),),
+        fixes=(Fix("Choose compatible releases, or give each framework an environment of its own.", action=Action.REINSTALL_PACKAGE),),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.derive import Site
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import GpuProcess
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
@@ -41,9 +42,9 @@ def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
         return None
     names = names_of(found)
     if site.container:  # NVML reports pids of the host
-        return Fix(f"End {names} on the host, if {_it(found)} no longer needed.", needs=(ROOT,))
+        return Fix(f"End {names} on the host, if {_it(found)} no longer needed.", needs=(ROOT,), action=Action.FREE_GPU)
     pids = " ".join(str(process.pid) for process in found)
-    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", (ROOT,))
+    return Fix(f"End {names}, if {_it(found)} no longer needed", f"sudo kill {pids}", (ROOT,), action=Action.FREE_GPU)
 
 
 def _it(processes: list[GpuProcess]) -> str:
@@ -57,12 +58,12 @@ def read_log(pattern: str = "NVRM|Xid", title: str = "Read the driver's messages
 
 def reboot(title: str = "Reboot") -> Fix:
     """Return the fix that restarts the machine."""
-    return Fix(title, "sudo reboot", (ROOT, REBOOT))
+    return Fix(title, "sudo reboot", (ROOT, REBOOT), action=Action.REBOOT)
 
 
 def power_cycle(title: str = "Shut the machine down, wait 30 s, and switch it on again") -> Fix:
     """Return the fix that power-cycles the machine and with it the GPUs."""
-    return Fix(title, "sudo poweroff", (ROOT, REBOOT))
+    return Fix(title, "sudo poweroff", (ROOT, REBOOT), action=Action.REBOOT)
 
 
 def read_page(cause: str) -> Fix:

@@ -9,6 +9,7 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _COMPILERS = ("CC", "gcc", "clang")
 """In the order of triton/runtime/build.py, which looks for no c++ and no cc."""
@@ -43,5 +44,8 @@ def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
             Evidence("gcc, clang", "not found", "PATH"),
             Evidence("compilers found", ", ".join(compiler.name for compiler in found) or "none", "PATH"),
         ),
-        fixes=(Fix("Install gcc" if command else "Install gcc or clang.", command, (ROOT, DOWNLOAD)), WITHOUT_COMPILE),
+        fixes=(
+            Fix("Install gcc" if command else "Install gcc or clang.", command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE),
+            WITHOUT_COMPILE,
+        ),
     )

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
@@ -54,7 +55,7 @@ def _keep_one(environment: EnvironmentView, wheels: list[Distribution], major: s
     name, old = f"cupy-cuda{wanted}x", tuple(wheel.name for wheel in wheels)
     release = newest(machine, name)
     if not release:
-        return Fix(f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} and this Python is known.")
+        return Fix(f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} and this Python is known.", action=Action.REINSTALL_PACKAGE)
     command = install_package(machine.observed.python, f"{name}=={release}", replace=old)
     return Fix(f"Keep one CuPy wheel, the one for CUDA {wanted}", command, (DOWNLOAD,))
 

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _CONTAINERS = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
@@ -54,7 +55,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
 
 def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
-        return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA."),)
+        return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
     if framework.spec.wheel_index:
         return install_framework(framework.machine, framework.name, prefer=own.version)
     return (Fix(f"Use NVIDIA's container with CUDA for this platform: {_CONTAINERS}", needs=(DOWNLOAD,)),)

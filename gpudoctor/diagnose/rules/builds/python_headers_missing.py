@@ -10,6 +10,7 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _INSTALL_HEADERS = {
     "debian": "sudo apt install {python}-dev",
@@ -49,6 +50,8 @@ def _get_headers(framework: FrameworkView, minor: str) -> Fix:
     distributions = framework.machine.site.distribution
     template = next((_INSTALL_HEADERS[name] for name in distributions if name in _INSTALL_HEADERS), "")
     if template and minor and framework.environment.python.base_prefix == "/usr":
-        return Fix("Install the headers of this Python", template.format(python=f"python{minor}"), (ROOT, DOWNLOAD))
+        return Fix(
+            "Install the headers of this Python", template.format(python=f"python{minor}"), (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
+        )
     command = f"uv venv --python-preference only-managed --python {minor}"
     return Fix("Use an interpreter that includes its headers", command, (DOWNLOAD,))

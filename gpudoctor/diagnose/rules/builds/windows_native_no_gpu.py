@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform
 
@@ -44,7 +45,12 @@ def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable("it uses the GPU through DirectML")
     if isinstance(framework.observed.built_with_cuda, Fact):
         return
-    use_wsl = Fix(f"Use WSL 2 and install the Linux build there: {on_windows.page}", "wsl --install", (ROOT, DOWNLOAD, REBOOT))
+    use_wsl = Fix(
+        f"Use WSL 2 and install the Linux build there: {on_windows.page}",
+        "wsl --install",
+        (ROOT, DOWNLOAD, REBOOT),
+        action=Action.INSTALL_PACKAGE,
+    )
     yield Problem(
         message=f"{framework.observed.distribution} {version} does not use an NVIDIA GPU on native Windows: {on_windows.reason}.",
         only_for=framework.name,

@@ -3,5 +3,9 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Fix
+from gpudoctor.findings.actions import Action
 
-RESTART_CONTAINER = Fix("Create the device files on the host (`sudo nvidia-modprobe -c 0 -u`), then restart the container with its GPUs.")
+RESTART_CONTAINER = Fix(
+    "Create the device files on the host (`sudo nvidia-modprobe -c 0 -u`), then restart the container with its GPUs.",
+    action=Action.CONTACT_ADMINISTRATOR,
+)

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Host, Node
 
 _MOST_FILES = 3
@@ -52,7 +53,10 @@ def _permissions(node: Node) -> str:
 
 def _allow(shut: list[Node], site: Site) -> Fix:
     if site.container:
-        return Fix("Start the container with --group-add for the group that owns the files (rootless Podman: --group-add keep-groups).")
+        return Fix(
+            "Start the container with --group-add for the group that owns the files (rootless Podman: --group-add keep-groups).",
+            action=Action.RESTART_JOB,
+        )
     group = next((node.group for node in shut if isinstance(node.group, str) and node.group != "root"), "")
     if group:
         return Fix(f"Add your user to group {group}, then log in again", f'sudo usermod -aG {group} "$USER"', (ROOT,))

@@ -16,10 +16,13 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"
-_RESTART_CONTAINER = Fix("Restart the container to get the host's current libraries; if that does not help, reboot the host.")
+_RESTART_CONTAINER = Fix(
+    "Restart the container to get the host's current libraries; if that does not help, reboot the host.", action=Action.RESTART_JOB
+)
 _RELOAD_MODULES = Fix(
     "Without a reboot: end every process that uses a GPU, then reload the modules",
     "sudo systemctl stop nvidia-persistenced; sudo modprobe -r nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia",

@@ -16,6 +16,7 @@ from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -66,7 +67,10 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
     if release is not None:
         yield install(machine, framework.name, release, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
     elif hopeless:
-        yield Fix(f"Use another GPU: branch {last} is its last driver, and no published {framework.name} with CUDA supports both.")
+        yield Fix(
+            f"Use another GPU: branch {last} is its last driver, and no published {framework.name} with CUDA supports both.",
+            action=Action.REPLACE_HARDWARE,
+        )
 
 
 def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:

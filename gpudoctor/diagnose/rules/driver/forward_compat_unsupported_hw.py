@@ -11,12 +11,14 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD216",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility."),),

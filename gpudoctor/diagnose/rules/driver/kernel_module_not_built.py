@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, KernelModules, Missing
 
 _HEADERS = {
@@ -73,7 +74,9 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
         yield Fix("Read why the last build failed", f"tail -n 40 {log}", kind=FixKind.CHECK)
     if modules.headers is False:
         install = command_for(machine.site, _HEADERS)
-        yield Fix("Install the headers of the running kernel" + ("" if install else "."), install, (ROOT, DOWNLOAD))
+        yield Fix(
+            "Install the headers of the running kernel" + ("" if install else "."), install, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
+        )
     if failed:
         yield update_driver(machine, title="Install a driver that builds on this kernel")
     elif sources:

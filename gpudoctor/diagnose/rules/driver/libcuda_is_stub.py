@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk, loaded_libcuda, take_off_path
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 
@@ -20,6 +21,7 @@ from gpudoctor.snapshot import Missing
     "GD219",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),

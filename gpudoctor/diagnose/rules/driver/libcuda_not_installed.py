@@ -14,6 +14,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_module
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Nvml
 
 _INSTALL = {
@@ -63,4 +64,4 @@ def _install(machine: MachineView, release: str) -> Fix:
     command = command_for(machine.site, _INSTALL).format(branch=branch)
     if not command:
         return update_driver(machine, title=f"Install the complete NVIDIA driver {release}")
-    return Fix(f"Install the driver's CUDA library (libcuda), version {release}", command, (ROOT, DOWNLOAD))
+    return Fix(f"Install the driver's CUDA library (libcuda), version {release}", command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 _SONAME = "libcuda.so.1"
 
@@ -21,6 +22,7 @@ _SONAME = "libcuda.so.1"
     "GD218",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
 )

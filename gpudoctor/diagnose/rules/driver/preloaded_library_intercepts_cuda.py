@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Cause, Missing, Preload
 
 _FILE = "/etc/ld.so.preload"
@@ -22,6 +23,7 @@ _FILE = "/etc/ld.so.preload"
     "GD242",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),

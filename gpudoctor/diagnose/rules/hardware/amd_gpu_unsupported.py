@@ -11,12 +11,14 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD114",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(

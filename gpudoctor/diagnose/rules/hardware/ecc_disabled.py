@@ -8,6 +8,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
@@ -24,6 +25,6 @@ def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
 
 def _switch_on(gpu: GpuView) -> Fix:
     if gpu.machine.site.container:
-        return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.")
+        return Fix("Ask the host's administrator to enable ECC, unless it is off on purpose.", action=Action.CONTACT_ADMINISTRATOR)
     title = "Enable ECC and reboot, unless it is off on purpose"
     return Fix(title, f"sudo nvidia-smi -i {gpu.key} --ecc-config=1", (ROOT, REBOOT))

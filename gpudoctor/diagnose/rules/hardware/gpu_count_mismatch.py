@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
 _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
@@ -70,7 +71,7 @@ def _bound(device: PciDevice | Missing) -> str:
 
 def _fixes(gpu: GpuView, *, usable: bool) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
-        return (Fix("Restart the container. If the GPU is still missing, run gpudoctor on the host."),)
+        return (Fix("Restart the container. If the GPU is still missing, run gpudoctor on the host.", action=Action.RESTART_JOB),)
     if usable:
         return read_gpu_log(gpu), _SAME_DRIVER, reboot()
     return bring_back(gpu)

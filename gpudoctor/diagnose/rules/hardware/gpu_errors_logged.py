@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
@@ -22,6 +23,13 @@ _STEPS = {
     "XID_154": "Follow the recovery action that the Xid 154 line names",
 }
 """The other actions, as steps."""
+_ACTIONS = {
+    "RESTART_VM": Action.REBOOT,
+    "RESTART_BM": Action.REBOOT,
+    "UPDATE_SWFW": Action.UPDATE_DRIVER,
+    "CHECK_MECHANICALS": Action.REPLACE_HARDWARE,
+}
+"""What a step comes to; the others are the vendor's or administrator's."""
 _MOST = 3
 
 
@@ -85,6 +93,8 @@ def _remedy(worst: _Error, gpu: GpuView) -> Fix:
             f"Stop all processes on the GPU and reset it (NVIDIA's action for {worst.name})",
             f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
             (ROOT,),
+            action=Action.RESET_GPU,
         )
     step = _STEPS.get(worst.action, worst.action.replace("_", " ").capitalize())
-    return Fix(f"{step} (NVIDIA's action for {worst.name}).", needs=(ROOT,))
+    action = _ACTIONS.get(worst.action, Action.CONTACT_ADMINISTRATOR)
+    return Fix(f"{step} (NVIDIA's action for {worst.name}).", needs=(ROOT,), action=action)

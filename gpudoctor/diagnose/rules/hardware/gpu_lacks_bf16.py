@@ -8,6 +8,7 @@ from gpudoctor.derive import GpuView, MachineView
 from gpudoctor.derive.unknown import CouldNotTell, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.preflight import FEATURES, parse
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -44,7 +45,7 @@ def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
     count, others = (f"{len(gpus)} × ", f" and {len(gpus) - 1} more") if len(gpus) > 1 else ("", "")  # noqa: RUF001 -- a cross counts
     precision = "FP16 with loss scaling" if capability >= TENSOR_CORES else "FP32"
     training = Fix(f"Train in {precision}.", kind=FixKind.INSTEAD if required else FixKind.FIX)
-    elsewhere = Fix(f"Use GPUs with compute capability {BF16.short} or newer, or drop --require bf16.")
+    elsewhere = Fix(f"Use GPUs with compute capability {BF16.short} or newer, or drop --require bf16.", action=Action.REPLACE_HARDWARE)
     return Problem(
         message=f"{count}{model} (compute capability {capability}) {'have' if count else 'has'} no BF16 hardware, "
         f"which needs {BF16.short} or newer; frameworks refuse BF16 or emulate it slowly.",

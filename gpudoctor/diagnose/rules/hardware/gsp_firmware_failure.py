@@ -15,6 +15,7 @@ from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing, PciDevice
 
 _PROCESS = re.compile(r"^pid=[^,]*, name=[^,]*, ")
@@ -26,6 +27,7 @@ _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)
     "GD110",
     severity=Severity.ERROR,
     breaks=Rung.NVML,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU),

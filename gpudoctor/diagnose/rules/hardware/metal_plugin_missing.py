@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Platform
 
 
@@ -19,6 +20,7 @@ from gpudoctor.snapshot import Platform
     "GD116",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "Without tensorflow-metal, TensorFlow lists no GPU on macOS.", Join.FRAMEWORK),),
@@ -39,5 +41,5 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
         message=f"{framework.label} cannot use the GPU: Apple's plugin {plugin} is not installed.",
         evidence=(Evidence(plugin, "not installed", "the environment's packages"),),
-        fixes=(Fix(f"Install {plugin}", command, (DOWNLOAD,)),),
+        fixes=(Fix(f"Install {plugin}", command, (DOWNLOAD,), action=Action.INSTALL_PACKAGE),),
     )

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, bound_driver, device_label, rocm_frameworks
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Missing
 
 
@@ -49,7 +50,8 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
         fixes=(
             Fix(
                 "Choose an instance type with a GPU; in a VM, pass one through; "
-                "on your own machine, reseat the card and check its power cables."
+                "on your own machine, reseat the card and check its power cables.",
+                action=Action.REPLACE_HARDWARE,
             ),
             Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
         ),

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
 from gpudoctor.diagnose.rules.hardware.pcie_link import link_faults
 from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 
 @rule(
@@ -43,6 +44,7 @@ def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
                 Fix(
                     "Reseat the GPU and its riser or cable, try another slot, and set the slot to full width and speed in the BIOS.",
                     needs=(ROOT, REBOOT),
+                    action=Action.REPLACE_HARDWARE,
                 ),
             ),
         )

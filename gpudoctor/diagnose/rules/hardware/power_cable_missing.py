@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
 
 
@@ -39,5 +40,7 @@ def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
         severity=gpu.error_unless_kernel_ran,
         confidence=Confidence.CERTAIN if logged else alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *last_xid(gpu, NO_POWER)),
-        fixes=(Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT)),),
+        fixes=(
+            Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),
+        ),
     )

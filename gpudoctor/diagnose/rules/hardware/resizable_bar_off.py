@@ -10,6 +10,7 @@ from gpudoctor.diagnose.advice.hardware import GIB, MIB
 from gpudoctor.diagnose.advice.needs import REBOOT
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 SMALL = 256 * MIB
 """BAR1 of discrete GPUs without Resizable BAR, from Microsoft's page on it."""
@@ -37,5 +38,9 @@ def _switch_on(gpu: GpuView) -> Fix:
     site = gpu.machine.site
     needs = () if site.container else (REBOOT,)
     if site.container or site.on_wsl:
-        return Fix("Ask the host's administrator to enable Resizable BAR in the BIOS, if you use several GPUs or GPUDirect.", needs=needs)
+        return Fix(
+            "Ask the host's administrator to enable Resizable BAR in the BIOS, if you use several GPUs or GPUDirect.",
+            needs=needs,
+            action=Action.CONTACT_ADMINISTRATOR,
+        )
     return Fix('Enable "Above 4G Decoding" and "Resizable BAR" in the BIOS, if you use several GPUs or GPUDirect.', needs=needs)

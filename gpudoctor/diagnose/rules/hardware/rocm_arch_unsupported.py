@@ -10,12 +10,14 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD115",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK),),

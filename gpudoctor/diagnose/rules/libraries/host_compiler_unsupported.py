@@ -11,6 +11,7 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix.cite import cited
 
 _PACKAGED = ("/usr", "/usr/lib/cuda")
@@ -34,7 +35,11 @@ def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
     if row is None or row.host_gcc is None or gcc is None or gcc.major <= row.host_gcc:
         return
     debian = {"debian", "ubuntu"}.intersection(machine.site.distribution)
-    install = [Fix(f"Install gcc {row.host_gcc}", f"sudo apt install g++-{row.host_gcc}", (ROOT, DOWNLOAD))] if debian else []
+    install = (
+        [Fix(f"Install gcc {row.host_gcc}", f"sudo apt install g++-{row.host_gcc}", (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)]
+        if debian
+        else []
+    )
     yield Problem(
         message=f"nvcc {row.release.short} ({toolkit.path}) supports gcc up to {row.host_gcc}, but {compiler.path} is gcc {gcc.major}.",
         evidence=(

@@ -10,6 +10,7 @@ from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Toolkit
 
 
@@ -29,7 +30,10 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     if fitting is not None:
         fix = Fix("Set CUDA_HOME to the toolkit with the same major version", f"export CUDA_HOME={shell_path(fitting.path)}")
     else:
-        fix = Fix(f"Install the CUDA {cuda.version.short} toolkit beside the existing one and set CUDA_HOME to it before building.")
+        fix = Fix(
+            f"Install the CUDA {cuda.version.short} toolkit beside the existing one and set CUDA_HOME to it before building.",
+            action=Action.INSTALL_PACKAGE,
+        )
     yield Problem(
         message=f"nvcc {version.short} in {toolkit.path} cannot build extensions for {framework.label} (CUDA {cuda.version.short}).",
         evidence=(

@@ -10,6 +10,7 @@ from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 """Variables that only a build reads."""
@@ -33,7 +34,10 @@ def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     if complete:
         fix = Fix("Set CUDA_HOME to the toolkit that has nvcc", f"export CUDA_HOME={shell_path(complete[0].path)}")
     else:
-        fix = Fix("Install the CUDA toolkit of the framework's CUDA version if you build extensions; otherwise unset the variables.")
+        fix = Fix(
+            "Install the CUDA toolkit of the framework's CUDA version if you build extensions; otherwise unset the variables.",
+            action=Action.INSTALL_PACKAGE,
+        )
     yield Problem(
         message=f"{why}: CUDA code cannot be compiled.",
         evidence=(

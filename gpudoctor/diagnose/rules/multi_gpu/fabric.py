@@ -8,6 +8,7 @@ from gpudoctor.derive.views.fabric import FabricView, ManagerPlace
 from gpudoctor.diagnose.advice.driver import add_repository
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.findings import Evidence, Fix, FixKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import FabricManager
 
 START = Fix("Start it, now and at each boot", "sudo systemctl enable --now nvidia-fabricmanager", (ROOT,))
@@ -20,12 +21,14 @@ _PACKAGE = {
 }
 """Package names from NVIDIA's Fabric Manager user guide; Debian itself has none."""
 ELSEWHERE = {
-    ManagerPlace.CONTAINER_HOST: Fix("Start nvidia-fabricmanager on the host."),
+    ManagerPlace.CONTAINER_HOST: Fix("Start nvidia-fabricmanager on the host.", action=Action.CONTACT_ADMINISTRATOR),
     ManagerPlace.RACK: Fix(
-        "Start the fabric manager (NMX-Controller) on the rack's NVLink switch trays and add this node's GPUs to a partition."
+        "Start the fabric manager (NMX-Controller) on the rack's NVLink switch trays and add this node's GPUs to a partition.",
+        action=Action.CONTACT_ADMINISTRATOR,
     ),
     ManagerPlace.VM_HOST: Fix(
-        "Ask the host's administrator or the cloud provider to activate this machine's fabric partition; if they cannot, use another machine."
+        "Ask the host's administrator or the cloud provider to activate this machine's fabric partition; if they cannot, use another machine.",
+        action=Action.CONTACT_ADMINISTRATOR,
     ),
 }
 """What to do where the fabric manager runs elsewhere."""
@@ -43,9 +46,14 @@ def install_manager(machine: MachineView) -> Fix:
     template = next((_PACKAGE[name] for name in machine.site.distribution if name in _PACKAGE), "")
     source = add_repository(machine)
     if not template or not isinstance(driver, Driver) or ("{repository}" in template and not source):
-        return Fix("Install the fabric manager in exactly the driver's version.", needs=(ROOT, DOWNLOAD))
+        return Fix("Install the fabric manager in exactly the driver's version.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)
     install = template.format(branch=driver.version.major, version=driver.version, repository=source)
-    return Fix(f"Install fabric manager {driver.version}, the driver's version", f"{install} && {START.command}", (ROOT, DOWNLOAD))
+    return Fix(
+        f"Install fabric manager {driver.version}, the driver's version",
+        f"{install} && {START.command}",
+        (ROOT, DOWNLOAD),
+        action=Action.INSTALL_PACKAGE,
+    )
 
 
 def manager_evidence(fabric: FabricView, state: str) -> tuple[Evidence, ...]:

@@ -10,6 +10,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.multi_gpu.fabric import ELSEWHERE, START, install_manager, manager_evidence, read_log
 from gpudoctor.findings import Confidence, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import FabricManager
 
 _ABSENCE = {
@@ -23,6 +24,7 @@ _ABSENCE = {
     "GD801",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 
@@ -18,6 +19,7 @@ from gpudoctor.snapshot import Missing
     "GD802",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("fabric-manager-missing", "fabric-not-ready"), "The service refuses to start with another driver version."),

@@ -14,6 +14,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import FabricParts
 
 _UMAD = Fix(
@@ -24,13 +25,16 @@ _UMAD = Fix(
 _NVLSM = {"ubuntu": "sudo apt install nvlsm", "debian": "sudo apt install nvlsm", "rhel": "sudo dnf install nvlsm"}
 """From NVIDIA's package repository, like the driver and the fabric manager."""
 _START_IMEX = Fix("Start IMEX if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
-_INSTALL_IMEX = Fix("Install nvidia-imex in the driver's version if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD))
+_INSTALL_IMEX = Fix(
+    "Install nvidia-imex in the driver's version if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
+)
 
 
 @rule(
     "GD809",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad."),
@@ -63,7 +67,9 @@ def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
     if not running:
         missing.append(f"NVLSM is not {'running' if installed else 'installed'}")
     if not running and not installed:
-        fixes.append(Fix("Install the NVLink subnet manager", command_for(machine.site, _NVLSM), (ROOT, DOWNLOAD)))
+        fixes.append(
+            Fix("Install the NVLink subnet manager", command_for(machine.site, _NVLSM), (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)
+        )
     if not umad:
         missing.append("ib_umad is not loaded")
         fixes.append(_UMAD)

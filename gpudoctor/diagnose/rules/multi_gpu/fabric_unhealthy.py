@@ -13,8 +13,9 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
-_RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,))
+_RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
 
 
 @rule(
@@ -54,7 +55,16 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
         return (Fix("Wait a minute, then check that the recovery has ended", command, kind=FixKind.CHECK), _RESET)
     last = msgspec.structs.replace(_RESET, kind=FixKind.ELSE)
     if configuration(fabric) == INCOMPATIBLE_FIRMWARE:
-        return (Fix("Update the GPU baseboard's firmware to the release the driver needs.", needs=(ROOT, REBOOT)), last)
+        return (
+            Fix("Update the GPU baseboard's firmware to the release the driver needs.", needs=(ROOT, REBOOT), action=Action.UPDATE_DRIVER),
+            last,
+        )
     if in_rack(gpu.observed) or configuration(fabric) in SET_ON_SWITCHES:
-        return (Fix("Ask the fabric's operator to check routes, partition and chassis settings on the switches (NMX-Controller)."), last)
+        return (
+            Fix(
+                "Ask the fabric's operator to check routes, partition and chassis settings on the switches (NMX-Controller).",
+                action=Action.CONTACT_ADMINISTRATOR,
+            ),
+            last,
+        )
     return (Fix("Stop all programs and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,)), last)

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 
 _GRUB = (
@@ -35,6 +36,7 @@ _TRY_WITHOUT = Fix(
     "GD804",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    domain=Domain.DRIVER,
     since="0.1",
     predicts=False,
     seen_at=Level.FULL,

@@ -14,6 +14,7 @@ from gpudoctor.diagnose.advice.shell import shell_list, shell_path
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
 from gpudoctor.versions import Version
 
@@ -22,6 +23,7 @@ from gpudoctor.versions import Version
     "GD805",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     explains=(
         Explains(("all-reduce-failed",), "NCCL does the all-reduce, and the wrong version may fail at it.", Join.FRAMEWORK),
@@ -91,7 +93,10 @@ def _reinstall(framework: FrameworkView) -> Fix:
     names = {requirement.name for requirement in required}
     others = tuple(name for name in installed if name.startswith("nvidia-nccl") and name not in names)
     if not required or not others:
-        return Fix("Remove the NCCL package that the framework does not require, then reinstall the other: they share a folder.")
+        return Fix(
+            "Remove the NCCL package that the framework does not require, then reinstall the other: they share a folder.",
+            action=Action.REINSTALL_PACKAGE,
+        )
     pins = dict.fromkeys(f"{requirement.name}{requirement.specifier}" for requirement in required)
     command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", *pins, replace=others)
     return Fix(f"Remove {' and '.join(others)}, and reinstall the package that {framework.label} requires", command, (DOWNLOAD,))

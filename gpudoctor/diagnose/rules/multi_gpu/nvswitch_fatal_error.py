@@ -10,6 +10,7 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
 
@@ -61,8 +62,15 @@ def _severity(event: XidEvent, matrix: Matrix) -> str:
 
 def _reset_everything(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (Fix("Ask the host's administrator to reset all GPUs and NVSwitches; a container cannot."),)
+        return (
+            Fix("Ask the host's administrator to reset all GPUs and NVSwitches; a container cannot.", action=Action.CONTACT_ADMINISTRATOR),
+        )
     return (
-        Fix("Stop all programs on the GPUs, then reset all GPUs and NVSwitches at once", "sudo nvidia-smi --gpu-reset", (ROOT,)),
-        Fix("Reboot", "sudo reboot", (ROOT, REBOOT), kind=FixKind.ELSE),
+        Fix(
+            "Stop all programs on the GPUs, then reset all GPUs and NVSwitches at once",
+            "sudo nvidia-smi --gpu-reset",
+            (ROOT,),
+            action=Action.RESET_GPU,
+        ),
+        Fix("Reboot", "sudo reboot", (ROOT, REBOOT), kind=FixKind.ELSE, action=Action.REBOOT),
     )

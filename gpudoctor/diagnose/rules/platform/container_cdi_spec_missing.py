@@ -11,8 +11,11 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container_toolkit_missing import GUIDE
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
-_INSTALL_TOOLKIT = Fix(f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD))
+_INSTALL_TOOLKIT = Fix(
+    f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
+)
 
 
 @rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)

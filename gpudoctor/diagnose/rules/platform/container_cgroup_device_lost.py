@@ -12,15 +12,17 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
 
 _OPEN = Fix("Open the device file: the control group answers EPERM", "cat /dev/nvidiactl", kind=FixKind.CHECK)
 _RESTART = (
-    Fix("Restart the container."),
+    Fix("Restart the container.", action=Action.RESTART_JOB),
     Fix(
         "On the host, create the links by which systemd keeps the devices; start containers with CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
         (ROOT,),
+        action=Action.CONTACT_ADMINISTRATOR,
     ),
 )
 

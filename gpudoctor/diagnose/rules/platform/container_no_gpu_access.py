@@ -12,6 +12,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Libcuda, Missing
 
 _START = {
@@ -19,8 +20,10 @@ _START = {
     "podman": "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi",
     "apptainer": "apptainer exec --nv IMAGE nvidia-smi",
 }
-_REQUEST_IN_POD = Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.")
-_ADD_TO_LXC = Fix("Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,))
+_REQUEST_IN_POD = Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB)
+_ADD_TO_LXC = Fix(
+    "Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,), action=Action.CONTACT_ADMINISTRATOR
+)
 
 
 @rule(
@@ -80,16 +83,16 @@ def _start_with_gpu(container: ContainerView) -> Fix:
     if container.runtime == "lxc":
         return _ADD_TO_LXC
     command = _START.get(container.runtime, _START["docker"])
-    return Fix("Start the container with the GPU", command.replace("IMAGE", image_argument(container)))
+    return Fix("Start the container with the GPU", command.replace("IMAGE", image_argument(container)), action=Action.RESTART_JOB)
 
 
 def _start_with_compute(container: ContainerView) -> Fix:
     title = f"Start the container with the driver's compute libraries: unset {CAPABILITIES}, or include compute in it"
     options = {"docker": "--gpus all", "podman": "--device nvidia.com/gpu=all"}.get(container.runtime)
     if not options:
-        return Fix(f"{title}.")
+        return Fix(f"{title}.", action=Action.RESTART_JOB)
     run = f"{container.runtime} run --rm {options} -e {CAPABILITIES}=compute,utility {image_argument(container)} nvidia-smi"
-    return Fix(title, run)
+    return Fix(title, run, action=Action.RESTART_JOB)
 
 
 def _reason(container: ContainerView) -> str:

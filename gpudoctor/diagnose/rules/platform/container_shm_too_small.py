@@ -9,10 +9,11 @@ from gpudoctor.derive.unknown import applicable, known, not_applicable
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _ENOUGH = 1 << 30
 """Bytes of /dev/shm that NVIDIA's own framework images recommend at least."""
-_IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.")
+_IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", action=Action.RESTART_JOB)
 
 
 @rule(
@@ -38,5 +39,9 @@ def container_shm_too_small(machine: MachineView) -> Iterator[Problem]:
         f"at least {_ENOUGH >> 20} MiB are recommended.",
         severity=Severity.NOTE if gpus == 1 else None,
         evidence=(Evidence("size of /dev/shm", f"{shared.size >> 20} MiB, {shared.free >> 20} MiB free", "statvfs"),),
-        fixes=(_IN_POD if container.runtime == "kubernetes" else Fix("Restart the container with more shared memory", run),),
+        fixes=(
+            _IN_POD
+            if container.runtime == "kubernetes"
+            else Fix("Restart the container with more shared memory", run, action=Action.RESTART_JOB),
+        ),
     )

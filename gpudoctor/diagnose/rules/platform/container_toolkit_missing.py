@@ -14,6 +14,7 @@ from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 _TOOLKIT = {
     "debian": "sudo apt install nvidia-container-toolkit",
@@ -94,7 +95,7 @@ def _install(site: Site, engine: str) -> tuple[Fix, ...]:
     known_engine = engine if engine in _CONFIGURE else "docker"
     configure = f"{on_host}configure {known_engine} to use it"
     return (
-        Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD)),
+        Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE),
         Fix(_capital(configure), _CONFIGURE[known_engine], (ROOT,)),
     )
 

@@ -10,13 +10,14 @@ from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
 
 _REQUEST = {
-    "Slurm": Fix("Request a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L"),
-    "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT"),
-    "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L"),
-    "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1."),
+    "Slurm": Fix("Request a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
+    "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT", action=Action.RESTART_JOB),
+    "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L", action=Action.RESTART_JOB),
+    "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB),
 }
 
 
@@ -24,6 +25,7 @@ _REQUEST = {
     "GD312",
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
+    domain=Domain.JOB,
     since="0.1",
     predicts=False,
     explains=(
@@ -57,7 +59,7 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
             Evidence("job", allocation.scheduler, allocation.where),
             Evidence("GPUs allocated to it", "none", where),
         ),
-        fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.")),),
+        fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.", action=Action.RESTART_JOB)),),
     )
 
 

@@ -9,6 +9,7 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Platform
 
 
@@ -16,6 +17,7 @@ from gpudoctor.snapshot import Platform
     "GD309",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(

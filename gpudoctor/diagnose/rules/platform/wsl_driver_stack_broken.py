@@ -11,15 +11,17 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Status, Wsl
 
 _FIXES = (
-    Fix("Shut WSL down and start it again", "wsl.exe --shutdown"),
+    Fix("Shut WSL down and start it again", "wsl.exe --shutdown", action=Action.REBOOT),
     Fix("Update WSL", "wsl.exe --update", (DOWNLOAD,), kind=FixKind.ELSE),
     Fix(
         "Install the current NVIDIA driver in Windows, never in WSL: https://www.nvidia.com/drivers",
         needs=(DOWNLOAD, REBOOT),
         kind=FixKind.ELSE,
+        action=Action.UPDATE_DRIVER,
     ),
 )
 
@@ -28,6 +30,7 @@ _FIXES = (
     "GD307",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "libcuda in WSL is the Windows driver's."),

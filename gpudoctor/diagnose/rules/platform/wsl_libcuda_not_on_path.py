@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 _FIXES = (
@@ -23,6 +24,7 @@ _FIXES = (
     "GD306",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     explains=(
         Explains(("libcuda-not-on-loader-path",), "In WSL it is the Windows driver's libcuda that is not found."),

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import DriverFile, Libcuda
 
 
@@ -18,6 +19,7 @@ from gpudoctor.snapshot import DriverFile, Libcuda
     "GD308",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "The Linux libraries cannot talk to the Windows driver."),
@@ -58,7 +60,7 @@ def _linux_libcuda(file: DriverFile) -> Evidence:
 
 
 def _remove_packages(packages: tuple[str, ...]) -> Fix:
-    return Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,))
+    return Fix("Remove the packages", f"sudo apt purge {' '.join(packages)} && sudo ldconfig", (ROOT,), action=Action.REINSTALL_PACKAGE)
 
 
 def _remove_files(files: tuple[DriverFile, ...]) -> Fix:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD310",
     severity=Severity.NOTE,
     breaks=Rung.TRAINED,
+    domain=Domain.DRIVER,
     since="0.1",
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles under WSL 2."),),

@@ -8,12 +8,13 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import NvmlGpu
 
 _RAISE = Fix("Raise memory= below [wsl2] in %UserProfile%\\.wslconfig, then restart WSL (in PowerShell: wsl --shutdown).")
 
 
-@rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
 def wsl_pinned_memory_limit(machine: MachineView) -> Iterator[Problem]:
     """WSL 2 has less memory than the GPU and can pin only part of it."""
     memory = known(machine.wsl2.memory)

@@ -12,18 +12,20 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution
 
 _PASS_THROUGH = Fix('Pass the host\'s CPU through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
-_OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE)
+_OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE, action=Action.REPLACE_HARDWARE)
 
 
 @rule(
     "GD641",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    domain=Domain.HARDWARE,
     since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),

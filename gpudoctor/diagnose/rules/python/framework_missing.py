@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import EnvironmentView, MachineView
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
@@ -11,6 +13,7 @@ from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Python
 
@@ -34,7 +37,7 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
             title=f"{text} is {how} but not installed",
             severity=Severity.ERROR,
             evidence=(Evidence("frameworks found", ", ".join(installed) or "none", _WHERE),),
-            fixes=(_NAME_ENVIRONMENT, *install_framework(machine, name, accepts=accepts)),
+            fixes=(_NAME_ENVIRONMENT, *_first_time(install_framework(machine, name, accepts=accepts))),
         )
     if not installed and not missing:
         look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
@@ -42,7 +45,7 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
             message=f"Neither TensorFlow, PyTorch nor JAX is installed in {place}.",
             severity=Severity.NOTE if look_only else None,
             evidence=(Evidence("frameworks found", "none", _WHERE),),
-            fixes=(_NAME_ENVIRONMENT, *_any_framework(machine)),
+            fixes=(_NAME_ENVIRONMENT, *_first_time(_any_framework(machine))),
         )
 
 
@@ -54,6 +57,11 @@ def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str,
         if answer.answer is Answer.LACKING and requirement.subject in FRAMEWORKS:
             missing[requirement.subject] = (requirement.text, "required")
     return missing
+
+
+def _first_time(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """Return fixes of which those that install a package do so for the first time."""
+    return tuple(msgspec.structs.replace(fix, action=fix.action or Action.INSTALL_PACKAGE) for fix in fixes)
 
 
 def _any_framework(machine: MachineView) -> tuple[Fix, ...]:

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import Version
 
@@ -46,7 +47,11 @@ def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
                     Evidence("glibc", libc, "CS_GNU_LIBC_VERSION"),
                 ),
                 fixes=(
-                    Fix(f"Train on a system, or in a container, with glibc {needed.short} or newer.", needs=(DOWNLOAD,)),
+                    Fix(
+                        f"Train on a system, or in a container, with glibc {needed.short} or newer.",
+                        needs=(DOWNLOAD,),
+                        action=Action.CHANGE_SETTING,
+                    ),
                     _install_for(wheel, libc, framework),
                 ),
             )

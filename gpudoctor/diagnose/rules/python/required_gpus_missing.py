@@ -11,12 +11,13 @@ from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.preflight import FRAMEWORKS
 
 _COUNT = Fix("See which GPUs the machine has and which work", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
 
 
-@rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
+@rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.HARDWARE, since="0.1", predicts=False, checks_required="any")
 def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """Required GPUs, or their driver, are missing or unusable."""
     answers = answers_for(environment)
@@ -29,7 +30,9 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
                 evidence=(Evidence(requirement.subject, answer.seen, answer.where),),
                 fixes=(
                     _get_gpus(environment.machine),
-                    Fix(f"Run on a machine with {requirement.text}, or require less.", kind=FixKind.INSTEAD),
+                    Fix(
+                        f"Run on a machine with {requirement.text}, or require less.", kind=FixKind.INSTEAD, action=Action.REPLACE_HARDWARE
+                    ),
                 ),
             )
     end_if_unknown(answers)
@@ -38,7 +41,7 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
 def _get_gpus(machine: MachineView) -> Fix:
     """How this environment gets more GPUs, where that is known."""
     if machine.site.scheduler:
-        return Fix(f"Request as many GPUs from {machine.site.scheduler} when submitting the job.")
+        return Fix(f"Request as many GPUs from {machine.site.scheduler} when submitting the job.", action=Action.RESTART_JOB)
     visibility = machine.visibility_or_missing
     hidden = isinstance(visibility, Visibility) and visibility.shown < visibility.there
     return unset(VARIABLE) if hidden else _COUNT

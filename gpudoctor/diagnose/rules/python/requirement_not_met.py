@@ -12,6 +12,7 @@ from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 
@@ -27,6 +28,7 @@ def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
                 title=required_but(answer),
                 evidence=(Evidence(answer.requirement.subject, answer.seen, answer.where),),
                 fixes=_meet(answer.requirement, environment),
+                domain=_domain(answer.requirement),
             )
     end_if_unknown(answers)
 
@@ -38,7 +40,13 @@ def _meet(requirement: Condition, environment: EnvironmentView) -> tuple[Fix, ..
         return (update_driver(machine, _floor(requirement.specifier), title=title),)
     if requirement.subject in FRAMEWORKS:
         return install_framework(machine, requirement.subject, accepts=requirement.specifier)
-    return (Fix(f"Run on a machine with {requirement.text}, or require less."),)
+    return (Fix(f"Run on a machine with {requirement.text}, or require less.", action=Action.REPLACE_HARDWARE),)
+
+
+def _domain(requirement: Condition) -> Domain:
+    if requirement.subject == "driver":
+        return Domain.DRIVER
+    return Domain.ENVIRONMENT if requirement.subject in FRAMEWORKS else Domain.HARDWARE
 
 
 def _floor(specifier: str) -> Version | None:

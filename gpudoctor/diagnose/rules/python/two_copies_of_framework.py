@@ -15,6 +15,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution
 
@@ -82,14 +83,14 @@ def _leftover_metadata(framework: FrameworkView, leftovers: list[Distribution]) 
         title="Metadata of a different version was left behind",
         severity=Severity.NOTE,
         evidence=tuple(map(as_evidence, leftovers)),
-        fixes=(Fix("Remove the leftover metadata", f"rm -r {folders}"),),
+        fixes=(Fix("Remove the leftover metadata", f"rm -r {folders}", action=Action.REINSTALL_PACKAGE),),
     )
 
 
 def _remove_first(framework: FrameworkView, copies: list[Distribution]) -> tuple[Fix, ...]:
     command = remove_packages(framework.environment.observed.python, copies[0].name)
     return (
-        Fix("Remove the first copy, which is the one pip removes", command),
+        Fix("Remove the first copy, which is the one pip removes", command, action=Action.REINSTALL_PACKAGE),
         Fix("Ignore the user's own folder", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
     )
 

@@ -10,12 +10,14 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD706",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU that it may not use.", Join.GPU),

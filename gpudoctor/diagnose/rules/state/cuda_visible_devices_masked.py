@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 
 @rule(
@@ -49,7 +50,9 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
 def _fix(machine: MachineView, visibility: Visibility) -> Fix:
     scheduler = machine.site.scheduler
     if scheduler:
-        return Fix(f"Ask {scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.")
+        return Fix(
+            f"Ask {scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.", action=Action.RESTART_JOB
+        )
     if visibility.shown:
         valid = shlex.quote(",".join(visibility.entries[: visibility.shown]))
         return set_variable(

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import CudaDevice, Libcuda, Missing, Nvml
 
 _UUID = ("GPU-", "MIG-")
@@ -54,7 +55,9 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
 def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fix:
     """Keep the entries that name a GPU; unset the variable if none does."""
     if machine.site.scheduler:
-        return Fix(f"Ask {machine.site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.")
+        return Fix(
+            f"Ask {machine.site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.", action=Action.RESTART_JOB
+        )
     ordinals = {device.uuid: str(device.ordinal) for device in _unmasked_devices(machine)}
     valid = []
     for entry in entries:

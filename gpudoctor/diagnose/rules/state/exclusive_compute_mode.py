@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import GpuProcess
 
 _MPS_SERVER = "nvidia-cuda-mps-server"
@@ -23,6 +24,7 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     "GD705",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(Explains(CUDA_FAILS, "The driver refuses a context while another process has the GPU."),),
 )

@@ -12,13 +12,18 @@ from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, name
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW, TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import GpuProcess
 
 NOTHING_FREE = GIB // 2
 """Bytes of free device memory below which not even a framework's context and libraries fit."""
 NEEDED = 2 * GIB
 """What a small training run needs of device memory: context, kernels and library workspaces take most of it, whatever the model."""
-_FREE_MEMORY = Fix("End the processes that hold the GPU's memory; a reset of the GPU frees what a dead process holds.", needs=(ROOT,))
+_FREE_MEMORY = Fix(
+    "End the processes that hold the GPU's memory; a reset of the GPU frees what a dead process holds.",
+    needs=(ROOT,),
+    action=Action.FREE_GPU,
+)
 
 
 @rule(

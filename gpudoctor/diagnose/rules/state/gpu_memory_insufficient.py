@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
 
 
@@ -58,4 +59,4 @@ def _holders(gpu: GpuView) -> tuple[Evidence, ...]:
 
 def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
     end = end_processes(_processes(gpu) or (), gpu.machine.site)
-    return FIND_GPU_USERS, end or Fix("End the processes that hold the GPU's memory, or use another GPU.")
+    return FIND_GPU_USERS, end or Fix("End the processes that hold the GPU's memory, or use another GPU.", action=Action.FREE_GPU)

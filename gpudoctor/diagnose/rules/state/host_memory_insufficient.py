@@ -10,12 +10,16 @@ from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing, StageState
 
 _SHOW_MEMORY = Fix(
     "Check how much memory is free, and which processes use the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head", kind=FixKind.CHECK
 )
-_RAISE_LIMIT = Fix("Give it more memory: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax.")
+_RAISE_LIMIT = Fix(
+    "Give it more memory: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax.",
+    action=Action.RESTART_JOB,
+)
 
 
 @rule(

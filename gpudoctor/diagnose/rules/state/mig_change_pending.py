@@ -9,9 +9,10 @@ from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
-@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
 def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
     """MIG mode changes at the next GPU reset."""
     enabled, pending = gpu.mig_enabled, gpu.mig_pending

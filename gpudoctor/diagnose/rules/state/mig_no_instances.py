@@ -9,12 +9,14 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 
 
 @rule(
     "GD708",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    domain=Domain.DRIVER,
     since="0.1",
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA lists a GPU in MIG mode only by its instances.", Join.GPU),
@@ -34,7 +36,12 @@ def mig_no_instances(gpu: GpuView) -> Iterator[Problem]:
 
 def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
-        return (Fix("Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and check on the host that it exists."),)
+        return (
+            Fix(
+                "Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and check on the host that it exists.",
+                action=Action.CONTACT_ADMINISTRATOR,
+            ),
+        )
     return (
         Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,)),
         Fix(

@@ -10,12 +10,13 @@ from gpudoctor.derive.views.gpu import is_server_product
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action, Domain
 
-_ON_HOST = Fix("Have the host run nvidia-persistenced.")
+_ON_HOST = Fix("Have the host run nvidia-persistenced.", action=Action.CONTACT_ADMINISTRATOR)
 _START_DAEMON = Fix("Run the persistence daemon", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
 
 
-@rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
 def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
     """Persistence mode is off on server GPUs."""
     if not machine.site.has_pci:

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
 from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9
@@ -33,6 +34,7 @@ class _Clock(NamedTuple):
     "GD940",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    domain=Domain.DRIVER,
     since="0.1",
     predicts=False,
     of_training=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
 
 
 def show_under_load(gpu: GpuView, *sections: str) -> Fix:
@@ -15,6 +16,6 @@ def show_under_load(gpu: GpuView, *sections: str) -> Fix:
 def unlock_clocks(gpu: GpuView) -> Fix:
     """How to reset application clocks and locked clocks."""
     if gpu.machine.site.container:
-        return Fix("Have the host reset the GPU's application clocks and unlock its clocks.")
+        return Fix("Have the host reset the GPU's application clocks and unlock its clocks.", action=Action.CONTACT_ADMINISTRATOR)
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
     return Fix("Reset its application clocks and unlock its clocks", command, (ROOT,))

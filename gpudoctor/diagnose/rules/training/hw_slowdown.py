@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
 from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
 from gpudoctor.findings import Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 
 @rule(
@@ -33,6 +34,8 @@ def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:
             evidence=(slowdown_evidence("hardware slowdown", slowdown), *temperatures(gpu)),
             fixes=(
                 show_under_load(gpu, "PERFORMANCE", "POWER", "TEMPERATURE"),
-                Fix("Reseat the card's power cables; then replace the power supply, or improve the cooling."),
+                Fix(
+                    "Reseat the card's power cables; then replace the power supply, or improve the cooling.", action=Action.REPLACE_HARDWARE
+                ),
             ),
         )

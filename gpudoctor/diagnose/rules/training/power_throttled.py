@@ -11,10 +11,14 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
 from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 LOWERED = 0.95
 """A limit below this share of the default was lowered by somebody; a smaller difference is rounding."""
-_MORE_POWER = Fix("Give the machine more power: a stronger power supply, its second feed, or a larger power budget of the rack.")
+_MORE_POWER = Fix(
+    "Give the machine more power: a stronger power supply, its second feed, or a larger power budget of the rack.",
+    action=Action.REPLACE_HARDWARE,
+)
 
 
 @rule(

@@ -8,6 +8,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
 from gpudoctor.findings import Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import StageState
 
 
@@ -15,6 +16,7 @@ from gpudoctor.snapshot import StageState
     "GD904",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,

@@ -8,12 +8,14 @@ from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.flaws import flawed
 from gpudoctor.findings import Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 
 
 @rule(
     "GD903",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,

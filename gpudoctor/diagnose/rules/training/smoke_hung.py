@@ -10,6 +10,7 @@ from gpudoctor.derive.unknown import CouldNotTell
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
 from gpudoctor.findings import Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Cause, Missing, StageState
 
 
@@ -17,6 +18,7 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     "GD905",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import GpuLoad, Training
 
 
@@ -19,6 +20,7 @@ from gpudoctor.snapshot import GpuLoad, Training
     "GD901",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,

@@ -10,6 +10,7 @@ from gpudoctor.derive.training import rounded, within
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Real, Smoke
 
 
@@ -26,6 +27,7 @@ class _Result(NamedTuple):
     "GD902",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,

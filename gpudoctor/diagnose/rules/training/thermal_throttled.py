@@ -12,6 +12,7 @@ from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
 from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
 
 
 @rule(
@@ -34,7 +35,7 @@ def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
             evidence=(*(fault.evidence for fault in faults), *temperatures(gpu)),
             fixes=(
                 show_under_load(gpu, "TEMPERATURE", "PERFORMANCE"),
-                Fix("Clean fans and filters, and give the card more airflow."),
+                Fix("Clean fans and filters, and give the card more airflow.", action=Action.REPLACE_HARDWARE),
                 *_less_power(gpu),
             ),
         )

@@ -1,0 +1,33 @@
+"""The action of a finding: that of its first fix, unless only an administrator can carry it out."""
+
+from __future__ import annotations
+
+from gpudoctor.derive import Site
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
+
+_OF_THE_HOST = frozenset((Action.UPDATE_DRIVER, Action.RESET_GPU, Action.REBOOT))
+"""What no container can do."""
+
+
+def action_of(fixes: tuple[Fix, ...], site: Site) -> Action:
+    """Return what the first fix comes to at this site; without one, whether there is anything to check."""
+    changing = [fix for fix in fixes if fix.kind is not FixKind.CHECK]
+    first = next((fix for fix in changing if fix.kind is FixKind.FIX), next(iter(changing), None))
+    if first is None:
+        return Action.INVESTIGATE if fixes else Action.NONE
+    action = declared(first)
+    return Action.CONTACT_ADMINISTRATOR if _out_of_reach(first, action, site) else action
+
+
+def declared(fix: Fix) -> Action:
+    """Return the action of a fix: the one it names, or else by whether it downloads."""
+    return fix.action or (Action.REINSTALL_PACKAGE if DOWNLOAD in fix.needs else Action.CHANGE_SETTING)
+
+
+def _out_of_reach(fix: Fix, action: Action, site: Site) -> bool:
+    """Whether a fix is for the host of a container, or needs root in a container or job that has not got it."""
+    if site.container and (action in _OF_THE_HOST or REBOOT in fix.needs or (ROOT in fix.needs and not fix.command)):
+        return True
+    return ROOT in fix.needs and not site.root and bool(site.container or site.scheduler)
