@@ -23,8 +23,12 @@ MODULES = {
     "explain": "pages",
     "rules": "pages",
     "schema": "pages",
+    "completion": "completion",
 }
 """The module of each command, in the order of the help."""
+
+COMPLETE = "_GPUDOCTOR_COMPLETE"
+"""The variable with which a shell asks for completion."""
 
 
 def run() -> NoReturn:
@@ -38,7 +42,7 @@ def main() -> int:
     arguments = sys.argv[1:]
 
     def body() -> int:
-        command = typer.main.get_command(program(*arguments[:1]))
+        command = typer.main.get_command(program(*(arguments or _completed())[:1]))
         try:
             return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
         except OSError as error:  # Typer printing its help; what we write ourselves raises OutputError
@@ -46,6 +50,17 @@ def main() -> int:
 
     code = failure.guarded(body, as_json=failure.wants_json(arguments))
     return code if failure.flush() else USAGE
+
+
+def _completed() -> list[str]:
+    """Return the words of the line that a shell asks to complete; none where the program is simply run."""
+    if COMPLETE not in os.environ:
+        return []
+    from typer._completion_classes import completion_init  # noqa: PLC0415 -- only for the shell
+
+    completion_init()
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    return line.split()[1:]
 
 
 def program(named: str = "") -> typer.Typer:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gpudoctor.cli import formats
+from gpudoctor.cli import completions, formats
 
 Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
@@ -50,18 +50,25 @@ Cwd = Annotated[
 ]
 Only = Annotated[
     list[str] | None,
-    typer.Option(metavar="RULE", help="Apply only these rules: codes (GD203), families (GD2) or names, separated by commas. Repeatable."),
+    typer.Option(
+        metavar="RULE",
+        autocompletion=completions.rules,
+        help="Apply only these rules: codes (GD203), families (GD2) or names, separated by commas. Repeatable.",
+    ),
 ]
 Skip = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="RULE[=WHY]", help="Skip these rules, named as for --only. The report keeps the reason: 'GD712=a laptop'. Repeatable."
+        metavar="RULE[=WHY]",
+        autocompletion=completions.rules,
+        help="Skip these rules, named as for --only. The report keeps the reason: 'GD712=a laptop'. Repeatable.",
     ),
 ]
 Framework = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
+        autocompletion=completions.frameworks,
         help="Train with this framework only: tensorflow, torch or jax. Repeatable. Default: each installed framework in turn.",
     ),
 ]
@@ -69,6 +76,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
+        autocompletion=completions.required,
         help="Fail unless this holds: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16. Quote it. "
         "If it cannot be checked, the verdict is unknown. Repeatable.",
     ),
@@ -128,9 +136,16 @@ XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, 
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
 Explained = Annotated[
     list[str],
-    typer.Argument(metavar="WHAT...", help="A rule's code or name, an exit code, an Xid, a CUDA error, or any line of a log."),
+    typer.Argument(
+        metavar="WHAT...",
+        autocompletion=completions.explained,
+        help="A rule's code or name, an exit code, an Xid, a CUDA error, or any line of a log.",
+    ),
 ]
-Families = Annotated[list[str] | None, typer.Argument(metavar="[FAMILY]...", help="Families to list: driver, or GD2. Default: all.")]
+Families = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FAMILY]...", autocompletion=completions.families, help="Families to list: driver, or GD2. Default: all."),
+]
 SeverityOnly = Annotated[Literal["error", "warning", "note"] | None, typer.Option("--severity", help="List only rules of this severity.")]
 PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
 
@@ -149,11 +164,14 @@ Arch = Annotated[str | None, typer.Option(metavar="A", help="Architecture: x86_6
 SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit installed on the system, outside the packages: 12.4.")]
 SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
 QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]
-MatrixSubject = Annotated[str, typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", help="What to look up.")]
+MatrixSubject = Annotated[
+    str, typer.Argument(metavar="gpu|driver|cuda|cudnn|framework", autocompletion=completions.subjects, help="What to look up.")
+]
 MatrixName = Annotated[
     str | None,
     typer.Argument(
         metavar="[NAME]",
+        autocompletion=completions.names,
         help="'RTX 4090'; 535.104.05 or 535; 12.4; 9.3 or 9.3.0.75; tensorflow, torch, jax, cupy-cuda12x. Default: list all.",
     ),
 ]

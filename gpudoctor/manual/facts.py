@@ -52,6 +52,14 @@ def packages(matrix: Matrix) -> tuple[tuple[str, str, str], ...]:
     return tuple((name, str(rows[0].release), str(rows[-1].release)) for name, rows in releases.items())
 
 
+def names_of(matrix: Matrix, subject: str) -> tuple[str, ...]:
+    """Return the names that can be looked up of a subject, as words that a shell need not quote."""
+    if subject == "framework":
+        return tuple(name for name, _, _ in packages(matrix))
+    keys = (str(getattr(row, next(iter(TABLES[subject].columns)))) for row in matrix.rows(TABLES[subject]))
+    return tuple(dict.fromkeys(key.casefold().removeprefix("nvidia ").replace(" ", "-") for key in keys))
+
+
 def check_subject(matrix: Matrix, subject: str) -> None:
     """Raise UsageError, with the command that was probably meant, for an unknown subject."""
     if subject in TABLES:

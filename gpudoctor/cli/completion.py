@@ -1,0 +1,26 @@
+"""`gpudoctor completion`: prints the script that completes commands, options and names in a shell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+from typer._completion_shared import get_completion_script
+
+from gpudoctor.cli import output
+from gpudoctor.cli.program import app
+
+
+@app.command(short_help="Print the script for tab completion in your shell.")
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> int:
+    """Print the script for tab completion in your shell. To install it, add one line to the shell's start-up file.
+
+    bash, in ~/.bashrc: eval "$(gpudoctor completion bash)"
+
+    zsh, in ~/.zshrc after compinit: eval "$(gpudoctor completion zsh)"
+
+    fish, in ~/.config/fish/config.fish: gpudoctor completion fish | source
+    """
+    script = get_completion_script(prog_name="gpudoctor", complete_var="_GPUDOCTOR_COMPLETE", shell=shell)
+    output.write(f"{script}\n".encode())
+    return 0
