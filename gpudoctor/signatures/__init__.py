@@ -6,7 +6,8 @@ import re
 
 import msgspec
 
-from gpudoctor.signatures.table import SIGNATURES, Signature
+from gpudoctor.signatures.signature import Signature
+from gpudoctor.signatures.table import SIGNATURES
 
 __all__ = ["SIGNATURES", "Recognised", "Signature", "recognise"]
 

@@ -2,126 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from gpudoctor.signatures.packages import PACKAGES
+from gpudoctor.signatures.signature import Signature
+from gpudoctor.signatures.statuses import STATUSES, status
 
-import msgspec
-
-
-class Signature(msgspec.Struct, frozen=True):
-    """A regular expression, the findings that it indicates (likeliest first), and what it means, as the end of a sentence."""
-
-    pattern: str
-    causes: tuple[str, ...]
-    meaning: str
-    lines: tuple[str, ...]
-    """Lines that people search for: text that the pattern matches, as it is logged."""
-
-
-_RUNTIME_ONLY = 35
-"""cudaErrorInsufficientDriver: cuda.h has no name for it."""
-
-
-def _status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str) -> Signature:
-    """A CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem.
-
-    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
-    """
-    words = "".join(part.capitalize() for part in name.split("_"))
-    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|\? Error {number}: |{'|'.join(map(re.escape, texts))}"
-    known = () if number == _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
-    return Signature(pattern, causes, meaning, (*texts, *known))
-
-
-_STATUSES = (
-    _status(
-        803,
-        "SYSTEM_DRIVER_MISMATCH",
-        ("system has unsupported display driver / cuda driver combination",),
-        ("driver-library-mismatch", "cuda-compat-lib-conflict"),
-        "libcuda and the kernel driver have different versions",
-    ),
-    _status(
-        804,
-        "COMPAT_NOT_SUPPORTED_ON_DEVICE",
-        ("forward compatibility was attempted on non supported HW",),
-        ("forward-compat-unsupported-hw",),
-        "a cuda-compat libcuda is loaded, which works only on data-centre GPUs",
-    ),
-    _status(
-        802,
-        "SYSTEM_NOT_READY",
-        ("system not yet initialized",),
-        ("fabric-manager-missing", "confidential-computing-not-ready"),
-        "NVLink fabric or confidential computing is not ready",
-    ),
-    _status(
-        34,
-        "STUB_LIBRARY",
-        ("CUDA driver is a stub library",),
-        ("libcuda-is-stub",),
-        "the CUDA toolkit's stub is loaded instead of libcuda",
-    ),
-    _status(
-        35,
-        "INSUFFICIENT_DRIVER",
-        ("CUDA driver version is insufficient for CUDA runtime version",),
-        ("driver-too-old",),
-        "the driver is too old for this build's CUDA version",
-    ),
-    _status(
-        222,
-        "UNSUPPORTED_PTX_VERSION",
-        ("the provided PTX was compiled with an unsupported toolchain",),
-        ("driver-too-old",),
-        "the driver is too old for this PTX version",
-    ),
-    _status(
-        218,
-        "INVALID_PTX",
-        ("a PTX JIT compilation failed",),
-        ("libcuda-not-on-loader-path", "driver-library-mismatch"),
-        "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
-    ),
-    _status(
-        209,
-        "NO_BINARY_FOR_GPU",
-        ("no kernel image is available for execution on the device",),
-        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
-        "this build has no kernels for this GPU",
-    ),
-    _status(
-        214,
-        "ECC_UNCORRECTABLE",
-        ("uncorrectable ECC error encountered",),
-        ("ecc-hardware-error",),
-        "uncorrectable error in the GPU's memory",
-    ),
-    _status(
-        46,
-        "DEVICE_UNAVAILABLE",
-        ("CUDA-capable device(s) is/are busy or unavailable",),
-        ("exclusive-compute-mode", "compute-prohibited"),
-        "the GPU accepts no more processes: it is in exclusive-process mode and in use, or its compute mode is prohibited",
-    ),
-    _status(
-        101,
-        "INVALID_DEVICE",
-        ("invalid device ordinal",),
-        ("cuda-visible-devices-masked",),
-        "the requested GPU is not visible to this process",
-    ),
-    Signature(
-        r"CUDA_ERROR_MPS_\w+|\bcudaErrorMps\w+|MPS client failed to connect to the MPS|the MPS server and the MPS client failed"
-        r"|MPS server is not ready|create MPS (client|device connection) have been exhausted|\? Error 80[5-9]: ",
-        ("mps-misconfigured",),
-        "CUDA cannot use the MPS service",
-        (
-            "CUDA_ERROR_MPS_CONNECTION_FAILED",
-            "cudaErrorMpsConnectionFailed",
-            "MPS client failed to connect to the MPS control daemon or the MPS server",
-        ),
-    ),
-)
 _FRAMEWORKS = (
     Signature(
         r"Torch not compiled with CUDA enabled",
@@ -196,14 +80,14 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"Couldn't get ptxas/nvlink version",
+        r"Couldn't (?:get ptxas/nvlink version|find a suitable version of ptxas)|No PTX compilation provider is available",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",
-        ("Couldn't get ptxas/nvlink version",),
+        ("Couldn't get ptxas/nvlink version", "Couldn't find a suitable version of ptxas", "No PTX compilation provider is available"),
     ),
     Signature(
         r"ptxas too old\.|ptxas does not support CC|Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
-        ("ptxas-too-old",),
+        ("ptxas-too-old", "triton-ptxas-too-old"),
         "ptxas is too old for this GPU",
         (
             "ptxas too old.",
@@ -212,10 +96,13 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation",
+        r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "this build has no kernels for this GPU",
-        ("CUDA capability sm_120 is not compatible with the current PyTorch installation",),
+        (
+            "CUDA capability sm_120 is not compatible with the current PyTorch installation",
+            "Your installed torch==2.15.0 does not include kernels for this GPU",
+        ),
     ),
     # read in torch/_inductor of 2.0.0 to 2.15.0
     Signature(
@@ -236,10 +123,10 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"it is not compatible with the installed jaxlib version",
+        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires",
         ("jax-plugin-version-mismatch",),
         "JAX and its CUDA plugin have incompatible versions",
-        ("it is not compatible with the installed jaxlib version",),
+        ("it is not compatible with the installed jaxlib version", "is newer than and incompatible with jax version"),
     ),
     Signature(
         r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available",
@@ -325,7 +212,7 @@ _MEMORY = (
     ),
 )
 _VAGUE = (
-    _status(
+    status(
         100,
         "NO_DEVICE",
         (
@@ -374,7 +261,20 @@ _VAGUE = (
             "Unexpected error from cudaGetDeviceCount",
         ),
     ),
+    # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
+    Signature(
+        r"Ignoring visible gpu device [^\n]{1,300}with Cuda compute capability",
+        ("gpu-too-old-for-build",),
+        "TensorFlow has no kernels for this GPU",
+        ("Ignoring visible gpu device (device: 0, name: GeForce GTX 780M) with Cuda compute capability 3.0",),
+    ),
+    Signature(
+        r"TensorFlow was not built with CUDA kernel binaries compatible with compute capability",
+        ("slow-ptx-jit",),
+        "the build has only PTX for this GPU, which the driver compiles at first use",
+        ("TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0",),
+    ),
 )
 
-SIGNATURES: tuple[Signature, ...] = (*_STATUSES, *_FRAMEWORKS, *_MEMORY, *_VAGUE)
+SIGNATURES: tuple[Signature, ...] = (*STATUSES, *_FRAMEWORKS, *PACKAGES, *_MEMORY, *_VAGUE)
 """Specific signatures first, those that only say what failed last."""

@@ -21,6 +21,12 @@ def test_what_a_page_lists_as_a_symptom_is_recognised() -> None:
             assert re.search(signature.pattern, line), line
 
 
+def test_a_symptom_of_a_page_points_to_that_page_first() -> None:
+    for signature in SIGNATURES:
+        for line in signature.lines:
+            assert recognise(line)[0].signature.causes[0] == signature.causes[0], line
+
+
 PROVOKED = [line.split("\t") for line in Path(__file__).with_name("provoked.tsv").read_text(encoding="utf-8").splitlines()[1:]]
 CAUSES = {
     -1: "libcuda-not-on-loader-path",

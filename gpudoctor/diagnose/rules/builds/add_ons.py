@@ -1,4 +1,4 @@
-"""How to get a compiled add-on that fits its framework."""
+"""Fixes that install or compile an extension for its framework."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpudoctor.snapshot import Missing
 
 
 def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
-    """Install the release that was published for this framework, or compile the add-on here."""
+    """Return fixes that install the release published for this framework, or compile the extension here."""
     published = _install_published(framework, add_on)
     return (
         (compile_add_on(framework, add_on),) if published is None else (published, compile_add_on(framework, add_on, kind=FixKind.INSTEAD))
@@ -25,16 +25,16 @@ def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
 
 
 def compile_add_on(framework: FrameworkView, add_on: AddOn, capabilities: str = "", *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Compile the add-on against what is installed, for GPUs of these compute capabilities ("7.5 8.6"); "" leaves them to the build."""
+    """Return the fix that compiles an extension for GPUs of these compute capabilities ("7.5 8.6"); "" leaves the choice to the build."""
     source = _source(framework, add_on)
     command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", "--no-build-isolation", *source)
     for_gpus = f"TORCH_CUDA_ARCH_LIST={shlex.quote(capabilities)} " if capabilities else ""
-    title = f"Compile {add_on.name} against what is installed; that takes nvcc of the framework's CUDA"
+    title = f"Compile {add_on.name} for the installed {framework.label} (needs nvcc of the same CUDA major version)"
     return Fix(title, f"{for_gpus}{command}", (DOWNLOAD,), kind=kind)
 
 
 def _source(framework: FrameworkView, add_on: AddOn) -> tuple[str, ...]:
-    """What pip is told to compile: the release for the framework where the tables know it, else the installed one."""
+    """Return what pip compiles: the release for the framework if the tables have one, else the installed release."""
     fitting = published_with(framework, add_on.name)
     release = str(fitting[-1].release) if fitting else add_on.version.partition("+")[0]
     _, known = ADDONS.get(add_on.name, ("", Addon()))
@@ -44,18 +44,18 @@ def _source(framework: FrameworkView, add_on: AddOn) -> tuple[str, ...]:
 
 
 def _install_published(framework: FrameworkView, add_on: AddOn) -> Fix | None:
-    """Install the release for this framework from the index of its build; None where the tables know none that differs."""
+    """Return the fix that installs the release for this framework; None if the tables have no other release."""
     tag, fitting = framework.observed.local_version, published_with(framework, add_on.name)
     if not fitting or (str(fitting[-1].release) == add_on.version and not tag):
         return None
     index = f"{framework.spec.wheel_index}/{tag}" if tag.startswith("cu") else ""
     pin = f"{add_on.name}=={fitting[-1].release}{f'+{tag}' if index else ''}"
     command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", pin, index=index)
-    return Fix(f"Install {add_on.name} in the release for {framework.label}", command, (DOWNLOAD,))
+    return Fix(f"Install the {add_on.name} that matches {framework.label}", command, (DOWNLOAD,))
 
 
 def published_with(framework: FrameworkView, name: str) -> list[FrameworkRelease]:
-    """The releases of an add-on for this release of the framework and this Python, oldest first."""
+    """Return the releases of a package for this release of the framework and this Python, oldest first."""
     stack = framework.environment.stack_or_missing
     python, platform = ("", LINUX) if isinstance(stack, Missing) else (stack.python, stack.platform or LINUX)
     rows = framework.machine.matrix.releases(name, platform)
@@ -63,6 +63,6 @@ def published_with(framework: FrameworkView, name: str) -> list[FrameworkRelease
 
 
 def _requires(row: FrameworkRelease, framework: FrameworkView) -> bool:
-    """Whether a release of an add-on is for exactly this release of the framework."""
+    """Return whether a release pins exactly this release of the framework."""
     pins = (text.removeprefix(framework.name) for text in row.requires if text.startswith(f"{framework.name}=="))
     return any(satisfies(framework.release, pin) for pin in pins)

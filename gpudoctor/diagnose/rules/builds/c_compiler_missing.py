@@ -12,7 +12,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
 _COMPILERS = ("CC", "gcc", "clang")
-"""In the order of triton/runtime/build.py, which looks for no c++ and no cc."""
+"""What triton/runtime/build.py tries; it does not try cc or c++."""
 _INSTALL_GCC = {
     "debian": "sudo apt install gcc",
     "ubuntu": "sudo apt install gcc",
@@ -38,7 +38,7 @@ def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
         return
     command = next((_INSTALL_GCC[name] for name in framework.machine.site.distribution if name in _INSTALL_GCC), "")
     yield Problem(
-        message=f"torch.compile in {framework.label} needs a C compiler, but gcc and clang are not on PATH and CC names none.",
+        message=f"torch.compile in {framework.label} needs a C compiler, but gcc and clang are not on PATH and CC is not set.",
         evidence=(
             Evidence("Triton", triton.version, triton.where),
             Evidence("gcc, clang", "not found", "PATH"),

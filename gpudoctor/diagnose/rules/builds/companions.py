@@ -1,4 +1,4 @@
-"""A library that is published for one release of a framework, beside another release."""
+"""torchvision and torchaudio: libraries that must match the release and build of the framework."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gpudoctor.findings import Fix, Problem, Severity
 from gpudoctor.snapshot import Distribution
 
 
-def beside_framework(framework: FrameworkView, name: str, consequence: str) -> Iterator[Problem]:
-    """Whether a library refuses the installed framework, or was built for another CUDA."""
+def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
+    """Report a library that requires another release of the framework, or was built for another CUDA."""
     if name not in framework.spec.companions:
         not_applicable(f"{name} is not published for it")
     stack = framework.environment.stack
@@ -31,7 +31,7 @@ def beside_framework(framework: FrameworkView, name: str, consequence: str) -> I
     if refused:
         differ = f"{refused[0].demand.text}, but {own.label} {is_there(stack)}"
     yield Problem(
-        message=f"{differ}: {consequence}",
+        message=f"{differ}: {name}'s compiled operators do not load.",
         severity=Severity.ERROR if stack.supposed else None,
         evidence=(as_evidence(own), as_evidence(library), *requirements(refused)),
         fixes=_install_fitting(framework, own, library),
@@ -39,21 +39,21 @@ def beside_framework(framework: FrameworkView, name: str, consequence: str) -> I
 
 
 def _build(distribution: Distribution) -> str:
-    """The CUDA that a local version names (cu121, cpu); empty where it names none."""
+    """Return the build that a local version names (cu121, cpu); empty if it names none."""
     tag = distribution.version.partition("+")[2]
     return tag if tag.startswith(("cu", "cpu")) else ""
 
 
 def _install_fitting(framework: FrameworkView, own: Distribution, library: Distribution) -> tuple[Fix, ...]:
-    """Install the library's release for this framework from the index of its build; where none is known, both."""
+    """Return the fix that installs the library's release for this framework, or matching releases of both."""
     fitting = published_with(framework, library.name)
     if not fitting:
         return install_framework(framework.machine, own.name, title=f"Install matching releases of {own.name} and {library.name}")
     release, tag = str(fitting[-1].release), _build(own)
     pin = f"{library.name}=={release}{f'+{tag}' if tag else ''}"
     index = f"{framework.spec.wheel_index}/{tag}" if tag else ""
-    # pip keeps what is installed if only the local version differs
+    # pip keeps the installed release if only the local version differs
     same = library.version.partition("+")[0] == release and not tag
     options = ("--force-reinstall", "--no-deps") if same else ()
     command = install_package(framework.machine.observed.python, *options, pin, index=index)
-    return (Fix(f"Install the {library.name} that was published with {own.label}", command, (DOWNLOAD,)),)
+    return (Fix(f"Install the {library.name} that matches {own.label}", command, (DOWNLOAD,)),)

@@ -21,7 +21,7 @@ from gpudoctor.snapshot import Fact
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
 def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework is built without CUDA."""
+    """Framework is built without CUDA."""
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
     if framework.uses_directml:
@@ -45,12 +45,10 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
 
 def _message(framework: FrameworkView) -> str:
     if framework.directml:
-        return (
-            f"{framework.directml} uses DirectX, which exists only on Windows and in WSL. On Linux it uses neither the NVIDIA GPU nor CUDA."
-        )
+        return f"{framework.directml} needs DirectX, which exists only on Windows and in WSL, so it cannot use the NVIDIA GPU on Linux."
     observed = framework.observed
     version = f" {observed.version.value}" if isinstance(observed.version, Fact) else ""
     distribution = next(iter(framework.machine.site.distribution), "").capitalize()
-    package = f" ({distribution}'s package {framework.debian_package})" if framework.debian_package else ""
-    rocm = " (it is a ROCm build, for AMD GPUs)" if observed.rocm_build is True else ""
+    package = f" ({distribution} package {framework.debian_package})" if framework.debian_package else ""
+    rocm = " (it is a ROCm build for AMD GPUs)" if observed.rocm_build is True else ""
     return f"{observed.distribution or framework.name}{version}{package} is built without CUDA{rocm}, so it cannot use the NVIDIA GPU."

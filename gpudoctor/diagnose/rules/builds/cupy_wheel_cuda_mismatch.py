@@ -20,14 +20,14 @@ from gpudoctor.versions import Version
 
 @rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
-    """CuPy's wheel does not match the installed CUDA."""
+    """CuPy wheel does not match the installed CUDA version."""
     stack = environment.stack
     wheels = [distribution for distribution in stack.distributions.values() if distribution.name.startswith("cupy")]
     if not wheels:
         not_applicable("no CuPy is listed")
     if len(wheels) > 1:
         yield Problem(
-            message=f"{' and '.join(wheel.label for wheel in wheels)} {is_there(stack, many=True)}: both contain the package cupy.",
+            message=f"{' and '.join(wheel.label for wheel in wheels)} {is_there(stack, many=True)} and overwrite each other's files.",
             evidence=tuple(map(as_evidence, wheels)),
             fixes=(_keep_one(environment, wheels),),
         )
@@ -46,7 +46,7 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _keep_one(environment: EnvironmentView, wheels: list[Distribution], major: str = "") -> Fix:
-    """Keep one wheel: for the installed CUDA, or else for the one that the driver supports."""
+    """Return the fix that keeps one wheel: for the installed CUDA, else for the CUDA that the driver supports."""
     machine = environment.machine
     driver = machine.driver_or_missing
     served = driver.cuda_served if isinstance(driver, Driver) else None
@@ -55,13 +55,14 @@ def _keep_one(environment: EnvironmentView, wheels: list[Distribution], major: s
     name, old = f"cupy-cuda{wanted}x", tuple(wheel.name for wheel in wheels)
     release = newest(machine, name)
     if not release:
-        return Fix(f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} and this Python is known.", action=Action.REINSTALL_PACKAGE)
+        title = f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} is published for this Python."
+        return Fix(title, action=Action.REINSTALL_PACKAGE)
     command = install_package(machine.observed.python, f"{name}=={release}", replace=old)
-    return Fix(f"Keep one CuPy wheel, the one for CUDA {wanted}", command, (DOWNLOAD,))
+    return Fix(f"Remove {' and '.join(old)}, and install {name}", command, (DOWNLOAD,))
 
 
 def _cuda_majors(environment: EnvironmentView) -> Iterator[tuple[str, str]]:
-    """The major versions of CUDA whose runtime is installed, and where."""
+    """Return the CUDA major versions whose runtime is installed, and where."""
     for toolkit in environment.machine.known_toolkits:
         version, stated = toolkit_version(toolkit), toolkit.toolkit_cuda
         if version is not None and isinstance(stated, Fact):

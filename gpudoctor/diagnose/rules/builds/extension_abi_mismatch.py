@@ -16,7 +16,7 @@ _MOST = 3
 
 @rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on needs symbols that the framework does not define."""
+    """Extension is compiled for a different framework version."""
     for add_on in framework.add_ons:
         broken = [(file, file.undefined) for file in add_on.files if isinstance(file.undefined, tuple) and file.undefined]
         if broken:
@@ -27,7 +27,7 @@ def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
             yield Problem(
                 message=f"{add_on.label} {needs}: it cannot be imported." if main else f"{file_name(file)} of {add_on.label} {needs}.",
                 severity=None if main else Severity.NOTE,
-                evidence=tuple(Evidence("symbol that is not defined", symbol, file.path) for symbol in symbols[:_MOST]),
+                evidence=tuple(Evidence("undefined symbol", symbol, file.path) for symbol in symbols[:_MOST]),
                 fixes=fitting_add_on(framework, add_on),
             )
     for file in (file for add_on in framework.add_ons for file in add_on.files):

@@ -20,11 +20,13 @@ _MOST = 3
     breaks=Rung.TRAINED,
     since="0.1",
     explains=(
-        Explains(("extension-abi-mismatch",), "An add-on for another CUDA was built for another build of the framework.", Join.FRAMEWORK),
+        Explains(
+            ("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK
+        ),
     ),
 )
 def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on is built for another CUDA version."""
+    """Extension is built for a different CUDA version."""
     add_ons, cuda = framework.add_ons, framework.cuda
     for add_on in add_ons:
         linked = ((file.path, file.wanted) for file in add_on.files if isinstance(file.wanted, tuple))
@@ -34,8 +36,8 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
             yield Problem(
                 message=f"{add_on.label} links {', '.join(names[:_MOST])}, but {framework.label} is built for CUDA {cuda.version.short}.",
                 evidence=(
-                    Evidence("libraries that it links", " ".join(names), path),
-                    Evidence("CUDA of the build", str(cuda.version), cuda.where),
+                    Evidence("CUDA libraries it links", " ".join(names), path),
+                    Evidence("CUDA version of the framework", str(cuda.version), cuda.where),
                 ),
                 fixes=fitting_add_on(framework, add_on),
             )
@@ -44,7 +46,7 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
 
 
 def _foreign(wanted: tuple[str, ...], cuda: EffectiveCuda, matrix: Matrix) -> list[str]:
-    """The names among these that the libraries of another CUDA version have."""
+    """Return the file names that belong to another CUDA version."""
     row = matrix.cuda(cuda.version)
     own = {name.partition(".so")[0]: name for name in row.sonames} if row is not None else {}
     if not own:

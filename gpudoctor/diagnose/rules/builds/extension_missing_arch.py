@@ -16,7 +16,7 @@ from gpudoctor.snapshot import Extension, GpuCode
 
 @rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
-    """A compiled add-on has no kernels for this GPU."""
+    """Extension has no kernels for this GPU."""
     machine = framework.machine
     for add_on in framework.add_ons:
         for file, code in _with_code(add_on):
@@ -27,16 +27,16 @@ def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
                 yield Problem(
                     message=f"{add_on.label} has no kernels for {models(lost)}: it has {code.text}."
                     if main
-                    else f"{file_name(file)} of {add_on.label} has no kernels for {models(lost)}: it has {code.text}. Its main files have them.",
+                    else f"{file_name(file)} of {add_on.label} has no kernels for {models(lost)}: it has {code.text}. Its main files do.",
                     severity=None if main else Severity.NOTE,
-                    evidence=(Evidence("GPU code in it", code.text, file.path), *capability_evidence(lost)),
+                    evidence=(Evidence("kernels in it", code.text, file.path), *capability_evidence(lost)),
                     fixes=(compile_add_on(framework, add_on, capabilities),),
                 )
                 break
 
 
 def _with_code(add_on: AddOn) -> list[tuple[Extension, EffectiveCode]]:
-    """The files that contain GPU code, the main ones first."""
+    """Return the files that contain GPU code, the main files first."""
     read = ((file, file.code) for file in add_on.files if isinstance(file.code, GpuCode) and (file.code.sass or file.code.ptx))
     found = [(file, EffectiveCode(sass=code.sass, ptx=code.ptx, where=file.path)) for file, code in read]
     return sorted(found, key=lambda pair: pair[0].path not in add_on.main_paths)

@@ -18,8 +18,8 @@ from gpudoctor.findings import Problem, Rung, Severity
     breaks=Rung.TRAINED,
     since="0.1",
     explains=(
-        Explains(("extension-missing-arch",), "An add-on for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "A framework fails or uses the CPU where its build has no kernels for the GPU.", Join.FRAMEWORK),
+        Explains(("extension-missing-arch",), "An extension for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
+        Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),
     ),
 )
 def gpu_too_new_for_build(framework: FrameworkView) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from gpudoctor.snapshot import Missing, StageState
     since="0.1",
     predicts=False,
     explains=(
-        Explains(("smoke-crashed",), "A compiled training step fails where Triton refuses the GPU.", Join.FRAMEWORK),
+        Explains(("smoke-crashed",), "A compiled training step fails because Triton refuses the GPU.", Join.FRAMEWORK),
         Explains(
             ("triton-ptxas-too-old", "c-compiler-missing", "python-headers-missing"),
             "Triton needs these only for GPUs that it supports.",
@@ -34,24 +34,24 @@ def gpu_too_old_for_triton(framework: FrameworkView) -> Iterator[Problem]:
     """torch.compile does not support this GPU."""
     oldest = framework.machine.matrix.bound("triton", "oldest-capability")
     if not framework.spec.triton or oldest is None or not framework.reaches("compiles-kernels"):
-        not_applicable("it has no torch.compile")
+        not_applicable(f"{framework.label} has no torch.compile")
     used = [meeting for meeting in framework.meetings if meeting.fit is not Fit.TOO_OLD]  # gpu-too-old-for-build covers those
     old = [meeting for meeting in used if meeting.capability is not None and meeting.capability < oldest]
     if old:
         refused = tuple(_refused_steps(framework))
         yield Problem(
-            message=f"{framework.label}: torch.compile needs compute capability {oldest.short} or newer; this machine has {models(old)}.",
+            message=f"torch.compile in {framework.label} does not support {models(old)}; it needs compute capability {oldest.short} or newer.",
             title=f"torch.compile does not support {model_names(old)}",
             severity=Severity.WARNING if refused else None,
             evidence=(*capability_evidence(old), *refused),
-            fixes=(Fix("Leave torch.compile out, or switch it off", "export TORCHDYNAMO_DISABLE=1"),),
+            fixes=(Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1"),),
         )
     for meeting in used:
         known(meeting.capability_or_missing, Rung.NVML)
 
 
 def _refused_steps(framework: FrameworkView) -> Iterator[Evidence]:
-    """The compiled steps that failed with this; none if another stage failed for another reason."""
+    """Return the compiled steps that failed with this error; nothing if a stage failed for another reason."""
     smoke = framework.smoke_or_missing
     failed = [] if isinstance(smoke, Missing) else [stage for stage in smoke.stages if stage.state is not StageState.DONE]
     found = []

@@ -30,7 +30,7 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """jax, jaxlib and the CUDA plugin have incompatible versions."""
     plugin, stack = framework.spec.plugin, framework.environment.stack
     if plugin is None:
-        not_applicable("its CUDA support is not a plugin")
+        not_applicable(f"{framework.name} has no CUDA plugin")
     refused = [violation for violation in stack.violations if _is_refused(violation, stack, plugin)]
     unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in refused)
     incompatible = list(unmet) or list(_refused_at_import(framework, stack, plugin))
@@ -46,8 +46,9 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> tuple[Fix, ...]:
-    """All parts of one release: with CUDA where a plugin is installed or requested, else the framework and its library."""
-    machine, name, title = framework.machine, framework.name, "Install matching versions of all parts together"
+    """Return the fix that installs all parts of one release, with the CUDA plugin if one is installed or requested."""
+    machine, name = framework.machine, framework.name
+    title = f"Install {framework.spec.title} and all its parts in matching versions, with one command"
     if any(part.startswith(plugin.beginning) for part in stack.distributions):
         return install_framework(machine, name, prefer=framework.release, title=title)
     release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
@@ -56,7 +57,7 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
 
 
 def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
-    """Whether an installer, or JAX itself, refuses a part; an older jaxlib does not compare an installed plugin with itself."""
+    """Return whether an installer or JAX itself refuses a part; an older jaxlib does not check the version of a plugin."""
     if rule_for(violation) != jax_plugin_version_mismatch.name:
         return False
     installed = plugin.library in stack.distributions and violation.found.name.startswith(plugin.beginning)
@@ -64,7 +65,7 @@ def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
 
 
 def _refused_at_import(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> Iterator[str]:
-    """What JAX itself compares at import, where no metadata says it."""
+    """Return the mismatches that JAX checks at import, which no metadata states."""
     own, library = stack.distributions.get(framework.name), stack.distributions.get(plugin.library)
     if library is None or not version_numbers(library.version):
         return

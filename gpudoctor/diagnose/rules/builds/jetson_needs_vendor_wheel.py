@@ -16,7 +16,7 @@ from gpudoctor.snapshot import CudaDevice, GpuCode, Missing, Platform
 from gpudoctor.versions import Version
 
 _SERVER_BUILDS_SINCE = Version(38)
-"""The release of Jetson Linux (of JetPack 7) from which on Jetson runs the builds for servers on ARM."""
+"""The first release of Jetson Linux (JetPack 7) that runs the ARM server builds."""
 
 
 @rule(
@@ -41,14 +41,14 @@ _SERVER_BUILDS_SINCE = Version(38)
                 "pip-nvidia-libs-not-on-path",
                 "cuda-library-damaged",
             ),
-            "The generic wheel needs the CUDA libraries of servers, not those of JetPack.",
+            "The generic wheel needs the CUDA libraries for servers, not those of JetPack.",
             Join.FRAMEWORK,
         ),
         Explains(TRAINING_FAILS, "The generic wheel does not use Jetson's GPU.", Join.FRAMEWORK),
     ),
 )
 def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
-    """The Jetson needs NVIDIA's build of the framework, not the generic ARM wheel."""
+    """Generic ARM wheel cannot use the Jetson's GPU."""
     machine = framework.machine
     host = machine.host
     if machine.site.platform != Platform.JETSON:
@@ -56,7 +56,7 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
     release = known(host.tegra)
     tegra = versions.parse(release)
     if tegra is None or tegra >= _SERVER_BUILDS_SINCE:
-        not_applicable(f"Jetson Linux {release} runs the builds for servers on ARM")
+        not_applicable(f"Jetson Linux {release} runs the ARM server builds")
     if "nv" in framework.version.value:
         not_applicable(f"{framework.label} is NVIDIA's build")
     if not machine.gpus:
@@ -66,7 +66,7 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
         return
     page = framework.spec.jetson_page
     yield Problem(
-        message=f"{framework.label} is a generic wheel for ARM ({why}); Jetson Linux {release} needs NVIDIA's build for JetPack.",
+        message=f"{framework.label} is a generic ARM wheel ({why}); Jetson Linux {release} needs NVIDIA's build for JetPack.",
         confidence=confidence,
         evidence=(
             Evidence("Jetson Linux", release, "/etc/nv_tegra_release"),
@@ -77,9 +77,9 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
-    """What shows that a build is not for Jetson; empty where it has kernels for this GPU."""
+    """Return what shows that a build is not for Jetson; empty if it has kernels for this GPU."""
     if framework.observed.cuda_build is False:
-        return "for the CPU alone", Confidence.CERTAIN
+        return "CPU only", Confidence.CERTAIN
     devices = (gpu.observed.cuda for gpu in framework.machine.gpus)
     capabilities = {device.compute_capability for device in devices if isinstance(device, CudaDevice)}
     targets = {f"sm_{capability.replace('.', '')}" for capability in capabilities if isinstance(capability, str)}
@@ -87,7 +87,7 @@ def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
     code = seen.code if seen is not None else None
     if isinstance(code, GpuCode) and targets:
         generic = not targets.intersection(code.sass)
-        return (f"with code for {' '.join(code.sass) or 'no GPU'}" if generic else ""), Confidence.CERTAIN
+        return (f"with kernels for {' '.join(code.sass) or 'no GPU'}" if generic else ""), Confidence.CERTAIN
     stack = framework.environment.stack_or_missing
     wheels = [] if isinstance(stack, Missing) else sorted(name for name in stack.distributions if name.startswith("nvidia-cu"))
     return (f"with {wheels[0]}" if wheels else ""), Confidence.LIKELY

@@ -18,7 +18,7 @@ from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing
 
 _DISTRIBUTIONS = {package: distribution for spec in CATALOGUE for package, distribution in spec.conda_names.items()}
-"""The distributions in packages of conda."""
+"""The distribution that each conda package contains."""
 _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
 
 
@@ -55,7 +55,7 @@ def mixed_conda_pip(environment: EnvironmentView) -> Iterator[Problem]:
     if not mixed:
         return
     installers = " and ".join(dict.fromkeys(str(distribution.installer) for distribution in mixed))
-    both = "both installed" if twice else "each installed a part of one stack:"
+    both = "both installed" if twice else "each installed part of one framework:"
     yield Problem(
         message=f"conda and {installers} {both} {_labels(mixed)}.",
         confidence=Confidence.LIKELY,
@@ -65,12 +65,12 @@ def mixed_conda_pip(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _package(stem: str) -> str:
-    """The package in a stem of conda-meta: pytorch for pytorch-2.5.1-cuda126_py312."""
+    """Return the package that a file name in conda-meta names: pytorch for pytorch-2.5.1-cuda126_py312."""
     return stem.rsplit("-", 2)[0]
 
 
 def _distribution(stem: str) -> str:
-    """The distribution in a package of conda."""
+    """Return the distribution that a conda package contains."""
     return _DISTRIBUTIONS.get(_package(stem), _package(stem))
 
 
@@ -79,7 +79,7 @@ def _labels(distributions: list[Distribution]) -> str:
 
 
 def _split(by_others: dict[str, Distribution], by_conda: dict[str, str]) -> list[Distribution]:
-    """The parts that pip installed of a stack of which conda installed other parts."""
+    """Return the parts that pip installed of a framework whose other parts conda installed."""
     return [by_others[name] for build in _OF_ONE_BUILD if build & by_conda.keys() for name in sorted(build & by_others.keys())]
 
 
@@ -91,7 +91,7 @@ def _evidence(mixed: list[Distribution], by_conda: dict[str, str]) -> Iterator[E
 
 
 def _reinstall_with_pip(environment: EnvironmentView, mixed: list[Distribution], by_conda: dict[str, str]) -> Fix:
-    """Remove conda's copies and reinstall pip's completely."""
+    """Return the fix that removes conda's copies and reinstalls pip's."""
     python = environment.python
     packages = dict.fromkeys(_package(by_conda[distribution.name]) for distribution in mixed if distribution.name in by_conda)
     pins = (f"{distribution.name}=={distribution.version.partition('+')[0]}" for distribution in mixed)
@@ -99,12 +99,12 @@ def _reinstall_with_pip(environment: EnvironmentView, mixed: list[Distribution],
     if not packages:
         return Fix(f"Reinstall {_labels(mixed)}", reinstall, (DOWNLOAD,))
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
-    title = f"Leave {_labels(mixed)} to pip: remove conda's copy and reinstall pip's"
+    title = f"Remove conda's copy of {_labels(mixed)}, and reinstall it with pip"
     return Fix(title, f"conda remove --yes --force {prefix}{' '.join(packages)} && {reinstall}", (DOWNLOAD,))
 
 
 def _new_environment(environment: EnvironmentView, mixed: list[Distribution]) -> Fix:
-    """Create an environment in which pip installs everything."""
+    """Return the fix that creates an environment in which pip installs everything."""
     machine, stack = environment.machine, environment.stack_or_missing
     framework = next((name for distribution in mixed if (name := stack_of(distribution.name))), "")
     picked = pick(machine, framework) if framework else None
@@ -113,4 +113,4 @@ def _new_environment(environment: EnvironmentView, mixed: list[Distribution]) ->
     index = f" --index-url {picked.index}" if picked is not None and picked.index else ""
     create = f"conda create --yes --name training python={python or '3.12'} pip"
     command = f"{create} && conda run --name training python -m pip install {wanted}{index}"
-    return Fix("Create a new environment, and install the framework there with pip only", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+    return Fix("Create a new environment and install the framework there with pip only", command, (DOWNLOAD,), kind=FixKind.INSTEAD)

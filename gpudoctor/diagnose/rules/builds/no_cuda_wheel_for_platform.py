@@ -25,12 +25,12 @@ _CONTAINERS = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-releas
     breaks=Rung.FRAMEWORK,
     since="0.1",
     explains=(
-        Explains(("cpu-only-build",), "The index has only the CPU build for this platform.", Join.FRAMEWORK),
+        Explains(("cpu-only-build",), "Only the CPU build is published for this platform.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),
     ),
 )
 def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
-    """The package index has no CUDA build for this platform."""
+    """No CUDA build is published for this platform."""
     stack, own = framework.environment.stack, framework.distribution
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
@@ -46,7 +46,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     here, others = wheel_platform.label(stack.platform), ", ".join(map(wheel_platform.label, with_cuda))
     evidence = [Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()]
     yield Problem(
-        message=f"The package index has {own.label} for {here} only without CUDA; its CUDA builds are for {others}.",
+        message=f"{own.label} for {here} is published without CUDA only; CUDA builds exist for {others}.",
         only_for=framework.name,
         evidence=(Evidence(f"wheel for {here}", "without CUDA", source_of(row)), *evidence),
         fixes=_cuda_elsewhere(framework, own, stack),
@@ -55,7 +55,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
 
 def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -> tuple[Fix, ...]:
     if stack.platform.startswith("macos"):
-        return (Fix("Train on a machine with Linux or Windows: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
+        return (Fix("Train on a Linux or Windows machine: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
     if framework.spec.wheel_index:
         return install_framework(framework.machine, framework.name, prefer=own.version)
-    return (Fix(f"Use NVIDIA's container with CUDA for this platform: {_CONTAINERS}", needs=(DOWNLOAD,)),)
+    return (Fix(f"Use NVIDIA's container, which has a CUDA build for this platform: {_CONTAINERS}", needs=(DOWNLOAD,)),)

@@ -1,4 +1,4 @@
-"""A build that has no kernels for a GPU."""
+"""Findings about a build without kernels for a GPU."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from gpudoctor.matrix.cite import cited
 
 
 def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
-    """The GPUs that are too old, or too new, for all code in the build."""
+    """Report GPUs that are too old, or too new, for all code in the build."""
     lost = framework.gpus_with(fit)
     if not lost:
         return
     code = framework.code
     refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault == PTX_REFUSED]
-    invalid_ptx = ", and its PTX does not load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
+    invalid_ptx = ", which fails to load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
     sources = (
         Evidence("its PTX", f"refused from compute capability {fault.oldest_capability} on", cited(fault.source)) for fault in refused
     )
@@ -37,16 +37,16 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
 
 
 def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
-    """The newest release with code for every GPU, and the same release built for another CUDA where that has it."""
+    """Return the newest release with kernels for every GPU, and this release in a build for another CUDA that has them."""
     machine, name, spec = framework.machine, framework.name, framework.spec
     newest = install_framework(machine, name)
     if fit is Fit.TOO_NEW and spec.container and pick(machine, name, any_driver=True, any_python=True) is None:
-        container = Fix(f"Use NVIDIA's {spec.title} container, whose build has kernels for it: {spec.container}", needs=(DOWNLOAD,))
+        container = Fix(f"Use NVIDIA's {spec.title} container, which has kernels for this GPU: {spec.container}", needs=(DOWNLOAD,))
         return (container, *_instead(newest))
     same = pick(machine, name, prefer=framework.release)
     if same is None or same.release != framework.release:
         return newest
-    first = install(machine, name, same, title=f"Install {same.name}, which has kernels for it")
+    first = install(machine, name, same, title=f"Install {same.name}, which has kernels for this GPU")
     return (first, *_instead(tuple(fix for fix in newest if fix.command != first.command)))
 
 

@@ -24,7 +24,7 @@ from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
-"""Wheels that put files of the same names into the same folder, whichever CUDA they are for (by the wheels' own lists of files)."""
+"""Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
 _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
@@ -36,10 +36,10 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
     explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
 )
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:
-    """NVIDIA's library packages do not match what the frameworks require."""
+    """NVIDIA packages do not match the framework's requirements."""
     stack = environment.stack
     if not any(name.startswith(NVIDIA_PACKAGES) for name in stack.distributions) and not stack.contradictions:
-        not_applicable("no NVIDIA package is listed")
+        not_applicable("no NVIDIA package is installed")
     unmet = _unmet_by_framework(environment)
     for by, violations in unmet.items():
         others = len(violations) - 1
@@ -50,7 +50,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
             message=unmet_requirements(violations[:1], stack).removesuffix(".") + f"{more}.",
             severity=Severity.ERROR if stack.supposed else None,
             evidence=tuple(row for violation in violations for row in (as_evidence(violation.found), *requirements([violation]))),
-            fixes=(Fix(f"Install what {by.label} requires", command, (DOWNLOAD,)), _SEPARATE),
+            fixes=(Fix(f"Install the versions that {by.label} requires", command, (DOWNLOAD,)), _SEPARATE),
         )
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):
@@ -59,7 +59,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
 
 
 def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list[Violation]]:
-    """The requirements for NVIDIA's packages that are not met, by who states them; builds without CUDA have no use for the packages."""
+    """Return the unmet requirements for NVIDIA's packages by the package that states them; builds without CUDA do not count."""
     stack, unmet = environment.stack, dict[Distribution, list[Violation]]()
     without_cuda = {framework.name for framework in environment.frameworks if _lacks_cuda(framework.cuda_or_missing)}
     for violation in stack.violations:
@@ -75,22 +75,22 @@ def _lacks_cuda(cuda: object) -> bool:
 
 
 def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem]:
-    """Wheels of one library for two CUDA versions."""
+    """Report packages of one library for two CUDA versions."""
     groups = ([found for name, found in stack.distributions.items() if _library(name) == library] for library in _SHARED)
     twins = [group for group in groups if len(group) > 1]
     if twins:
         every = [distribution for group in twins for distribution in group]
         pairs = "; ".join(_labels(group) for group in twins)
         yield Problem(
-            message=f"{pairs} {is_there(stack, many=True)} and contain the same files: the one installed last is loaded.",
-            title="NVIDIA's packages for two CUDA versions overwrite each other's files",
+            message=f"{pairs} {is_there(stack, many=True)} and contain the same files; the package installed last is used.",
+            title="NVIDIA packages for two CUDA versions overwrite each other",
             evidence=tuple(map(as_evidence, every)),
             fixes=(_keep_one(environment, every), _SEPARATE),
         )
 
 
 def _library(name: str) -> str:
-    """The library of a wheel for one CUDA: nvidia-nccl for nvidia-nccl-cu12."""
+    """Return the library of a package for one CUDA: nvidia-nccl for nvidia-nccl-cu12."""
     return name.rpartition("-cu")[0]
 
 
@@ -99,7 +99,7 @@ def _labels(distributions: list[Distribution]) -> str:
 
 
 def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
-    """Keep the wheels that a framework requires and remove the others; keep those for the newest CUDA where nothing says which."""
+    """Return the fix that keeps the packages a framework requires; those for the newest CUDA if nothing says which."""
     required = {demand.requirement.name for demand in environment.stack.demands}
     keep = [wheel for wheel in twins if wheel.name in required]
     libraries = {_library(wheel.name) for wheel in keep}
@@ -116,7 +116,7 @@ def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
 
 
 def _refused_cudnn(violation: Violation) -> bool:
-    """Whether an installer refuses a cuDNN that would run: a newer one of the major release that is required, as cuDNN's own rules pass it."""
+    """Return whether an installer refuses a newer cuDNN of the required major version, which would run."""
     required = {
         major(version) for operator, version in clauses(violation.demand.requirement.specifier) or () if operator in {"==", ">=", "~="}
     }

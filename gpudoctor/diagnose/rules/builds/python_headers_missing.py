@@ -35,7 +35,7 @@ def python_headers_missing(framework: FrameworkView) -> Iterator[Problem]:
         return
     minor = ".".join(python.version.split(".")[:2]) if isinstance(python.version, str) else ""
     yield Problem(
-        message=f"torch.compile in {framework.label} needs Python.h of Python {minor}, but {missing.reason}.",
+        message=f"torch.compile in {framework.label} needs the headers of Python {minor}, but {missing.reason}.",
         evidence=(
             Evidence("Triton", triton.version, triton.where),
             Evidence("Python.h", "not found", missing.reason),
@@ -46,12 +46,11 @@ def python_headers_missing(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _get_headers(framework: FrameworkView, minor: str) -> Fix:
-    """Install the headers of a distribution's own Python; else use an interpreter that includes them."""
+    """Return the fix that installs the headers of a distribution's Python, or uses an interpreter that includes them."""
     distributions = framework.machine.site.distribution
     template = next((_INSTALL_HEADERS[name] for name in distributions if name in _INSTALL_HEADERS), "")
     if template and minor and framework.environment.python.base_prefix == "/usr":
-        return Fix(
-            "Install the headers of this Python", template.format(python=f"python{minor}"), (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
-        )
+        install = template.format(python=f"python{minor}")
+        return Fix(f"Install the headers of Python {minor}", install, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)
     command = f"uv venv --python-preference only-managed --python {minor}"
-    return Fix("Use an interpreter that includes its headers", command, (DOWNLOAD,))
+    return Fix("Create an environment whose Python includes its headers", command, (DOWNLOAD,))

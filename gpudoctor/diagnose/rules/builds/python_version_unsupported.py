@@ -23,10 +23,10 @@ from gpudoctor.snapshot import Distribution
 
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
 def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
-    """No wheel of this release is published for this Python."""
+    """No wheel of this release is published for this Python version."""
     stack, python = environment.stack, environment.python
     if not stack.supposed:
-        not_applicable("it is installed")
+        not_applicable("the packages are installed, not planned")
     version = known(python.version)
     lacking: list[tuple[Distribution, FrameworkRelease]] = []
     for distribution in stack.distributions.values():
@@ -37,7 +37,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     for distribution, row in stated or lacking[:1]:
         platform = "any platform" if row.platform == wheel_platform.ANY else wheel_platform.label(row.platform)
         yield Problem(
-            message=f"{distribution.label} has wheels for Python {_span(row.pythons)} on {platform}, but none for {stack.python}.",
+            message=f"{distribution.label} has no wheel for Python {stack.python} on {platform}, only for Python {_span(row.pythons)}.",
             evidence=(
                 Evidence("Python", version, python.why),
                 Evidence(f"Python versions with a wheel of {distribution.label}", " ".join(row.pythons), source_of(row)),
@@ -52,7 +52,7 @@ def _numbers(python: str) -> tuple[int, ...]:
 
 
 def _ordered(pythons: tuple[str, ...]) -> list[str]:
-    """The versions of Python from old to new, without the free-threaded ones."""
+    """Return the Python versions from old to new, without the free-threaded ones."""
     return sorted((python for python in pythons if not python.endswith("t")), key=_numbers)
 
 
@@ -62,17 +62,17 @@ def _span(pythons: tuple[str, ...]) -> str:
 
 
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
-    """The nearest Python that has a wheel, in an environment of its own with the release in it."""
+    """Return the fix that creates an environment with the nearest Python that has a wheel."""
     ordered = _ordered(row.pythons) or [row.pythons[0]]
     older = [python for python in ordered if _numbers(python) < _numbers(environment.stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
     command = in_new_environment(environment.machine, nearest, f"{distribution.name}{extras}=={distribution.version}")
-    return Fix(f"Create an environment with Python {nearest}, and install it there", command, (DOWNLOAD,))
+    return Fix(f"Create an environment with Python {nearest} and install {distribution.label} there", command, (DOWNLOAD,))
 
 
 def _other_release(distribution: Distribution, environment: EnvironmentView) -> Iterator[Fix]:
-    """The newest release that has a wheel for this Python and works here."""
+    """Return the newest release that has a wheel for this Python and works here."""
     machine, name = environment.machine, distribution.name
     if framework_of(name) == name:
         found = pick(machine, name)

@@ -23,10 +23,10 @@ _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv
     breaks=Rung.TRAINED,
     since="0.1",
     of_training=True,
-    explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than a training stage may.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK),),
 )
 def slow_ptx_jit(framework: FrameworkView) -> Iterator[Problem]:
-    """First start is slow: the build has only PTX for this GPU."""
+    """First run is slow: the build has only PTX for this GPU."""
     portable = framework.gpus_with(Fit.PTX)
     if not portable:
         return
@@ -34,16 +34,16 @@ def slow_ptx_jit(framework: FrameworkView) -> Iterator[Problem]:
     if isinstance(driver, Driver) and compiles(driver, cuda, machine.matrix) is False:
         return  # driver-too-old says so
     code = framework.code
-    cache = Fix("Keep compiled kernels: 4 GiB, in a persistent folder", _KEEP_COMPILED)
+    cache = Fix("Enlarge the cache of compiled kernels to 4 GiB, in a persistent folder", _KEEP_COMPILED)
     newer = pick(machine, framework.name)
     if newer is None or newer.release == framework.release:
         fixes: tuple[Fix, ...] = (cache,)
     else:
-        update = install(machine, framework.name, newer, title=f"Install {newer.name}, which has machine code for it")
+        update = install(machine, framework.name, newer, title=f"Install {newer.name}, which has kernels for this GPU")
         fixes = (update, Fix(cache.title, cache.command, kind=FixKind.INSTEAD))
     yield Problem(
-        message=f"{framework.label} has no machine code for {models(portable)}, only PTX ({' '.join(code.ptx or ())}): "
-        "the driver compiles it at first use, which can take half an hour.",
+        message=f"{framework.label} has only PTX ({' '.join(code.ptx or ())}) for {models(portable)}; "
+        "the driver compiles it at first use, which can take 30 minutes.",
         evidence=(*code_evidence(code, portable), Evidence("CUDA of the PTX", str(cuda.version), cuda.where)),
         fixes=fixes,
     )

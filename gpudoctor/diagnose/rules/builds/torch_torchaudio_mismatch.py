@@ -18,10 +18,10 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(
         Explains(
             ("extension-built-for-other-cuda", "extension-abi-mismatch"),
-            "torchaudio's compiled files link the torch and the CUDA that they were built with.",
+            "torchaudio's compiled files are linked against one torch and one CUDA version.",
         ),
     ),
 )
 def torch_torchaudio_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """torchaudio was built for another torch."""
-    yield from beside_framework(framework, "torchaudio", "torchaudio's extension does not load.")
+    """torchaudio does not match the installed torch."""
+    yield from beside_framework(framework, "torchaudio")

@@ -18,10 +18,10 @@ from gpudoctor.findings import Problem, Rung, Severity
     explains=(
         Explains(
             ("extension-built-for-other-cuda", "extension-abi-mismatch"),
-            "torchvision's compiled files link the torch and the CUDA that they were built with.",
+            "torchvision's compiled files are linked against one torch and one CUDA version.",
         ),
     ),
 )
 def torch_torchvision_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """torchvision was built for another torch."""
-    yield from beside_framework(framework, "torchvision", "torchvision's operators do not load.")
+    """torchvision does not match the installed torch."""
+    yield from beside_framework(framework, "torchvision")

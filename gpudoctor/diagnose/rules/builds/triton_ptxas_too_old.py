@@ -28,14 +28,14 @@ _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
     breaks=Rung.TRAINED,
     since="0.1",
     predicts=False,
-    explains=(Explains(("smoke-crashed",), "A compiled training step fails where ptxas does not know the GPU.", Join.FRAMEWORK),),
+    explains=(Explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK),),
 )
 def triton_ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
-    """Triton's ptxas does not know this GPU, so torch.compile fails."""
+    """Triton's ptxas does not support this GPU, so torch.compile fails."""
     machine, triton = framework.machine, framework.triton
     assemblers = [use for use in framework.all_libraries_used if use.component == _COMPONENT]
     if not assemblers:
-        not_applicable("Triton's own assembler was not found")
+        not_applicable("Triton's ptxas was not found")
     found: dict[str, tuple[LibraryUse, CudaRelease, GpuView]] = {}
     for gpu in (gpu for gpu in machine.gpus if gpu.usable):
         missing = Missing(Cause.NOT_STATED, f"the compute capability of {gpu.label} is not known")
@@ -46,18 +46,18 @@ def triton_ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:
             found.setdefault(target, (use, row, gpu))
     for target, (use, row, gpu) in found.items():
         yield Problem(
-            message=f"Triton would use {_path(use)} (CUDA {row.release.short}), which does not know {target} ({gpu.label}).",
+            message=f"Triton would use {_path(use)} (CUDA {row.release.short}), which does not support {target} ({gpu.label}).",
             evidence=(
                 Evidence("Triton", triton.version, triton.where),
                 Evidence("ptxas that Triton uses", f"{_path(use)}, CUDA {row.release.short}", use.why),
-                Evidence("targets that it knows", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
+                Evidence("targets it supports", " ".join(row.sass or ()), f"matrix: CUDA {row.release}"),
             ),
             fixes=(_use_newer(use, target, machine), WITHOUT_COMPILE),
         )
 
 
 def _assembler_for(place: Version, assemblers: list[LibraryUse], machine: MachineView) -> LibraryUse:
-    """The assembler that Triton runs for a GPU of this compute capability."""
+    """Return the ptxas that Triton runs for a GPU of this compute capability."""
     since = machine.matrix.bound("triton", "second-assembler")
     newer = next((use for use in assemblers if use.wanted == _FOR_NEWER), None)
     return newer if newer is not None and since is not None and place >= since else assemblers[0]
@@ -68,7 +68,7 @@ def _path(use: LibraryUse) -> str:
 
 
 def _cuda_of(use: LibraryUse, machine: MachineView) -> CudaRelease:
-    """What the matrix knows of an assembler's CUDA; ends the rule where that is not known."""
+    """Return the matrix row of a ptxas's CUDA; the rule ends if it is not known."""
     stated = known(known(use.file).version)
     version = versions.parse(stated.value)
     row = machine.matrix.cuda(version) if version else None
@@ -76,7 +76,7 @@ def _cuda_of(use: LibraryUse, machine: MachineView) -> CudaRelease:
 
 
 def _use_newer(use: LibraryUse, target: str, machine: MachineView) -> Fix:
-    """Use the newest toolkit on disk that knows the GPU, else install one."""
+    """Return the fix that uses the newest toolkit on disk that supports the GPU, or installs one."""
     variable = "TRITON_PTXAS_BLACKWELL_PATH" if use.wanted == _FOR_NEWER else "TRITON_PTXAS_PATH"
     knowing: list[tuple[Version, str]] = []
     for toolkit in machine.known_toolkits:
@@ -85,7 +85,7 @@ def _use_newer(use: LibraryUse, target: str, machine: MachineView) -> Fix:
         if version and row and isinstance(toolkit.ptxas, str) and target in (row.sass or ()):
             knowing.append((version, toolkit.ptxas))
     if knowing:
-        return set_variable(variable, shell_path(max(knowing)[1]), "Let Triton use the ptxas of a newer toolkit")
+        return set_variable(variable, shell_path(max(knowing)[1]), "Make Triton use the ptxas of a newer toolkit")
     if use.found_by is FoundBy.VARIABLE:
         return unset(variable)
     oldest = machine.matrix.toolkit_for(target)

@@ -28,11 +28,11 @@ from gpudoctor.snapshot import Fact, Missing, Platform
             "All builds for native Windows are without CUDA.",
             Join.FRAMEWORK,
         ),
-        Explains(("package-not-installable",), "The CUDA packages of the framework are not published for Windows."),
+        Explains(("package-not-installable",), "The framework's CUDA packages are not published for Windows."),
     ),
 )
 def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """The framework has no CUDA builds for native Windows."""
+    """No CUDA build of the framework exists for native Windows."""
     machine, on_windows = framework.machine, framework.spec.on_windows
     if known(machine.host.platform) != Platform.WINDOWS:
         not_applicable("not native Windows")
@@ -46,13 +46,13 @@ def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
     if isinstance(framework.observed.built_with_cuda, Fact):
         return
     use_wsl = Fix(
-        f"Use WSL 2 and install the Linux build there: {on_windows.page}",
+        f"Install WSL 2 and use the Linux build there: {on_windows.page}",
         "wsl --install",
         (ROOT, DOWNLOAD, REBOOT),
         action=Action.INSTALL_PACKAGE,
     )
     yield Problem(
-        message=f"{framework.observed.distribution} {version} does not use an NVIDIA GPU on native Windows: {on_windows.reason}.",
+        message=f"{framework.observed.distribution} {version} cannot use an NVIDIA GPU on native Windows: {on_windows.reason}.",
         only_for=framework.name,
         evidence=(Evidence("operating system", "native Windows", "the host"), *_wheel_evidence(framework)),
         fixes=(use_wsl, *_with_directml(framework)),
@@ -60,7 +60,7 @@ def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _is_after_the_last(framework: FrameworkView, version: str) -> bool:
-    """Whether its release is later than the last with CUDA for Windows; of JAX there was none."""
+    """Return whether the release is later than the last with CUDA for Windows; True for JAX, which had none."""
     bound = framework.machine.matrix.bound(framework.name, "no-cuda-on-windows")
     release = final_release(version.partition("+")[0])
     return bound is None or (release is not None and release[:2] >= bound[:2])
@@ -74,10 +74,10 @@ def _wheel_evidence(framework: FrameworkView) -> Iterator[Evidence]:
 
 
 def _with_directml(framework: FrameworkView) -> Iterator[Fix]:
-    """The last release for Windows with DirectML, where this Python has wheels of it."""
+    """Return the fix that uses the last release with DirectML, if it has wheels for this Python."""
     machine, spec = framework.machine, framework.spec
     bound = machine.matrix.bound(spec.name, "no-cuda-on-windows")
     release = newest(machine, f"{spec.name}-cpu", accepts=f"<{bound}") if bound and spec.directml else ""
     if release and newest(machine, spec.directml[-1]):
         command = install_package(machine.observed.python, f"{spec.name}-cpu=={release}", spec.directml[-1])
-        yield Fix(f"Use DirectML, which needs no CUDA, with {spec.title} {release}", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+        yield Fix(f"Use DirectML instead of CUDA, with {spec.title} {release}", command, (DOWNLOAD,), kind=FixKind.INSTEAD)

@@ -30,7 +30,7 @@ def test_directml_on_linux_is_named() -> None:
     own = Distribution("tensorflow-directml", "1.15.8", SITE)
     (found,) = findings(on(Platform.LINUX, DIRECTML, installed=(own,)), "cpu-only-build")
     assert found.severity is Severity.ERROR
-    assert "tensorflow-directml uses DirectX" in found.message
+    assert "tensorflow-directml needs DirectX" in found.message
     assert "WSL" in found.message
 
 
@@ -43,7 +43,7 @@ def test_the_directml_plugin_beside_tensorflow_for_the_cpu_is_named_too() -> Non
     cpu = msgspec.structs.replace(DIRECTML, distribution="tensorflow-cpu", version=Fact("2.10.0", "dist-info"))
     both = (Distribution("tensorflow-cpu", "2.10.0", SITE), Distribution("tensorflow-directml-plugin", "0.4.0", SITE))
     (found,) = findings(on(Platform.LINUX, cpu, installed=both), "cpu-only-build")
-    assert "tensorflow-directml-plugin uses DirectX" in found.message
+    assert "tensorflow-directml-plugin needs DirectX" in found.message
 
 
 JAX = Framework(
@@ -83,7 +83,7 @@ def test_debians_own_torch_is_named_and_not_replaced_in_the_systems_python() -> 
     snapshot = on(Platform.LINUX, debian(cuda=False), installed=(own,))
     python = msgspec.structs.replace(snapshot.python, executable="/usr/bin/python3", kind="system", managed=True)
     (found,) = findings(msgspec.structs.replace(snapshot, python=python), "cpu-only-build")
-    assert "Debian's package python3-torch" in found.message
+    assert "Debian package python3-torch" in found.message
     commands = [fix.command for fix in found.fixes if " install " in fix.command]
     assert commands
     assert all("-m venv" in command and "/usr/bin/python3 -m pip" not in command for command in commands)

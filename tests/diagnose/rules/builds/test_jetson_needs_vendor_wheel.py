@@ -34,12 +34,12 @@ def code(*sass: str) -> Libraries:
 
 def test_a_build_for_the_cpu() -> None:
     (found,) = findings_of(RULE, jetson(frameworks=(torch(cuda_build=False),)))
-    assert "is a generic wheel for ARM (for the CPU alone)" in found.message
+    assert "is a generic ARM wheel (CPU only)" in found.message
 
 
 def test_a_build_for_servers_is_told_by_its_code() -> None:
     (found,) = findings_of(RULE, jetson(libraries=code("sm_80", "sm_90")))
-    assert "with code for sm_80 sm_90" in found.message
+    assert "with kernels for sm_80 sm_90" in found.message
     assert found.confidence is Confidence.CERTAIN
 
 

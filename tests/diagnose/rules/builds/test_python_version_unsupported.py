@@ -15,9 +15,9 @@ from tests.diagnose.rules.packaged import found, outcome, roots, stated, suppose
 @pytest.mark.parametrize(
     ("package", "python", "words"),
     [
-        (stated("tensorflow", "2.21.0"), "3.9", "wheels for Python 3.10 to 3.13 on Linux (x86_64), but none for 3.9"),
-        (stated("tensorflow", "2.21.0"), "3.14", "none for 3.14"),
-        (stated("torch", "2.8.0"), "3.8", "wheels for Python 3.11 on"),
+        (stated("tensorflow", "2.21.0"), "3.9", "no wheel for Python 3.9 on Linux (x86_64), only for Python 3.10 to 3.13"),
+        (stated("tensorflow", "2.21.0"), "3.14", "no wheel for Python 3.14"),
+        (stated("torch", "2.8.0"), "3.8", "only for Python 3.11"),
     ],
 )
 def test_a_python_without_a_wheel_is_named_with_one_that_has(package: Distribution, python: str, words: str) -> None:

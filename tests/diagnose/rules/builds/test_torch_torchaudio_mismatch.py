@@ -17,7 +17,7 @@ def test_the_release_for_this_torch_is_installed() -> None:
     found = only(beside_torch("2.5.1+cu124", "torch==2.5.1"), RULE)
     assert (
         found.message
-        == "torchaudio 2.5.1+cu124 requires torch==2.5.1, but torch 2.6.0+cu124 is installed: torchaudio's extension does not load."
+        == "torchaudio 2.5.1+cu124 requires torch==2.5.1, but torch 2.6.0+cu124 is installed: torchaudio's compiled operators do not load."
     )
     index = "https://download.pytorch.org/whl/cu124"
     assert found.fixes[0].command == f"/env/bin/python -m pip install torchaudio==2.6.0+cu124 --index-url {index}"

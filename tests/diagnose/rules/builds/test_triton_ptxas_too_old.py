@@ -26,7 +26,7 @@ def compiled_with(*assemblers: LibraryUse, gpu: Any = "12.0", **changes: Any) ->
 def test_a_newer_toolkit_on_disk_is_used() -> None:
     toolkit = Toolkit(path="/usr/local/cuda-12.8", toolkit_cuda=Fact("12.8.1", "version.json"), ptxas="/usr/local/cuda-12.8/bin/ptxas")
     (found,) = findings_of(RULE, compiled_with(assembler("12.4.99"), toolkits=(toolkit,)))
-    assert "which does not know sm_120" in found.message
+    assert "which does not support sm_120" in found.message
     assert found.fixes[0].command == "export TRITON_PTXAS_PATH=/usr/local/cuda-12.8/bin/ptxas"
 
 

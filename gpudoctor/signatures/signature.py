@@ -1,0 +1,15 @@
+"""A line in a log that points to a finding."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """A regular expression, the findings that it indicates (likeliest first), and what it means, as the end of a sentence."""
+
+    pattern: str
+    causes: tuple[str, ...]
+    meaning: str
+    lines: tuple[str, ...]
+    """Lines that people search for: text that the pattern matches, as it is logged."""

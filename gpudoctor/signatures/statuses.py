@@ -1,0 +1,113 @@
+"""What the CUDA driver and runtime say: their statuses, by number, name and text."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.signatures.signature import Signature
+
+_RUNTIME_ONLY = 35
+"""cudaErrorInsufficientDriver: cuda.h has no name for it."""
+
+
+def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str) -> Signature:
+    """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem.
+
+    https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
+    """
+    words = "".join(part.capitalize() for part in name.split("_"))
+    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|\? Error {number}: |{'|'.join(map(re.escape, texts))}"
+    known = () if number == _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
+    return Signature(pattern, causes, meaning, (*texts, *known))
+
+
+STATUSES = (
+    status(
+        803,
+        "SYSTEM_DRIVER_MISMATCH",
+        ("system has unsupported display driver / cuda driver combination",),
+        ("driver-library-mismatch", "cuda-compat-lib-conflict"),
+        "libcuda and the kernel driver have different versions",
+    ),
+    status(
+        804,
+        "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+        ("forward compatibility was attempted on non supported HW",),
+        ("forward-compat-unsupported-hw",),
+        "a cuda-compat libcuda is loaded, which works only on data-centre GPUs",
+    ),
+    status(
+        802,
+        "SYSTEM_NOT_READY",
+        ("system not yet initialized",),
+        ("fabric-manager-missing", "confidential-computing-not-ready"),
+        "NVLink fabric or confidential computing is not ready",
+    ),
+    status(
+        34,
+        "STUB_LIBRARY",
+        ("CUDA driver is a stub library",),
+        ("libcuda-is-stub",),
+        "the CUDA toolkit's stub is loaded instead of libcuda",
+    ),
+    status(
+        35,
+        "INSUFFICIENT_DRIVER",
+        ("CUDA driver version is insufficient for CUDA runtime version",),
+        ("driver-too-old",),
+        "the driver is too old for this build's CUDA version",
+    ),
+    status(
+        222,
+        "UNSUPPORTED_PTX_VERSION",
+        ("the provided PTX was compiled with an unsupported toolchain",),
+        ("driver-too-old",),
+        "the driver is too old for this PTX version",
+    ),
+    status(
+        218,
+        "INVALID_PTX",
+        ("a PTX JIT compilation failed",),
+        ("libcuda-not-on-loader-path", "driver-library-mismatch"),
+        "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
+    ),
+    status(
+        209,
+        "NO_BINARY_FOR_GPU",
+        ("no kernel image is available for execution on the device",),
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "this build has no kernels for this GPU",
+    ),
+    status(
+        214,
+        "ECC_UNCORRECTABLE",
+        ("uncorrectable ECC error encountered",),
+        ("ecc-hardware-error",),
+        "uncorrectable error in the GPU's memory",
+    ),
+    status(
+        46,
+        "DEVICE_UNAVAILABLE",
+        ("CUDA-capable device(s) is/are busy or unavailable",),
+        ("exclusive-compute-mode", "compute-prohibited"),
+        "the GPU accepts no more processes: it is in exclusive-process mode and in use, or its compute mode is prohibited",
+    ),
+    status(
+        101,
+        "INVALID_DEVICE",
+        ("invalid device ordinal",),
+        ("cuda-visible-devices-masked",),
+        "the requested GPU is not visible to this process",
+    ),
+    Signature(
+        r"CUDA_ERROR_MPS_\w+|\bcudaErrorMps\w+|MPS client failed to connect to the MPS|the MPS server and the MPS client failed"
+        r"|MPS server is not ready|create MPS (client|device connection) have been exhausted|\? Error 80[5-9]: ",
+        ("mps-misconfigured",),
+        "CUDA cannot use the MPS service",
+        (
+            "CUDA_ERROR_MPS_CONNECTION_FAILED",
+            "cudaErrorMpsConnectionFailed",
+            "MPS client failed to connect to the MPS control daemon or the MPS server",
+        ),
+    ),
+)
