@@ -11,7 +11,7 @@ from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURC
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 _SOON = 3600
-"""Seconds before the end of a licence when it becomes a note; our own choice, as clients renew long before the end."""
+"""Seconds before the end of a licence when it becomes a note; our own choice, as clients extend a licence long before its end."""
 
 
 @rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, since="0.1", predicts=False)
@@ -28,5 +28,5 @@ def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
             message=f"{gpu.label}: the vGPU licence for {licence.product} {when}.",
             severity=Severity.WARNING if left <= 0 else Severity.NOTE,
             evidence=(Evidence(f"end of the licence for {licence.product}", str(licence.expires), SOURCE),),
-            fixes=(RESTART_CLIENT, read_client_log("Read why it was not renewed")),
+            fixes=(RESTART_CLIENT, read_client_log("Read why it was not extended")),
         )

@@ -1,1 +1,1 @@
-"""GD3: container, WSL, scheduler and cloud."""
+"""GD3: containers, WSL and schedulers."""

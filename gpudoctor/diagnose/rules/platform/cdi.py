@@ -1,4 +1,4 @@
-"""What the rules about CDI specifications share: files that tell container engines how to provide a GPU."""
+"""What the rules about CDI share: specifications that tell container engines how to provide a GPU."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from gpudoctor.snapshot import ContainerTools, Missing
 
 GENERATE = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 NVIDIA_GPU = "nvidia.com/gpu"
-"""The kind of device that NVIDIA's specifications describe."""
+"""The kind of device in NVIDIA's specifications."""
 
 
 def error_if_used(tools: ContainerTools) -> Severity:
-    """An error where a configuration uses CDI, else a note."""
+    """Return error where a configuration uses CDI, else note."""
     return Severity.ERROR if users_of_cdi(tools) else Severity.NOTE
 
 

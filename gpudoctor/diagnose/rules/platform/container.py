@@ -1,4 +1,4 @@
-"""What the rules about containers show and prescribe."""
+"""Evidence and commands that the rules about containers share."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from gpudoctor.snapshot import Missing
 NO_DEVICES = ("", "none", "void")
 """Values of NVIDIA_VISIBLE_DEVICES that ask for no GPU."""
 
+_NAMES = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "apptainer": "Apptainer", "lxc": "LXC"}
+
+
+def product(name: str) -> str:
+    """Return a container engine's or runtime's name with its capitals."""
+    return _NAMES.get(name, name)
+
 
 def image_argument(container: ContainerView) -> str:
-    """Return the container's image as a shell reads it, or a word to replace."""
+    """Return the container's image quoted for a shell, or IMAGE where the runtime does not say."""
     return shlex.quote(container.image) if container.image else "IMAGE"
 
 
 def device_files(container: ContainerView) -> Evidence:
-    """Return the device files by path, plain files among them marked."""
+    """Return the device files by path, as evidence; plain files are marked."""
     nodes = container.observed.device_nodes
     if isinstance(nodes, Missing):
         return Evidence("device files", "none", "/dev")
@@ -28,5 +35,5 @@ def device_files(container: ContainerView) -> Evidence:
 
 
 def requests(container: ContainerView) -> tuple[Evidence, ...]:
-    """Return what the image or its user asked the runtime for."""
+    """Return what the image or its user requested from the runtime, as evidence."""
     return tuple(Evidence(name, value or "empty", "environment") for name, value in container.requested.items())

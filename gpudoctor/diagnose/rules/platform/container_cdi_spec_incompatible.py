@@ -12,6 +12,7 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, error_if_used, users_of_cdi
+from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import Engine
 from gpudoctor.matrix.cite import cited
@@ -26,7 +27,7 @@ _PACKAGES = {"docker": ("docker-ce", "docker.io", "moby-engine"), "podman": ("po
 
 
 class _Installed(msgspec.Struct, frozen=True):
-    """An engine, its version, and what the tables know of that."""
+    """An engine, its version, and its row in the tables."""
 
     name: str
     version: Version
@@ -39,10 +40,10 @@ def container_cdi_spec_incompatible(machine: MachineView) -> Iterator[Problem]:
     tools = machine.container_engines
     specs = [spec for spec in known(tools.cdi) if spec.kind == NVIDIA_GPU]
     if not specs or not machine.hardware:
-        not_applicable("there is no CDI specification of NVIDIA's" if machine.hardware else "there is no NVIDIA GPU to give to a container")
+        not_applicable("there is no NVIDIA CDI specification" if machine.hardware else "there is no NVIDIA GPU")
     engines = tuple(_installed_engines(machine, tools))
     if not engines:
-        not_applicable("the version of no container engine is known")
+        not_applicable("no container engine's version is known")
     debian = {"debian", "ubuntu"} & set(machine.site.distribution)
     for spec in specs:
         needed = _needed(spec)
@@ -64,32 +65,35 @@ def _installed_engines(machine: MachineView, tools: ContainerTools) -> Iterator[
 
 
 def _upstream(version: str) -> Version | None:
-    """Return a package's version without epoch and the distribution's own part."""
+    """Return a package's version without epoch and distribution suffix."""
     without_epoch = version.rpartition(":")[2]
     return versions.parse(without_epoch.partition("-")[0].partition("+")[0].partition("~")[0])
 
 
 def _needed(spec: CdiSpec) -> Version | None:
-    """Return the version an engine must know: the one the file declares, or a newer one whose fields it uses."""
+    """Return the CDI version that an engine must support: the declared one, or a newer one whose fields the file uses."""
     stated = [versions.parse(text) for text in (spec.declares, spec.needs) if isinstance(text, str)]
     return max((version for version in stated if version is not None), default=None)
 
 
 def _problem(tools: ContainerTools, spec: CdiSpec, needed: Version, engine: _Installed, older_toolkit: str) -> Problem:
-    release = f"{engine.name} {engine.row.release}"
+    release = f"{product(engine.name)} {engine.row.release}"
     return Problem(
-        message=f"{spec.path} needs CDI {needed}, but {engine.name} {engine.version} reads only up to {engine.row.cdi}.",
+        message=f"{spec.path} needs CDI {needed}, but {product(engine.name)} {engine.version} supports CDI {engine.row.cdi} at most.",
         severity=error_if_used(tools),
         evidence=(
             *users_of_cdi(tools),
-            Evidence("CDI version that the file declares", spec.declares if isinstance(spec.declares, str) else "none", spec.path),
-            Evidence("CDI version whose fields it uses", str(spec.needs), spec.path),
-            Evidence(f"newest that {release} reads", str(engine.row.cdi), cited(engine.row.source, release)),
+            Evidence("declared CDI version", spec.declares if isinstance(spec.declares, str) else "none", spec.path),
+            Evidence("CDI version of its fields", str(spec.needs), spec.path),
+            Evidence(f"newest CDI that {release} supports", str(engine.row.cdi), cited(engine.row.source, release)),
         ),
         fixes=(
-            Fix(f"Update {engine.name} to a release that reads CDI {needed}.", needs=(ROOT, DOWNLOAD)),
+            Fix(f"Update {product(engine.name)} to a version that supports CDI {needed}.", needs=(ROOT, DOWNLOAD)),
             Fix(
-                "Install NVIDIA Container Toolkit 1.18 and generate the file with it", older_toolkit, (ROOT, DOWNLOAD), kind=FixKind.INSTEAD
+                "Downgrade to NVIDIA Container Toolkit 1.18 and generate the file again",
+                older_toolkit,
+                (ROOT, DOWNLOAD),
+                kind=FixKind.INSTEAD,
             ),
         ),
     )

@@ -20,17 +20,17 @@ _INSTALL_TOOLKIT = Fix(
 
 @rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
-    """Containers get GPUs through CDI, but there is no CDI specification."""
+    """CDI is configured for GPUs, but there is no CDI specification."""
     tools = machine.container_engines
     if not machine.hardware:
-        not_applicable("there is no NVIDIA GPU to give to a container")
+        not_applicable("there is no NVIDIA GPU")
     users = known(tools.cdi_asked_by)
     if not users:
         not_applicable("no configuration here uses CDI")
     if any(spec.kind == NVIDIA_GPU for spec in known(tools.cdi)):
         return
     yield Problem(
-        message=f"{users[0].where} uses CDI for GPUs, but neither /etc/cdi nor /var/run/cdi has a specification for {NVIDIA_GPU}.",
-        evidence=(*users_of_cdi(tools), Evidence("CDI specifications of NVIDIA", "none", "/etc/cdi, /var/run/cdi")),
-        fixes=(*(() if tools.toolkit else (_INSTALL_TOOLKIT,)), Fix("Generate the specification", GENERATE, (ROOT,))),
+        message=f"{users[0].where} uses CDI, but /etc/cdi and /var/run/cdi have no specification for {NVIDIA_GPU}.",
+        evidence=(*users_of_cdi(tools), Evidence("NVIDIA CDI specifications", "none", "/etc/cdi, /var/run/cdi")),
+        fixes=(*(() if tools.toolkit else (_INSTALL_TOOLKIT,)), Fix("Generate the CDI specification", GENERATE, (ROOT,))),
     )

@@ -15,7 +15,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 @rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
-    """CDI specification lists the libraries of another driver version."""
+    """CDI specification is for another driver version."""
     driver = machine.driver
     tools = machine.container_engines
     for spec in known(tools.cdi):
@@ -23,12 +23,12 @@ def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
         if not listed or str(driver.version) in listed:
             continue
         yield Problem(
-            message=f"{spec.path} lists driver {', '.join(listed)}, but {driver.version} is loaded.",
+            message=f"{spec.path} lists the libraries of driver {', '.join(listed)}, but driver {driver.version} is loaded.",
             severity=error_if_used(tools),
             evidence=(
                 *users_of_cdi(tools),
                 Evidence("driver in the specification", ", ".join(listed), spec.path),
                 Evidence("driver", str(driver.version), driver.where),
             ),
-            fixes=(Fix("Generate it again", f"sudo nvidia-ctk cdi generate --output={shell_path(spec.path)}", (ROOT,)),),
+            fixes=(Fix("Generate the CDI specification again", f"sudo nvidia-ctk cdi generate --output={shell_path(spec.path)}", (ROOT,)),),
         )

@@ -15,11 +15,11 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
 
-_OPEN = Fix("Open the device file: the control group answers EPERM", "cat /dev/nvidiactl", kind=FixKind.CHECK)
+_OPEN = Fix("Check whether the control group blocks the device file: Operation not permitted", "cat /dev/nvidiactl", kind=FixKind.CHECK)
 _RESTART = (
     Fix("Restart the container.", action=Action.RESTART_JOB),
     Fix(
-        "On the host, create the links by which systemd keeps the devices; start containers with CDI or --device",
+        "Prevent it, on the host: create the /dev/char links that systemd needs, and start containers with CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
         (ROOT,),
         action=Action.CONTACT_ADMINISTRATOR,
@@ -34,16 +34,16 @@ _RESTART = (
     since="0.1",
     predicts=False,
     explains=(
-        Explains(("device-permission-denied",), "The control group refuses what the permission bits allow."),
+        Explains(("device-permission-denied",), "The control group blocks what the file's permissions allow."),
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
             "CUDA cannot open the device files.",
         ),
-        Explains(("required-gpus-missing",), "The container can open no GPU."),
+        Explains(("required-gpus-missing",), "The container cannot open a GPU."),
     ),
 )
 def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
-    """Container's control group (cgroup) blocks the GPU's device files."""
+    """Container's cgroup blocks the GPU's device files."""
     container = machine.inside_container
     if not container.has_devices(proven=True):
         not_applicable("there are no device files")
@@ -53,8 +53,8 @@ def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
     if not refused and not (unknown_error and isinstance(control, Missing)):
         known(control, Rung.DEVICE_NODE)
         return
-    certain = "The container's control group blocks the GPU's device files, although their permissions allow access."
-    possible = 'NVML reports "Unknown Error" in a container that has the device files: its control group may have lost them.'
+    certain = "The container's cgroup blocks the GPU's device files, although their permissions allow access."
+    possible = 'NVML returns "Unknown Error" although the container has the device files; its cgroup probably blocks them.'
     yield Problem(
         message=certain if refused else possible,
         confidence=Confidence.CERTAIN if refused else Confidence.POSSIBLE,

@@ -23,16 +23,16 @@ _SET_BY_APPTAINER = "/.singularity.d"
     breaks=Rung.LIBCUDA,
     since="0.1",
     explains=(
-        Explains(("libcuda-not-on-loader-path",), "The loader's cache is why libcuda is not found."),
+        Explains(("libcuda-not-on-loader-path",), "The loader's cache does not list the mounted libcuda."),
         Explains(
             ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without libcuda CUDA finds no GPU.",
+            "Without libcuda, CUDA finds no GPU.",
         ),
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
 def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
-    """Driver libraries are mounted into the container, but the loader does not find them."""
+    """Loader does not find the driver libraries mounted in the container."""
     container = machine.inside_container
     mounted = known(known(machine.observed.container).driver_files)
     unfound = _unfound(mounted, "libcuda", machine.observed.libcuda) + _unfound(mounted, "libnvidia-ml", machine.observed.nvml)
@@ -43,14 +43,14 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
     folder = unfound[0].path.rpartition("/")[0]
     keep_path = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     paths = " and ".join(file.path for file in unfound)
-    names = " and no ".join(_name(file).partition(".so")[0] for file in unfound)
+    names = " or ".join(_name(file).partition(".so")[0] for file in unfound)
     yield Problem(
-        message=f"{paths} {'is' if len(unfound) == 1 else 'are'} mounted, but the loader finds no {names}.",
+        message=f"{paths} {'is' if len(unfound) == 1 else 'are'} mounted, but the loader does not find {names}.",
         evidence=(
             *(Evidence(f"mounted by {container.runtime}", file.path, "/proc/self/mountinfo") for file in unfound),
-            Evidence("libcuda.so.1 and libnvidia-ml.so.1 in the loader's cache", cached, "/etc/ld.so.cache"),
+            Evidence("driver libraries in the loader's cache", cached, "/etc/ld.so.cache"),
         ),
-        fixes=(Fix("Keep the path that the runtime sets", keep_path) if folder.startswith(_SET_BY_APPTAINER) else _RUN_LDCONFIG,),
+        fixes=(Fix("Restore the library path that Apptainer sets", keep_path) if folder.startswith(_SET_BY_APPTAINER) else _RUN_LDCONFIG,),
     )
 
 

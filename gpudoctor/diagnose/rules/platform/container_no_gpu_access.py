@@ -10,7 +10,7 @@ from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerVie
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, requests
+from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Libcuda, Missing
@@ -20,7 +20,7 @@ _START = {
     "podman": "podman run --rm --device nvidia.com/gpu=all IMAGE nvidia-smi",
     "apptainer": "apptainer exec --nv IMAGE nvidia-smi",
 }
-_REQUEST_IN_POD = Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB)
+_REQUEST_IN_POD = Fix("Request a GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB)
 _ADD_TO_LXC = Fix(
     "Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,), action=Action.CONTACT_ADMINISTRATOR
 )
@@ -32,31 +32,31 @@ _ADD_TO_LXC = Fix(
     breaks=Rung.DEVICE_NODE,
     since="0.1",
     explains=(
-        Explains(("no-driver", "device-permission-denied"), "The driver is on the host; the container has no files to reach it."),
+        Explains(("no-driver", "device-permission-denied"), "The driver is on the host, and the container has no device files for it."),
         Explains(
             ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without device files or libcuda CUDA finds no GPU.",
+            "Without device files or libcuda, CUDA finds no GPU.",
         ),
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
 )
 def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
-    """Container was started without the GPU's device files or driver libraries."""
+    """Container was started without GPU access."""
     container = machine.inside_container
     works = machine.nvml_works
     nodes = or_none(machine.observed.device_nodes, Rung.DEVICE_NODE)
     has_nodes = nodes is not None and container.has_devices(proven=works or bool(container.driver_libraries))
-    missing = _missing_library(container, works=works) if has_nodes else "the GPU's device files"
+    missing = _missing_library(container, works=works) if has_nodes else "GPU device files"
     if not missing:
         return
     host = container.host_driver
     if not host and not works and not machine.site.on_wsl:
-        not_applicable("neither /proc nor /sys shows that the host has an NVIDIA driver")
+        not_applicable("nothing in /proc or /sys shows an NVIDIA driver on the host")
     although = host or ("NVML works here" if works else "WSL may have one")
     reason = _reason(container)
     libcuda = machine.observed.libcuda
     yield Problem(
-        message=f"This {container.runtime} container was started without {missing}, although {although}{f': {reason}' if reason else ''}.",
+        message=f"This {product(container.runtime)} container was started without {missing}, although {although}{f': {reason}' if reason else ''}.",
         confidence=Confidence.CERTAIN if host or works else Confidence.POSSIBLE,
         evidence=(
             device_files(container),
@@ -68,7 +68,7 @@ def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
 
 
 def _missing_library(container: ContainerView, *, works: bool) -> str:
-    """Return which driver library the runtime did not mount; empty where it mounted all, or where that is not the fault."""
+    """Return which driver library the runtime did not mount; empty where none is missing."""
     nvml, libcuda, mounted = container.observed.nvml, container.observed.libcuda, container.driver_libraries
     if isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or any("libcuda" in file.path for file in mounted):
         return ""
@@ -87,7 +87,7 @@ def _start_with_gpu(container: ContainerView) -> Fix:
 
 
 def _start_with_compute(container: ContainerView) -> Fix:
-    title = f"Start the container with the driver's compute libraries: unset {CAPABILITIES}, or include compute in it"
+    title = f"Start the container with the driver's compute libraries: unset {CAPABILITIES}, or add compute to it"
     options = {"docker": "--gpus all", "podman": "--device nvidia.com/gpu=all"}.get(container.runtime)
     if not options:
         return Fix(f"{title}.", action=Action.RESTART_JOB)
@@ -96,7 +96,7 @@ def _start_with_compute(container: ContainerView) -> Fix:
 
 
 def _reason(container: ContainerView) -> str:
-    """Return what in the environment explains it; empty where nothing does."""
+    """Return the variable that explains it; empty where none does."""
     devices = container.requested.get(DEVICES, "all")
     if devices in NO_DEVICES:
         return f"{DEVICES} is {devices or 'empty'}"

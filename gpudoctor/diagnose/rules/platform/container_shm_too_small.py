@@ -12,7 +12,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
 _ENOUGH = 1 << 30
-"""Bytes of /dev/shm that NVIDIA's own framework images recommend at least."""
+"""The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", action=Action.RESTART_JOB)
 
 
@@ -25,18 +25,18 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", a
     explains=(Explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm."),),
 )
 def container_shm_too_small(machine: MachineView) -> Iterator[Problem]:
-    """Container's shared memory (/dev/shm) is too small."""
+    """Shared memory (/dev/shm) is too small in this container."""
     container = machine.inside_container
     shared = applicable(machine.limits.shared_memory)
     gpus = len(known(machine.libcuda.devices, Rung.LIBCUDA))
     if not gpus:
-        not_applicable("there is no GPU to train on")
+        not_applicable("CUDA lists no GPU")
     if shared.size >= _ENOUGH:
         return
     run = f"{container.runtime} run --gpus all --shm-size=8g {image_argument(container)}"
     yield Problem(
-        message=f"Shared memory (/dev/shm) holds {shared.size >> 20} MiB for {gpus} {'GPU' if gpus == 1 else 'GPUs'}; "
-        f"at least {_ENOUGH >> 20} MiB are recommended.",
+        message=f"Shared memory (/dev/shm) is {shared.size >> 20} MiB in a container with {gpus} {'GPU' if gpus == 1 else 'GPUs'}; "
+        f"NVIDIA recommends at least {_ENOUGH >> 30} GiB.",
         severity=Severity.NOTE if gpus == 1 else None,
         evidence=(Evidence("size of /dev/shm", f"{shared.size >> 20} MiB, {shared.free >> 20} MiB free", "statvfs"),),
         fixes=(

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
-from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, requests
+from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
@@ -31,7 +31,7 @@ _CONFIGURE = {
     "podman": GENERATE,
 }
 _LIST_RUNTIMES = Fix(
-    "On the host, see whether the runtime nvidia is configured", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
+    "On the host, check whether the nvidia runtime is configured", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
 )
 
 
@@ -41,10 +41,13 @@ _LIST_RUNTIMES = Fix(
     breaks=Rung.DEVICE_NODE,
     since="0.1",
     explains=(
-        Explains(("container-no-gpu-access", "container-cdi-spec-missing"), "The toolkit adds the GPU to containers and writes CDI files."),
+        Explains(
+            ("container-no-gpu-access", "container-cdi-spec-missing"),
+            "The toolkit adds GPUs to containers and generates CDI specifications.",
+        ),
         Explains(
             ("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
-            "Without device files or libcuda CUDA finds no GPU.",
+            "Without device files or libcuda, CUDA finds no GPU.",
         ),
         Explains(("required-gpus-missing",), "The container has no usable GPU."),
     ),
@@ -61,7 +64,7 @@ def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     if container.has_devices(proven=False) or container.driver_libraries or not container.host_driver:
         return
     yield Problem(
-        message=f"{DEVICES}={requested} asks for GPUs and {container.host_driver}, but the runtime added neither device files nor libraries.",
+        message=f"{DEVICES}={requested} requests GPUs, but the runtime added no device files or driver libraries, although {container.host_driver}.",
         confidence=Confidence.LIKELY,
         evidence=(*requests(container), device_files(container)),
         fixes=(_LIST_RUNTIMES, *_install(machine.site, container.runtime)),
@@ -71,12 +74,12 @@ def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
 def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
     tools = machine.container_engines
     if not machine.hardware:
-        not_applicable("there is no NVIDIA GPU to give to a container")
+        not_applicable("there is no NVIDIA GPU")
     if tools.toolkit or tools.runtime is True or (isinstance(tools.cdi, tuple) and tools.cdi):
         return
-    engines = ", ".join(tools.engines)
+    engines = " and ".join(map(product, tools.engines))
     yield Problem(
-        message=f"{engines} is installed without the NVIDIA Container Toolkit: its containers cannot use the GPU.",
+        message=f"The NVIDIA Container Toolkit is not installed, so containers of {engines} cannot use the GPU.",
         severity=Severity.NOTE,
         confidence=Confidence.LIKELY,
         evidence=(
@@ -88,12 +91,12 @@ def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
 
 
 def _install(site: Site, engine: str) -> tuple[Fix, ...]:
-    """Install the toolkit from NVIDIA's repository and configure the engine. Inside a container the host's distribution is unknown."""
+    """Return the fixes that install the toolkit and configure the engine; a container does not know its host's distribution."""
     on_host = "On the host, " if site.container else ""
     command = "" if site.container else command_for(site, _TOOLKIT)
     install = f"{on_host}install the NVIDIA Container Toolkit from NVIDIA's repository ({GUIDE})"
     known_engine = engine if engine in _CONFIGURE else "docker"
-    configure = f"{on_host}configure {known_engine} to use it"
+    configure = f"{on_host}configure {product(known_engine)} to use it"
     return (
         Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE),
         Fix(_capital(configure), _CONFIGURE[known_engine], (ROOT,)),

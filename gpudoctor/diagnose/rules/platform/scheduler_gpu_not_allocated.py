@@ -14,10 +14,10 @@ from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
 
 _REQUEST = {
-    "Slurm": Fix("Request a GPU, in the script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
+    "Slurm": Fix("Request a GPU in the job script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
     "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT", action=Action.RESTART_JOB),
     "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L", action=Action.RESTART_JOB),
-    "Kubernetes": Fix("Request the GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB),
+    "Kubernetes": Fix("Request a GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB),
 }
 
 
@@ -31,7 +31,7 @@ _REQUEST = {
     explains=(
         Explains(
             ("container-no-gpu-access", "cuda-visible-devices-masked", "device-permission-denied"),
-            "The scheduler keeps a job from GPUs it did not request.",
+            "The scheduler hides GPUs that the job did not request.",
         ),
         Explains(
             ("no-gpu", "cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS),
@@ -52,26 +52,26 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
     where = allocation.gpus.reason if isinstance(allocation.gpus, Missing) else allocation.gpus_where
     excused = machine.policy.allow_cpu and not machine.hardware
     yield Problem(
-        message=f"This {allocation.scheduler} job was started without a GPU ({where}).",
+        message=f"No GPU is allocated to this {allocation.scheduler} job ({where}).",
         severity=Severity.NOTE if excused else None,
         confidence=_confidence(allocation, machine),
         evidence=(
             Evidence("job", allocation.scheduler, allocation.where),
-            Evidence("GPUs allocated to it", "none", where),
+            Evidence("allocated GPUs", "none", where),
         ),
         fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.", action=Action.RESTART_JOB)),),
     )
 
 
 def _confidence(allocation: Allocation, machine: MachineView) -> Confidence:
-    """Certain where the scheduler is seen to keep the job from GPUs: it hides them, or the job's control group blocks them all."""
+    """Return certain where the scheduler hides the GPUs or the job's cgroup blocks them all, possible where no driver is loaded, else likely."""
     if allocation.hidden or all_withheld(machine.observed.device_nodes, machine.observed.host):
         return Confidence.CERTAIN
     return Confidence.POSSIBLE if _driver_not_loaded(machine) else Confidence.LIKELY
 
 
 def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
-    """Return whether the scheduler allocated no GPU. A pod's variables do not tell, but a container without device files does."""
+    """Return whether the scheduler allocated no GPU; in a pod, missing device files show it."""
     if isinstance(allocation.gpus, tuple):
         return not allocation.gpus
     nodes = machine.observed.device_nodes
@@ -92,7 +92,7 @@ def _nvml_opens_gpus(machine: MachineView) -> bool:
 
 
 def _driver_not_loaded(machine: MachineView) -> bool:
-    """Return whether a GPU is there without a loaded driver: then a job with a GPU would fail too."""
+    """Return whether the machine has a GPU but no loaded driver, so a job with a GPU would fail too."""
     pci, driver = machine.observed.pci, machine.observed.kernel_driver
     has_gpu = isinstance(pci, Pci) and any(device.is_nvidia_gpu for device in pci.devices)
     unloaded = isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT

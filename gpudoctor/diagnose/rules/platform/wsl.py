@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 LIBRARIES = "/usr/lib/wsl/lib"
-"""Where WSL 2 shows the libraries of the Windows driver."""
+"""Where WSL 2 exposes the libraries of the Windows driver."""
 NEEDED = ("libcuda.so.1", "libnvidia-ml.so.1")

@@ -22,7 +22,7 @@ from gpudoctor.snapshot import Platform
     explains=(
         Explains(
             ("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"),
-            "WSL 1 has no GPU driver interface at all.",
+            "WSL 1 has no GPU driver interface.",
         ),
         Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "WSL 1 cannot access a GPU."),
         Explains(("required-gpus-missing",), "WSL 1 cannot access a GPU."),
@@ -38,10 +38,10 @@ def wsl1(machine: MachineView) -> Iterator[Problem]:
         return
     kernel = host.kernel if isinstance(host.kernel, str) else host.kernel.reason
     yield Problem(
-        message="This is WSL 1, which cannot access a GPU.",
+        message="This distribution runs on WSL 1, which cannot access a GPU.",
         evidence=(Evidence("kernel", kernel, "/proc/sys/kernel/osrelease"),),
         fixes=(
-            Fix("Convert the distribution, in PowerShell (wsl --list --verbose shows its name): wsl --set-version NAME 2."),
-            Fix("Make version 2 the default, in PowerShell: wsl --set-default-version 2."),
+            Fix("Convert the distribution to WSL 2, in PowerShell: wsl --set-version NAME 2 (wsl --list --verbose shows NAME)."),
+            Fix("Make WSL 2 the default, in PowerShell: wsl --set-default-version 2."),
         ),
     )

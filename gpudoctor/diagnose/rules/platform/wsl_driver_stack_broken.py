@@ -33,8 +33,8 @@ _FIXES = (
     domain=Domain.DRIVER,
     since="0.1",
     explains=(
-        Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "libcuda in WSL is the Windows driver's."),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA in WSL works through the Windows driver."),
+        Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "In WSL, libcuda comes from the Windows driver."),
+        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "In WSL, CUDA works through the Windows driver."),
         Explains(("required-gpus-missing",), "WSL has no usable GPU."),
     ),
 )
@@ -42,7 +42,7 @@ def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
     """Windows driver is not exposed in WSL."""
     wsl = machine.wsl2
     if machine.site.container:
-        not_applicable("a container gets what WSL has, or not")
+        not_applicable("a container sees only what its runtime adds")
     present = _libraries(wsl)
     missing = [f"{LIBRARIES}/{name}" for name in NEEDED if name not in present]
     if not wsl.device:
@@ -52,10 +52,10 @@ def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
         return
     what = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing" if missing else "NVML and CUDA fail to initialise"
     yield Problem(
-        message=f"The Windows driver is not exposed in WSL: {what}.",
+        message=f"The Windows NVIDIA driver is not exposed in WSL: {what}.",
         confidence=Confidence.CERTAIN if missing else Confidence.LIKELY,
         evidence=(
-            Evidence("/dev/dxg", "there" if wsl.device else "missing", "/dev"),
+            Evidence("/dev/dxg", "present" if wsl.device else "missing", "/dev"),
             Evidence("libraries of the Windows driver", ", ".join(name for name in NEEDED if name in present) or "none", LIBRARIES),
             *failures,
         ),
@@ -69,7 +69,7 @@ def _libraries(wsl: Wsl) -> tuple[str, ...]:
 
 
 def _init_failures(machine: MachineView) -> tuple[Evidence, ...]:
-    """Return how NVML and libcuda, asked without a mask where there is one, failed to initialise."""
+    """Return how NVML and libcuda (without CUDA_VISIBLE_DEVICES) failed to initialise, as evidence."""
     observed = machine.observed
     libcuda = observed.libcuda_unmasked if isinstance(observed.libcuda_unmasked, Libcuda) else observed.libcuda
     inits = [

@@ -15,8 +15,12 @@ from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 _FIXES = (
-    Fix("Add the folder to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
-    Fix("For this shell only", f'export LD_LIBRARY_PATH="{LIBRARIES}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"', kind=FixKind.INSTEAD),
+    Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
+    Fix(
+        "Set LD_LIBRARY_PATH in this shell",
+        f'export LD_LIBRARY_PATH="{LIBRARIES}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+        kind=FixKind.INSTEAD,
+    ),
 )
 
 
@@ -27,21 +31,21 @@ _FIXES = (
     domain=Domain.ENVIRONMENT,
     since="0.1",
     explains=(
-        Explains(("libcuda-not-on-loader-path",), "In WSL it is the Windows driver's libcuda that is not found."),
-        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda CUDA finds no GPU."),
-        Explains(("required-gpus-missing",), "Without libcuda no GPU is usable."),
+        Explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver."),
+        Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU."),
+        Explains(("required-gpus-missing",), "Without libcuda, no GPU is usable."),
     ),
 )
 def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
-    """Loader does not find the Windows driver's libcuda in /usr/lib/wsl/lib."""
+    """Windows driver's libcuda is not on the loader's path in WSL."""
     wsl, unfound = machine.wsl2, why_absent(machine.observed.libcuda, Rung.LIBCUDA)
     if not unfound:
         return
     if isinstance(wsl.libraries, Missing) or NEEDED[0] not in wsl.libraries:
-        not_applicable(f"{LIBRARIES} holds no libcuda.so.1")
+        not_applicable(f"{LIBRARIES} has no libcuda.so.1")
     configuration = wsl.loader_conf if isinstance(wsl.loader_conf, str) else wsl.loader_conf.reason
     yield Problem(
-        message=f"{LIBRARIES}/libcuda.so.1 is there, but the loader does not find it.",
+        message=f"{LIBRARIES}/libcuda.so.1 exists, but {LIBRARIES} is not on the loader's path.",
         evidence=(
             Evidence("libcuda.so.1", unfound, "the loader"),
             Evidence("the loader's configuration", configuration, "/etc/ld.so.conf.d"),

@@ -22,7 +22,7 @@ from gpudoctor.snapshot import DriverFile, Libcuda
     domain=Domain.DRIVER,
     since="0.1",
     explains=(
-        Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "The Linux libraries cannot talk to the Windows driver."),
+        Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "Linux driver libraries do not work with the Windows driver."),
         Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA finds no device through a Linux libcuda."),
         Explains(("required-gpus-missing",), "A Linux libcuda finds no GPU in WSL."),
     ),
@@ -39,7 +39,7 @@ def wsl_linux_driver_installed(machine: MachineView) -> Iterator[Problem]:
     shadows = _folder(loaded) in {_folder(file.path) for file in wsl.linux_driver}
     names = ", ".join((*packages, *(file.path for file in wsl.linux_driver)))
     yield Problem(
-        message=f"A Linux driver is installed inside WSL: {names}{'; programs load its libcuda' if shadows else ''}.",
+        message=f"A Linux NVIDIA driver is installed inside WSL{' and its libcuda is loaded' if shadows else ''}: {names}.",
         severity=Severity.WARNING if machine.cuda_works else None,
         confidence=Confidence.CERTAIN if shadows or machine.cuda_works else Confidence.LIKELY,
         evidence=(
@@ -64,6 +64,10 @@ def _remove_packages(packages: tuple[str, ...]) -> Fix:
 
 
 def _remove_files(files: tuple[DriverFile, ...]) -> Fix:
-    """Files that no package owns: NVIDIA's installer put them there, or somebody copied them."""
+    """Return the fix that removes files which no package owns: NVIDIA's installer or someone put them there."""
     paths = " ".join(shell_path(file.path) for file in files)
-    return Fix("Remove these files, or the whole driver with nvidia-uninstall", f"sudo rm {paths} && sudo ldconfig", (ROOT,))
+    return Fix(
+        "Remove these files; if NVIDIA's .run installer put them there, run nvidia-uninstall instead",
+        f"sudo rm {paths} && sudo ldconfig",
+        (ROOT,),
+    )

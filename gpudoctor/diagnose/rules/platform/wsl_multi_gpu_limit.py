@@ -17,15 +17,15 @@ from gpudoctor.findings.actions import Domain
     domain=Domain.DRIVER,
     since="0.1",
     predicts=False,
-    explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles under WSL 2."),),
+    explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles in WSL 2."),),
 )
 def wsl_multi_gpu_limit(machine: MachineView) -> Iterator[Problem]:
-    """GPUs under WSL 2 exchange data only through host memory."""
+    """GPUs in WSL 2 exchange data only through host memory."""
     gpus = len(machine.hardware) if machine.wsl2 else 0
     if gpus < 2:
         return
     yield Problem(
-        message=f"{gpus} GPUs under WSL 2 exchange data through host memory, slower than on Linux without Windows.",
+        message=f"{gpus} GPUs in WSL 2 exchange data through host memory, which is slower than on native Linux.",
         evidence=(Evidence("GPUs", str(gpus), "NVML, CUDA"),),
         fixes=(Fix("If several processes hang in NCCL", "export NCCL_P2P_DISABLE=1"),),
     )

@@ -19,7 +19,7 @@ def podman(version: str, needs: str, *, declares: str = "0.5.0") -> Snapshot:
 def test_fields_that_the_engine_does_not_know() -> None:
     (finding,) = findings_of(RULE, podman("4.9.3+ds1-1ubuntu0.2", "0.7.0"))
     assert finding.severity is Severity.NOTE
-    assert "needs CDI 0.7.0, but podman 4.9.3 reads only up to" in finding.message
+    assert "needs CDI 0.7.0, but Podman 4.9.3 supports CDI" in finding.message
     assert finding.fixes[1].command.startswith("sudo apt install --allow-downgrades")
 
 

@@ -12,7 +12,7 @@ USED = change(ENGINES, cdi_asked_by=(Fact("mode = cdi", "/etc/nvidia-container-r
 
 def test_a_missing_specification_is_generated_once_the_toolkit_is_there() -> None:
     (finding,) = findings_of(RULE, machine(container_tools=USED))
-    assert [fix.title for fix in finding.fixes] == ["Generate the specification"]
+    assert [fix.title for fix in finding.fixes] == ["Generate the CDI specification"]
     (without,) = findings_of(RULE, machine(container_tools=change(USED, toolkit=())))
     assert without.fixes[0].title.startswith("Install the NVIDIA Container Toolkit")
 

@@ -21,7 +21,7 @@ def engines(*versions: str, used: bool = False) -> ContainerTools:
 def test_another_driver_is_an_error_where_cdi_is_used() -> None:
     (finding,) = findings_of(RULE, machine(container_tools=engines("535.54.03")))
     assert finding.severity is Severity.NOTE
-    assert finding.message == "/etc/cdi/nvidia.yaml lists driver 535.54.03, but 550.163.01 is loaded."
+    assert finding.message == "/etc/cdi/nvidia.yaml lists the libraries of driver 535.54.03, but driver 550.163.01 is loaded."
     (used,) = findings_of(RULE, machine(container_tools=engines("535.54.03", used=True)))
     assert used.severity is Severity.ERROR
 

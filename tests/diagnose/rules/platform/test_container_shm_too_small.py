@@ -13,7 +13,7 @@ SMALL, LARGE = (Limits(shared_memory=SharedMemory(size, size, "tmpfs")) for size
 def test_several_gpus_make_it_a_warning() -> None:
     (finding,) = findings_of(RULE, machine(2, container=DOCKER, limits=SMALL))
     assert finding.severity is Severity.WARNING
-    assert finding.message == "Shared memory (/dev/shm) holds 64 MiB for 2 GPUs; at least 1024 MiB are recommended."
+    assert finding.message == "Shared memory (/dev/shm) is 64 MiB in a container with 2 GPUs; NVIDIA recommends at least 1 GiB."
     assert finding.fixes[0].command == "docker run --gpus all --shm-size=8g IMAGE"
     (alone,) = findings_of(RULE, machine(1, container=DOCKER, limits=SMALL))
     assert alone.severity is Severity.NOTE

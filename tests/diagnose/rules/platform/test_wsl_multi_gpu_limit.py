@@ -10,7 +10,7 @@ RULE = "wsl-multi-gpu-limit"
 
 def test_two_gpus_under_wsl_are_noted_and_one_is_not() -> None:
     (finding,) = findings_of(RULE, machine(2, host=ON_WSL, wsl=WINDOWS))
-    assert finding.message.startswith("2 GPUs under WSL 2 exchange data through host memory")
+    assert finding.message.startswith("2 GPUs in WSL 2 exchange data through host memory")
     assert kinds_of(RULE, machine(1, host=ON_WSL, wsl=WINDOWS)) == [OutcomeKind.PASSED]
 
 

@@ -11,7 +11,7 @@ GIB = 1 << 30
 
 def test_less_memory_than_the_gpu() -> None:
     (finding,) = findings_of(RULE, with_gpus({"memory_total": 24 * GIB}, host=ON_WSL, wsl=WINDOWS))
-    assert finding.message == "WSL has 16 GiB of memory, its GPU 24 GiB: pinned memory will be scarce."
+    assert finding.message == "WSL has 16.0 GiB of memory and its GPU 24.0 GiB, so pinned memory is scarce."
 
 
 def test_other_outcomes() -> None:
