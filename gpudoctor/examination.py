@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from gpudoctor.findings import Diagnosis, Policy
@@ -11,8 +13,8 @@ from gpudoctor.snapshot import Snapshot
 class Timing(msgspec.Struct, frozen=True):
     """How long a part of the work took, in seconds."""
 
-    what: str
-    seconds: float
+    what: Annotated[str, msgspec.Meta(description="The part of the work.", examples=["inventory", "smoke training"])]
+    seconds: Annotated[float, msgspec.Meta(description="Wall-clock seconds.")]
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from typing import Annotated
 
 import msgspec
 
@@ -18,29 +19,30 @@ KERNELS, PTX, NONE, UNKNOWN = "kernels", "ptx", "none", "unknown"
 _CODE = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE, Fit.UNKNOWN: UNKNOWN}
 
 
+def _text(meaning: str) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning)
+
+
 class Releases(msgspec.Struct, frozen=True):
     """Consecutive releases of a distribution with the same support for a GPU."""
 
-    distribution: str
-    build: str
-    """A local version ("cu126"); empty for the wheels of the package index."""
-    releases: tuple[str, ...]
-    code: str
-    """What they have for the GPU: "kernels" (machine code), "ptx" (the driver compiles it at first start), "none" or "unknown"."""
+    distribution: Annotated[str, _text("The distribution, as pip names it.")]
+    build: Annotated[str, _text('A local version ("cu126"); empty for the wheels of the package index.')]
+    releases: Annotated[tuple[str, ...], _text("The releases, oldest first.")]
+    code: Annotated[
+        str, _text("What they have for the GPU: kernels (machine code), ptx (the driver compiles it at first start), none or unknown.")
+    ]
 
 
 class GpuSupport(msgspec.Struct, frozen=True):
     """The driver branches and wheels for GPUs of one compute capability."""
 
-    oldest_driver: int | None
-    """The first branch known to support it; None if no row says it."""
-    newest_driver: int | None
-    dropped: bool
-    """Newer branches than `newest_driver` exist and do not support it."""
-    platform: str
-    wheels: tuple[Releases, ...]
-    """Empty for a Jetson, which needs NVIDIA's own builds."""
-    source: tuple[str, ...]
+    oldest_driver: Annotated[int | None, _text("The first branch known to support it; null if the tables do not say.")]
+    newest_driver: Annotated[int | None, _text("The last branch known to support it; null if the tables do not say.")]
+    dropped: Annotated[bool, _text("Whether newer branches than newest_driver exist and do not support it.")]
+    platform: Annotated[str, _text("The platform of the wheels.")]
+    wheels: Annotated[tuple[Releases, ...], _text("Empty for a Jetson, which needs NVIDIA's own builds.")]
+    source: Annotated[tuple[str, ...], _text("Ids of the sources.")]
 
 
 def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:

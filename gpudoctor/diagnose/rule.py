@@ -23,7 +23,7 @@ _SUBJECTS = {
 """The subject of a rule, by the view that it takes."""
 
 
-DOMAINS = {
+FAMILY_DOMAINS = {
     "hardware": Domain.HARDWARE,
     "driver": Domain.DRIVER,
     "platform": Domain.CONTAINER,
@@ -99,7 +99,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def lies_in(self) -> Domain:
         """Where the faults that it finds lie."""
-        return self.domain or DOMAINS.get(self.family, Domain.ENVIRONMENT)
+        return self.domain or FAMILY_DOMAINS.get(self.family, Domain.ENVIRONMENT)
 
 
 def rule(code: str, **traits: Any) -> Callable[[Callable[[View], Iterator[Problem]]], Rule]:

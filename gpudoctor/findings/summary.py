@@ -15,7 +15,7 @@ class GpuModel(msgspec.Struct, frozen=True):
     """GPUs of one model with the same amount of memory."""
 
     model: Annotated[str, _text("The product's name; empty where it is not known.", "NVIDIA A100-SXM4-80GB")]
-    count: int
+    count: Annotated[int, _text("How many there are.")]
     memory: Annotated[int | None, _text("Bytes of one GPU; null where it is not known.")] = None
 
 

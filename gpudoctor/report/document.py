@@ -11,92 +11,99 @@ from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.exit_codes import ExitCode
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.model import Report, Tool
+from gpudoctor.report.model import Code, Name, Report, RungWord, SeverityWord, Tool
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
+
+
+def _text(meaning: str, *examples: object) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning, examples=list(examples) or None)
+
+
+FORM = _text("The form of this document.")
 
 
 class Trouble(msgspec.Struct, frozen=True):
     """Why there is no report."""
 
-    kind: Annotated[str, msgspec.Meta(description="Open.", examples=["usage", "output", "internal", "interrupted"])]
-    message: Annotated[str, msgspec.Meta(description="One sentence for a person, with the next step.")]
+    kind: Annotated[str, _text("Open: newer versions may add words.", "usage", "output", "internal", "interrupted")]
+    message: Annotated[str, _text("One sentence for a person, with the next step.")]
 
 
 class ErrorDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands on standard output where a report was asked for and there is none."""
+    """What is written to standard output if --format json was given and there is no report."""
 
-    schema: Literal["gpudoctor.error/1"] = "gpudoctor.error/1"
+    schema: Annotated[Literal["gpudoctor.error/1"], FORM] = "gpudoctor.error/1"
     tool: Tool
-    exit_code: int
+    exit_code: Annotated[int, _text("The exit code of the process.")]
     error: Trouble
 
 
 class RulePage(msgspec.Struct, frozen=True, kw_only=True):
     """One rule and its documentation."""
 
-    code: str
-    name: str
-    severity: Annotated[str, msgspec.Meta(examples=["error", "warning", "note"])]
-    breaks: Annotated[str, msgspec.Meta(description="The rung that cannot be reached while it is true.")]
-    since: Annotated[str, msgspec.Meta(description="The version of gpudoctor that had it first.")]
-    family: Annotated[str, msgspec.Meta(examples=["driver", "multi-gpu"])] = ""
-    title: str
-    doc: Annotated[str, msgspec.Meta(description="Markdown.")]
-    url: str
+    code: Code
+    name: Name
+    severity: SeverityWord
+    breaks: Annotated[RungWord, _text("The stage that cannot be reached while it is true.")]
+    since: Annotated[str, _text("The first version of gpudoctor that had it.", "0.1")]
+    family: Annotated[str, _text("The family it belongs to.", "driver", "multi-gpu")] = ""
+    title: Annotated[str, _text("What is wrong, in a phrase.")]
+    doc: Annotated[str, _text("The page, in Markdown.")]
+    url: Annotated[str, _text("The page on the web.")]
 
 
 class ExitCodePage(msgspec.Struct, frozen=True, kw_only=True):
     """An exit code, or several with one meaning."""
 
-    codes: tuple[int, ...]
-    meaning: str
-    action: Annotated[str, msgspec.Meta(description="What to do.")]
+    codes: Annotated[tuple[int, ...], _text("The codes.", [130, 143])]
+    meaning: Annotated[str, _text("What they mean.")]
+    action: Annotated[str, _text("What to do.")]
 
 
 class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The rules that this gpudoctor knows, or those that explain a text."""
 
-    schema: Literal["gpudoctor.rules/1"] = "gpudoctor.rules/1"
+    schema: Annotated[Literal["gpudoctor.rules/1"], FORM] = "gpudoctor.rules/1"
     tool: Tool
-    rules: tuple[RulePage, ...]
-    meaning: Annotated[tuple[str, ...], msgspec.Meta(description="What the text that was searched for means, in sentences.")] = ()
-    exit_codes: tuple[ExitCodePage, ...] = ()
+    rules: Annotated[tuple[RulePage, ...], _text("By code; if a text was searched for, the best match first.")]
+    meaning: Annotated[tuple[str, ...], _text("What the text that was searched for means, in sentences.")] = ()
+    exit_codes: Annotated[tuple[ExitCodePage, ...], _text("The exit codes that were asked for.")] = ()
 
 
 class TableSource(msgspec.Struct, frozen=True):
     """Where rows were read."""
 
-    id: str
-    title: str
-    url: Annotated[str, msgspec.Meta(description="Empty where the source is a file that its title names.")]
-    read: Annotated[str, msgspec.Meta(description="ISO date of reading.")]
+    id: Annotated[str, _text("By this name rows refer to it.", "cuda-notes-13.2")]
+    title: Annotated[str, _text("Its title.")]
+    url: Annotated[str, _text("Empty if the source is the file that its title names.")]
+    read: Annotated[str, _text("When it was read: ISO 8601 date.", "2026-11-20")]
 
 
 class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of the compatibility tables."""
 
-    schema: Literal["gpudoctor.matrix/1"] = "gpudoctor.matrix/1"
+    schema: Annotated[Literal["gpudoctor.matrix/1"], FORM] = "gpudoctor.matrix/1"
     tool: Tool
-    subject: Annotated[str, msgspec.Meta(examples=["gpu", "driver", "cuda", "cudnn", "framework"])]
+    subject: Annotated[str, _text("The table.", "gpu", "driver", "cuda", "cudnn", "framework")]
     rows: Annotated[
         tuple[dict[str, str | int | float | bool | list[str] | None], ...],
-        msgspec.Meta(description="By the columns of the table; null is unknown, an empty list is none. Columns are only ever added."),
+        _text("Values by column. null: unknown; an empty list: none. Columns are only ever added."),
     ]
-    sources: tuple[TableSource, ...]
-    support: Annotated[GpuSupport | None, msgspec.Meta(description="Of a single GPU: the drivers and wheels that support it.")] = None
+    sources: Annotated[tuple[TableSource, ...], _text("Where the rows were read.")]
+    support: Annotated[GpuSupport | None, _text("For a single GPU: the drivers and wheels that support it.")] = None
 
 
 class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The X-ray of an environment (frameworks and libraries) or of single files."""
 
-    schema: Literal["gpudoctor.xray/1"]
-    python: str
-    why: str = ""
-    frameworks: tuple[Framework, ...] = ()
-    libraries: Libraries | Missing = NOT_ASKED
-    script_folder: ScriptFolder | Missing = NOT_ASKED
-    files: tuple[File, ...] = ()
+    schema: Annotated[Literal["gpudoctor.xray/1"], FORM]
+    python: Annotated[str, _text("The interpreter.")]
+    why: Annotated[str, _text("Why this interpreter was chosen.")] = ""
+    frameworks: Annotated[tuple[Framework, ...], _text("The installed frameworks.")] = ()
+    libraries: Annotated[Libraries | Missing, _text("The CUDA libraries that they would load.")] = NOT_ASKED
+    script_folder: Annotated[ScriptFolder | Missing, _text("The folder of the training script.")] = NOT_ASKED
+    files: Annotated[tuple[File, ...], _text("The files that were named.")] = ()
 
 
 def xray(seen: Environment | Files) -> bytes:

@@ -7,13 +7,14 @@ The snapshot inside has a version of its own and is outside this promise.
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 from gpudoctor.examination import Timing
 from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings.actions import ACTIONS, DOMAINS, Action, Domain
 from gpudoctor.findings.summary import Summary
 from gpudoctor.snapshot import Snapshot
 
@@ -21,191 +22,201 @@ SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
 
 
 def _words(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
-    return msgspec.Meta(description=f"{meaning} Open: a newer gpudoctor may use further words.", examples=[word.value for word in kind])
+    return msgspec.Meta(description=f"{meaning} Open: newer versions may add words.", examples=[word.value for word in kind])
 
 
-def _text(meaning: str) -> msgspec.Meta:
-    return msgspec.Meta(description=meaning)
+def _text(meaning: str, *examples: object) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning, examples=list(examples) or None)
 
 
-RungWord = Annotated[str, _words(Rung, "A step by which a GPU reaches a training.")]
-SeverityWord = Annotated[str, _words(Severity, "What it does to the user: error: cannot train; warning: can, but; note: worth knowing.")]
-Ids = Annotated[tuple[str, ...], _text("Ids of findings; empty for a root cause.")]
+def _meanings(words: Mapping[Action, str] | Mapping[Domain, str]) -> str:
+    return "; ".join(f"{word.value}: {meaning}" for word, meaning in words.items())
+
+
+RungWord = Annotated[str, _words(Rung, "A stage that a GPU must reach before it can train; they are listed in order.")]
+SeverityWord = Annotated[str, _words(Severity, "error: prevents training; warning: training works, but worse; note: worth knowing.")]
+ConfidenceWord = Annotated[str, _words(Confidence, "How sure the diagnosis is.")]
+ActionWord = Annotated[str, _words(Action, f"What the first fix comes to. {_meanings(ACTIONS)}. Empty in reports of older versions.")]
+DomainWord = Annotated[str, _words(Domain, f"Where the fault lies. {_meanings(DOMAINS)}. Empty in reports of older versions.")]
+Code = Annotated[str, _text("The rule's code. It never changes and is never reused.", "GD203")]
+Name = Annotated[str, _text("The rule's name.", "driver-too-old")]
+Ids = Annotated[tuple[str, ...], _text("Ids of the findings that explain this one; empty for a root cause.")]
 
 
 class Tool(msgspec.Struct, frozen=True):
     """The program that wrote the document."""
 
-    name: str
-    version: str
+    name: Annotated[str, _text("The program.", "gpudoctor")]
+    version: Annotated[str, _text("Its version.", "0.1.0")]
 
 
 class Examined(msgspec.Struct, frozen=True):
-    """The environment that was examined, and as whom."""
+    """The environment that was examined, and the user who examined it."""
 
-    python: Annotated[str | None, _text("The interpreter; null where none was examined.")]
-    why: Annotated[str, _text("Why this one.")]
-    user: Annotated[str | None, _text('"root" or "uid 1000"; a name only with --identify; null where that is not known.')]
+    python: Annotated[str | None, _text("The interpreter; null if none was examined.")]
+    why: Annotated[str, _text("Why this interpreter was chosen.", "the active virtual environment")]
+    user: Annotated[str | None, _text('"root" or "uid 1000"; a name only with --identify; null if not known.')]
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked of the diagnosis."""
+    """What the user asked for."""
 
-    level: Annotated[str | None, _words(Level, "How far the check goes; null: no rung must be proven.")]
-    allow_cpu: bool
-    only: tuple[str, ...]
-    skip: tuple[str, ...]
-    fail_on: SeverityWord
-    reasons: Annotated[dict[str, str], _text("Why a rule named in skip is left out, where the user said.")] = {}
-    require: Annotated[tuple[str, ...], msgspec.Meta(description="What must be so besides.", examples=[["driver>=550", "gpus==8"]])] = ()
-    frameworks: Annotated[tuple[str, ...], _text("Those to train with; empty: all that are installed.")] = ()
-    node: Annotated[bool, msgspec.Meta(description="Only the machine was asked about, without a Python environment.")] = False
+    level: Annotated[str | None, _words(Level, "How deep the check goes; null if no stage must be proven.")]
+    allow_cpu: Annotated[bool, _text("Whether a machine without an NVIDIA GPU may train on its CPU.")]
+    only: Annotated[tuple[str, ...], _text("Codes or names of the only rules to apply; empty: all.")]
+    skip: Annotated[tuple[str, ...], _text("Codes or names of rules to skip.")]
+    fail_on: Annotated[SeverityWord, _text("The severity from which findings make the exit code 1.")]
+    reasons: Annotated[dict[str, str], _text("The user's reason for each rule in skip, where one was given.")] = {}
+    require: Annotated[tuple[str, ...], _text("What else must be true.", ["driver>=550", "gpus==8"])] = ()
+    frameworks: Annotated[tuple[str, ...], _text("The frameworks to train with; empty: all that are installed.")] = ()
+    node: Annotated[bool, _text("Whether only the machine was checked, without a Python environment.")] = False
 
 
 class ProvedTo(msgspec.Struct, frozen=True):
-    """The scope of the answer: the highest rung proven, and on how many of how many GPUs."""
+    """How much was proven: the highest stage, and on how many GPUs."""
 
-    rung: RungWord | None
-    gpus: int
-    of: int
-    text: str
+    rung: Annotated[RungWord | None, _text("The highest stage that any GPU reached; null if none was proven.")]
+    gpus: Annotated[int, _text("How many GPUs reached it.")]
+    of: Annotated[int, _text("How many GPUs the machine has.")]
+    text: Annotated[str, _text("The same as a phrase.", "trained on 8 of 8 GPUs")]
 
 
 class Subject(msgspec.Struct, frozen=True):
     """What something is about."""
 
-    kind: Annotated[str, _words(SubjectKind, "What kind of thing.")]
-    key: Annotated[str, _text("A GPU's PCI address, a framework's name; empty for the machine and the environment.")]
+    kind: Annotated[str, _words(SubjectKind, "What kind of thing it is.")]
+    key: Annotated[str, _text("A GPU's PCI address or a framework's name; empty for the machine and the environment.", "0000:1f:00.0")]
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """One observation that a finding rests on."""
+    """One observation behind a finding."""
 
-    what: str
-    value: str
-    where: str
+    what: Annotated[str, _text("What was observed.", "driver")]
+    value: Annotated[str, _text("Its value.", "470.57.02")]
+    where: Annotated[str, _text("Where it was read.", "/proc/driver/nvidia/version")]
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """One way out."""
+    """A way to fix a finding. Fixes are listed in the order in which to try them."""
 
     kind: Annotated[
         str,
-        _words(FixKind, "check: gathers information; fix: a step, in order; else: try it if the steps did not help; instead: another way."),
+        _words(FixKind, "check: gathers information; fix: a step, in order; else: if the steps did not help; instead: replaces the steps."),
     ]
-    title: str
-    command: Annotated[str, _text("To paste; empty where only a person can do it.")]
-    needs: Annotated[tuple[str, ...], msgspec.Meta(examples=[["root", "reboot", "download"]])]
-    verify: Annotated[str, _text("The command that shows whether it helped; may be empty.")]
+    title: Annotated[str, _text("What to do.", "Reboot")]
+    command: Annotated[str, _text("The command to run; empty if no command can do it.", "sudo reboot")]
+    needs: Annotated[tuple[str, ...], _text("What it requires.", ["root", "reboot", "download"])]
+    verify: Annotated[str, _text("The command that verifies it; may be empty.", "nvidia-smi")]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A defect that was found. Root causes come first."""
+    """A problem that was found. Root causes come first, most severe first."""
 
-    id: str
-    code: str
-    name: str
+    id: Annotated[str, _text("The code and the subject; unique in a report and the same in the next one.", "GD103:0000:1f:00.0")]
+    code: Code
+    name: Name
     subject: Subject
     severity: SeverityWord
-    confidence: Annotated[str, _words(Confidence, "How sure it is.")]
-    title: str
-    message: str
-    breaks: RungWord
-    evidence: tuple[Evidence, ...]
-    fixes: tuple[Fix, ...]
+    confidence: ConfidenceWord
+    title: Annotated[str, _text("What is wrong, in general.", "GPU fell off the bus")]
+    message: Annotated[str, _text("What is wrong here, with the values that were seen.")]
+    breaks: Annotated[RungWord, _text("The stage that cannot be reached while this is true.")]
+    evidence: Annotated[tuple[Evidence, ...], _text("The observations behind it.")]
+    fixes: Annotated[tuple[Fix, ...], _text("What to do, in order.")]
     because_of: Ids
-    url: str
-    action: Annotated[str, _words(Action, "What the first fix comes to, for automation; empty in a report of an older gpudoctor.")] = ""
-    domain: Annotated[str, _words(Domain, "Where the fault lies; empty in a report of an older gpudoctor.")] = ""
+    url: Annotated[str, _text("The rule's page.")]
+    action: ActionWord = ""
+    domain: DomainWord = ""
 
 
 class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule that could not be answered for one subject."""
+    """A rule that could not be checked for one subject."""
 
-    code: str
-    name: str
+    code: Code
+    name: Name
     subject: Subject
-    kind: Annotated[str, msgspec.Meta(description="Open; crashed is a defect of gpudoctor.", examples=["could-not-tell", "crashed"])]
-    reason: str
-    because_of: Ids
+    kind: Annotated[str, _text("Open: newer versions may add words. crashed is a defect of gpudoctor.", "could-not-tell", "crashed")]
+    reason: Annotated[str, _text("Why it could not be checked.")]
+    because_of: Annotated[tuple[str, ...], _text("Ids of findings that explain why it could not be checked.")]
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """A rule that looked and found nothing wrong with one subject."""
+    """A rule that found nothing wrong with one subject."""
 
-    code: str
-    name: str
+    code: Code
+    name: Name
     subject: Subject
 
 
 class Skipped(msgspec.Struct, frozen=True):
     """A rule that --skip left out."""
 
-    code: str
-    name: str
-    reason: Annotated[str, _text("The user's; empty where none was given.")]
+    code: Code
+    name: Name
+    reason: Annotated[str, _text("The user's reason; empty if none was given.")]
 
 
 class NotJudged(msgspec.Struct, frozen=True):
-    """Something that bears on the answer and was not judged."""
+    """Something that affects the answer and that no rule could check."""
 
     subject: Subject
-    what: Annotated[str, _text("Its name and version.")]
-    reason: str
+    what: Annotated[str, _text("Its name and version.", "libraries of torch 2.9.0")]
+    reason: Annotated[str, _text("Why it could not be checked.")]
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One rung of one GPU."""
+    """One stage of one GPU."""
 
     rung: RungWord
-    state: Annotated[str, _words(RungState, "What was seen of it.")]
-    detail: str
+    state: Annotated[str, _words(RungState, "What was seen of the stage.")]
+    detail: Annotated[str, _text("Why, or how it is known; may be empty.")]
 
 
 class LadderRow(msgspec.Struct, frozen=True):
-    """The rungs of one GPU, lowest first."""
+    """The stages of one GPU."""
 
     subject: Subject
-    index: Annotated[int | None, msgspec.Meta(description="NVML's index, which nvidia-smi shows; null where NVML does not list it.")]
-    model: Annotated[str, _text("The product's name; empty where it is not known.")]
-    steps: tuple[Step, ...]
+    index: Annotated[int | None, _text("NVML's index, as nvidia-smi shows it; null if NVML does not list the GPU.")]
+    model: Annotated[str, _text("The product's name; empty if not known.", "NVIDIA A100-SXM4-80GB")]
+    steps: Annotated[tuple[Step, ...], _text("Its stages in order, the first one first.")]
 
 
 class Tables(msgspec.Struct, frozen=True):
-    """The compatibility matrix that was used."""
+    """The compatibility tables that were used."""
 
-    date: str
+    date: Annotated[str, _text("When they were last updated: ISO 8601 date.", "2026-11-20")]
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that gpudoctor says about one machine and one Python environment."""
+    """Everything that gpudoctor found out about one machine and one Python environment."""
 
-    schema: Literal["gpudoctor.report/1"]
-    id: Annotated[str, _text("A digest of the snapshot and the policy: the same observations, judged alike, have the same id.")]
+    schema: Annotated[Literal["gpudoctor.report/1"], _text("The form of this document.")]
+    id: Annotated[str, _text("A digest of the snapshot and the policy: the same observations under the same policy have the same id.")]
     tool: Tool
-    command: Annotated[str, _text("The command that made it: check, smoke or compat.")]
-    created: Annotated[str, _text("When the snapshot was taken: UTC, ISO 8601.")]
+    command: Annotated[str, _text("The command that wrote the report.", "check", "smoke", "compat")]
+    created: Annotated[str, _text("When the machine was observed: UTC, ISO 8601.", "2026-11-21T04:00:00Z")]
     examined: Examined
     policy: Policy
-    verdict: Annotated[str, _words(Verdict, "Can this environment train on this GPU?")]
-    because: Annotated[str, _text("For the verdict unknown: what was not shown, and why.")]
+    verdict: Annotated[str, _words(Verdict, "Whether this environment can train on this machine's GPU.")]
+    because: Annotated[str, _text("For the verdict unknown: what was not shown, and why; else empty.")]
     proved_to: ProvedTo
-    exit_code: Annotated[int, _text("With which the process ended; 128 and the signal where it was stopped.")]
-    findings: tuple[Finding, ...]
-    could_not_tell: tuple[CouldNotTell, ...]
-    passed: tuple[Passed, ...]
-    ladder: tuple[LadderRow, ...]
+    exit_code: Annotated[
+        int, _text("The exit code of the process: see `gpudoctor explain exit-codes`; 128 plus the signal that stopped it.")
+    ]
+    findings: Annotated[tuple[Finding, ...], _text("Root causes first, by severity, confidence and stage; then what they explain.")]
+    could_not_tell: Annotated[tuple[CouldNotTell, ...], _text("Rules that could not be checked.")]
+    passed: Annotated[tuple[Passed, ...], _text("Rules that found nothing wrong.")]
+    ladder: Annotated[tuple[LadderRow, ...], _text("How far each GPU got; empty for a combination that is only assumed.")]
     matrix: Tables
-    timings: tuple[Timing, ...]
+    timings: Annotated[tuple[Timing, ...], _text("How long each part of the work took.")]
     snapshot: Snapshot
-    skipped: tuple[Skipped, ...] = ()
+    skipped: Annotated[tuple[Skipped, ...], _text("Rules that --skip left out.")] = ()
     summary: Summary = Summary()
-    not_judged: Annotated[tuple[NotJudged, ...], _text("With anything here the verdict is never ready.")] = ()
+    not_judged: Annotated[tuple[NotJudged, ...], _text("What no rule could check. With anything here the verdict is never ready.")] = ()
     argv: Annotated[
         tuple[str, ...],
-        msgspec.Meta(
-            description="The command line, redacted like everything else; empty if the report was not made by a command.",
-            examples=[["gpudoctor", "check", "--python", "~/venv"]],
+        _text(
+            "The command line, redacted like everything else; empty if no command wrote the report.", ["gpudoctor", "check", "--no-smoke"]
         ),
     ] = ()
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
-from gpudoctor.report import document
+from gpudoctor.report import document, github, junit, markdown, oneline, sarif, terminal
 from gpudoctor.report.build import build
 from gpudoctor.report.document import RulePage
+from gpudoctor.report.model import Report
 from gpudoctor.report.schema import DOCUMENTS, schema
 from gpudoctor.snapshot import encode
 from tests.report import samples
+
+VERSIONS = Path(__file__).parent / "versions"
+"""A report of each version that had fewer fields."""
+_SNAPSHOT = {*schema("snapshot")["$defs"], *(schema("xray")["$defs"].keys() - {"XrayDocument"})}
+"""What a document embeds of the snapshot, which has a version of its own."""
 
 
 def _check(name: str, written: bytes) -> dict[str, Any]:
@@ -56,6 +63,27 @@ def _defaults(node: object) -> Iterator[dict[str, Any]]:
     elif isinstance(node, list):
         for child in node:
             yield from _defaults(child)
+
+
+@pytest.mark.parametrize("name", sorted({*DOCUMENTS} - {"snapshot"}))
+def test_every_field_of_our_own_documents_is_described(name: str) -> None:
+    own = {title: struct for title, struct in schema(name)["$defs"].items() if title not in _SNAPSHOT}
+    bare = [
+        f"{title}.{field}"
+        for title, struct in own.items()
+        for field, form in struct.get("properties", {}).items()
+        if "description" not in form and "$ref" not in form
+    ]
+    assert bare == []
+
+
+@pytest.mark.parametrize("file", sorted(VERSIONS.iterdir()), ids=lambda file: str(file.stem))
+def test_a_report_of_an_older_version_is_still_read(file: Path) -> None:
+    read = _check("report", file.read_bytes())
+    report = msgspec.json.decode(file.read_bytes(), type=Report)
+    assert (report.verdict, [finding.id for finding in report.causes]) == (read["verdict"], [read["findings"][0]["id"]])
+    for writer in (junit, markdown, github, sarif, oneline, terminal):
+        assert "GD202" in str(writer.render(report))
 
 
 @pytest.mark.parametrize("name", samples.ALL)
