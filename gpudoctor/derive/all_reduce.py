@@ -11,7 +11,7 @@ from gpudoctor.snapshot import AllReduce, Stage, StageKind, StageState
 class Result(str, enum.Enum):
     """The result, as the end of "the all-reduce …"."""
 
-    RIGHT = "was right"
+    RIGHT = "returned correct results"
     WRONG = "returned wrong results"
     HUNG = "hung"
     FAILED = "failed"
@@ -37,7 +37,7 @@ def result(run: AllReduce) -> Result:
 
 
 def across_gpus(runs: tuple[AllReduce, ...]) -> bool:
-    """Whether these runs, of one framework, were across GPUs."""
+    """Whether these runs of one framework were across GPUs."""
     return bool(runs) and runs[0].devices[0].startswith("GPU")
 
 
@@ -47,5 +47,9 @@ def detail(run: AllReduce) -> str:
     if stage is not None and stage.state is not StageState.DONE:
         why = stage.error if isinstance(stage.error, str) else str(stage.state)
         return why if stage.kind == StageKind.ALL_REDUCE else f"{stage_name(stage)} {stage.state}: {why}"
-    wrong = [f"{one.size} bytes on {', '.join(one.wrong)}: off by {one.error}" for one in run.sums if one.error != 0]
+    wrong = [f"{_size(one.size)} on {', '.join(one.wrong)}: off by {one.error}" for one in run.sums if one.error != 0]
     return "; ".join(wrong) or f"right in {len(run.sums)} sizes"
+
+
+def _size(count: int) -> str:
+    return f"{count >> 20} MiB" if count >= 1 << 20 else f"{count / 1024:g} KiB"

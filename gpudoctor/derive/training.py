@@ -51,7 +51,7 @@ def judge(training: Training) -> Judgement | None:
         return Judgement(Flaw.NO_STEPS, "no loss was reported")
     odd = next((step for step, loss in enumerate(training.losses, 1) if not isinstance(loss, int | float)), None)
     if odd is not None:
-        return Judgement(Flaw.NOT_FINITE, f"loss number {odd} of {len(training.losses)} is {training.losses[odd - 1]}")
+        return Judgement(Flaw.NOT_FINITE, f"loss is {training.losses[odd - 1]} at step {odd} of {len(training.losses)}")
     if isinstance(training.agreement, Agreement) and disagrees(training.agreement):
         found = training.agreement
         return Judgement(

@@ -44,7 +44,7 @@ class FabricView(View):
         if count:
             return "1 NVSwitch" if count == 1 else f"{count} NVSwitches"
         attached = sum(fabric_of(gpu) is not None for gpu in self.machine.hardware)
-        return f"NVML: {attached} of {len(self.machine.hardware)} GPUs attached"
+        return f"{attached} of {len(self.machine.hardware)} GPUs attached"
 
     @property
     def manager(self) -> FabricManager:

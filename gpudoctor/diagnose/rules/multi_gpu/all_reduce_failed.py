@@ -38,7 +38,7 @@ def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     log = first.output if isinstance(first.output, str) else ""
     sign = next(iter(recognise(f"{log}\n{detail(first)}")), None)
     control = next((f" With NCCL_P2P_DISABLE=1 it {result(run).value}." for run in controls), "")
-    meaning = f" Its log means that {sign.signature.meaning}." if sign else ""
+    meaning = f" Its log says: {sign.signature.meaning}." if sign else ""
     devices = ", ".join(first.devices)
     yield Problem(
         message=f"{framework.name}: all-reduce across {devices} {result(first).value} ({detail(first)}).{control}{meaning}",
@@ -68,16 +68,16 @@ def _nccl_variables(framework: FrameworkView) -> Iterator[Evidence]:
 
 
 def _ways_out(name: str, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
-    """Avoid the path that fails where another works; else train on one GPU, or with another release."""
+    """Return how to avoid the path that fails; if none works, train on one GPU or with another release."""
     yield from map(read_page, causes)
     device, _, ordinal = run.devices[0].partition(":")
     on_gpus = device == "GPU"
     if on_gpus:
         again = f"NCCL_DEBUG=INFO {_AGAIN} --framework {name} --format json"
-        yield Fix("Repeat it with NCCL's log; if it fails, the report holds the end of the log", again, kind=FixKind.CHECK)
+        yield Fix("Repeat it with NCCL's log; the report holds the end of the log", again, kind=FixKind.CHECK)
     if any(result(control) is Result.RIGHT for control in controls):
         yield DISABLE_P2P
     elif on_gpus:
         yield Fix("Train on one GPU until it works", f"export CUDA_VISIBLE_DEVICES={ordinal}")
     else:
-        yield Fix(f"Install another release of {name}: on the CPU nothing else is involved.", needs=(DOWNLOAD,))
+        yield Fix(f"Install another release of {name}; on the CPU only the framework can be at fault.", needs=(DOWNLOAD,))

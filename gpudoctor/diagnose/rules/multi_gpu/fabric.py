@@ -11,7 +11,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import FabricManager
 
-START = Fix("Start it, now and at each boot", "sudo systemctl enable --now nvidia-fabricmanager", (ROOT,))
+START = Fix("Start the fabric manager now and at every boot", "sudo systemctl enable --now nvidia-fabricmanager", (ROOT,))
 RESTART = Fix("Restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
 _PACKAGE = {
     "ubuntu": "sudo apt install 'nvidia-fabricmanager-{branch}={version}-*'",
@@ -27,29 +27,33 @@ ELSEWHERE = {
         action=Action.CONTACT_ADMINISTRATOR,
     ),
     ManagerPlace.VM_HOST: Fix(
-        "Ask the host's administrator or the cloud provider to activate this machine's fabric partition; if they cannot, use another machine.",
+        "Ask the cloud provider or the host's administrator to activate this VM's fabric partition, or move to another VM.",
         action=Action.CONTACT_ADMINISTRATOR,
     ),
 }
-"""What to do where the fabric manager runs elsewhere."""
+"""What to do if the fabric manager runs elsewhere."""
 
 
 def read_log(title: str) -> Fix:
-    """The fabric manager's own log."""
+    """Return the check that shows the fabric manager's own log."""
     command = "sudo journalctl -u nvidia-fabricmanager -n 30; sudo tail -n 30 /var/log/fabricmanager.log"
     return Fix(title, command, (ROOT,), kind=FixKind.CHECK)
 
 
 def install_manager(machine: MachineView) -> Fix:
-    """How to install the fabric manager in the driver's version."""
+    """Return how to install the fabric manager in the driver's version."""
     driver = machine.driver_or_missing
     template = next((_PACKAGE[name] for name in machine.site.distribution if name in _PACKAGE), "")
     source = add_repository(machine)
     if not template or not isinstance(driver, Driver) or ("{repository}" in template and not source):
-        return Fix("Install the fabric manager in exactly the driver's version.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)
+        return Fix(
+            "Install the fabric manager in exactly the driver's version, and start it.",
+            needs=(ROOT, DOWNLOAD),
+            action=Action.INSTALL_PACKAGE,
+        )
     install = template.format(branch=driver.version.major, version=driver.version, repository=source)
     return Fix(
-        f"Install fabric manager {driver.version}, the driver's version",
+        f"Install fabric manager {driver.version} (the driver's version) and start it",
         f"{install} && {START.command}",
         (ROOT, DOWNLOAD),
         action=Action.INSTALL_PACKAGE,
@@ -57,14 +61,14 @@ def install_manager(machine: MachineView) -> Fix:
 
 
 def manager_evidence(fabric: FabricView, state: str) -> tuple[Evidence, ...]:
-    """The state of the fabric manager, and its last complaint."""
+    """Return the state of the fabric manager and its last error."""
     manager = fabric.observed.fabric_manager
     where = manager.unit if isinstance(manager, FabricManager) and isinstance(manager.unit, str) else "systemd units, /proc"
     return (Evidence("fabric manager", state, where), *complaint(fabric))
 
 
 def complaint(fabric: FabricView) -> tuple[Evidence, ...]:
-    """The last error that the fabric manager logged."""
+    """Return the last error that the fabric manager logged."""
     manager = fabric.observed.fabric_manager
     text = manager.complaint if isinstance(manager, FabricManager) else ""
     return (Evidence("last error in its log", text, "/var/log/fabricmanager.log"),) if isinstance(text, str) and text else ()

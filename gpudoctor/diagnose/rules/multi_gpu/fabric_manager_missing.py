@@ -15,8 +15,8 @@ from gpudoctor.snapshot import FabricManager
 
 _ABSENCE = {
     ManagerPlace.CONTAINER_HOST: "cannot be seen from this container",
-    ManagerPlace.RACK: "belongs on the rack's switch trays, not on this node",
-    ManagerPlace.VM_HOST: "belongs on the host of this virtual machine",
+    ManagerPlace.RACK: "runs on the rack's switch trays, not on this node",
+    ManagerPlace.VM_HOST: "runs on the host of this VM",
 }
 
 
@@ -29,10 +29,10 @@ _ABSENCE = {
     explains=(
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "cuInit answers 802 for every GPU until the fabric manager has set up the fabric.",
+            "cuInit fails with 802 on every GPU until the fabric manager has set up the fabric.",
         ),
         Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
-        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
+        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
 def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
@@ -46,9 +46,9 @@ def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
     if here and fabric.manager_running:
         return
     state = _ABSENCE.get(place, "is installed but not running" if installed else "is not installed")
-    on_this_node = (START, read_log("Read why it did not start")) if installed else (install_manager(machine),)
+    on_this_node = (START, read_log("Read why it is not running")) if installed else (install_manager(machine),)
     yield Problem(
-        message=f"The NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {state}.",
+        message=f"NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {state}.",
         confidence=Confidence.CERTAIN if here else Confidence.LIKELY,
         evidence=(*fabric.unready, *manager_evidence(fabric, state)),
         fixes=on_this_node if here else (ELSEWHERE[place],),

@@ -22,13 +22,13 @@ from gpudoctor.snapshot import Missing
     domain=Domain.DRIVER,
     since="0.1",
     explains=(
-        Explains(("fabric-manager-missing", "fabric-not-ready"), "The service refuses to start with another driver version."),
+        Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager refuses to start with another driver version."),
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "Without the service cuInit answers 802 for every GPU.",
+            "Without the fabric manager cuInit fails with 802 on every GPU.",
         ),
         Explains(("nvlink-inactive",), "The fabric manager trains the NVLinks to the switches."),
-        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
+        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
 def fabric_manager_version_mismatch(machine: MachineView) -> Iterator[Problem]:

@@ -22,10 +22,10 @@ from gpudoctor.findings.actions import Domain
     explains=(
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "cuInit answers 802 until the GPUs have registered with the fabric.",
+            "cuInit fails with 802 until the GPUs have registered with the fabric.",
         ),
         Explains(("nvlink-inactive",), "NVLinks come up while the fabric is set up."),
-        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric yet."),
+        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric yet."),
     ),
 )
 def fabric_not_ready(machine: MachineView) -> Iterator[Problem]:
@@ -36,7 +36,7 @@ def fabric_not_ready(machine: MachineView) -> Iterator[Problem]:
     if not fabric.unready:
         return
     yield Problem(
-        message=f"The NVLink fabric ({fabric.attachment}) is not ready, although the fabric manager is running: {fabric.unready[-1].value}.",
+        message=f"NVLink fabric ({fabric.attachment}) is not ready, although the fabric manager is running: {fabric.unready[-1].value}.",
         confidence=Confidence.LIKELY,
         evidence=(*fabric.unready, *manager_evidence(fabric, "running")),
         fixes=(

@@ -18,15 +18,15 @@ from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import FabricParts
 
 _UMAD = Fix(
-    "Load the ib_umad module, now and at each boot",
+    "Load the ib_umad module now and at every boot",
     "sudo modprobe ib_umad && echo ib_umad | sudo tee /etc/modules-load.d/ib_umad.conf",
     (ROOT,),
 )
 _NVLSM = {"ubuntu": "sudo apt install nvlsm", "debian": "sudo apt install nvlsm", "rhel": "sudo dnf install nvlsm"}
 """From NVIDIA's package repository, like the driver and the fabric manager."""
-_START_IMEX = Fix("Start IMEX if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
+_START_IMEX = Fix("Start IMEX, if jobs use GPUs of several nodes", "sudo systemctl enable --now nvidia-imex", (ROOT,))
 _INSTALL_IMEX = Fix(
-    "Install nvidia-imex in the driver's version if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
+    "Install nvidia-imex in the driver's version, if jobs use GPUs of several nodes.", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
 )
 
 
@@ -40,14 +40,14 @@ _INSTALL_IMEX = Fix(
         Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad."),
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),
-            "Until the fabric is set up, cuInit answers 802 for every GPU.",
+            "cuInit fails with 802 on every GPU until the fabric is set up.",
         ),
         Explains(("nvlink-inactive",), "NVLinks stay down until the fabric is set up."),
-        Explains(("required-gpus-missing",), "CUDA can use no GPU of the fabric."),
+        Explains(("required-gpus-missing",), "CUDA cannot use any GPU of the fabric."),
     ),
 )
 def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
-    """A service or kernel module that NVLink 5 needs is not running."""
+    """NVLink 5 fabric cannot start: NVLSM or ib_umad is missing."""
     gpus = [gpu for gpu in machine.hardware if fabric_of(gpu) and fifth(gpu)]
     if not gpus:
         not_applicable("no GPU with NVLink 5 is attached to a fabric")
@@ -74,7 +74,7 @@ def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
         missing.append("ib_umad is not loaded")
         fixes.append(_UMAD)
     yield Problem(
-        message=f"{len(gpus)} GPUs with NVLink 5 are waiting for the fabric: {', '.join(missing)}.",
+        message=f"NVLink 5 fabric of {len(gpus)} GPUs cannot start: {', '.join(missing)}.",
         evidence=(
             *unready,
             Evidence("NVLSM", "running" if running else "not running", str(parts.nvlsm) if installed else "/opt/nvidia/nvlsm"),
@@ -85,13 +85,13 @@ def fabric_prerequisites_missing(machine: MachineView) -> Iterator[Problem]:
 
 
 def _imex_missing(parts: FabricParts) -> Iterator[Problem]:
-    """A node of a rack can train alone without IMEX."""
+    """Report a rack node without IMEX; it can still train alone."""
     if known(parts.imex_running):
         return
     state = "not running" if isinstance(parts.imex, str) else "not installed"
     yield Problem(
         title="IMEX is not running on this node of an NVL72 rack",
-        message=f"IMEX is {state}: GPUs of different nodes cannot share memory over NVLink. Training on this node alone does not need it.",
+        message=f"IMEX is {state}, so GPUs of different nodes cannot share memory over NVLink. Training on one node does not need it.",
         severity=Severity.NOTE,
         evidence=(Evidence("nvidia-imex", state, "systemd units, /proc"),),
         fixes=(_START_IMEX,) if isinstance(parts.imex, str) else (_INSTALL_IMEX, _START_IMEX),

@@ -15,7 +15,7 @@ from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
-_RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
+_RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
 
 
 @rule(
@@ -26,11 +26,11 @@ _RESET = Fix("Stop all programs and reset all GPUs of the fabric", "sudo nvidia-
     predicts=False,
     explains=(
         Explains(("all-reduce-failed",), "All-reduce runs over the fabric."),
-        Explains(("nvlink-inactive",), "A GPU that is not properly in the fabric has links down.", Join.GPU),
+        Explains(("nvlink-inactive",), "A GPU with a bad fabric connection has links down.", Join.GPU),
     ),
 )
 def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
-    """NVML reports an unhealthy NVLink fabric connection for this GPU."""
+    """GPU has an unhealthy NVLink fabric connection."""
     fabric = gpu.fabric
     if fabric.state == "not-supported":
         not_applicable("not attached to a fabric")
@@ -41,7 +41,7 @@ def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
     unregistered = fabric.state == "completed" and bool(fabric.status)
     health = f"0x{fabric.health:x}" if isinstance(fabric.health, int) else "not reported"
     yield Problem(
-        message=f"{gpu.label}: {', '.join(found)}.",
+        message=f"{gpu.label} has an unhealthy NVLink fabric connection: {', '.join(found)}.",
         severity=Severity.ERROR if unregistered else None,
         evidence=(Evidence("fabric health", f"mask {health}, state {fabric.state}", "nvmlDeviceGetGpuFabricInfoV"),),
         fixes=(show_links(gpu), *_remedies(gpu)),
@@ -52,11 +52,15 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
     fabric = gpu.fabric
     if recovering(fabric):
         command = "nvidia-smi -q | grep -A12 Fabric"
-        return (Fix("Wait a minute, then check that the recovery has ended", command, kind=FixKind.CHECK), _RESET)
+        return (Fix("Wait a minute, then check whether the recovery has ended", command, kind=FixKind.CHECK), _RESET)
     last = msgspec.structs.replace(_RESET, kind=FixKind.ELSE)
     if configuration(fabric) == INCOMPATIBLE_FIRMWARE:
         return (
-            Fix("Update the GPU baseboard's firmware to the release the driver needs.", needs=(ROOT, REBOOT), action=Action.UPDATE_DRIVER),
+            Fix(
+                "Update the GPU baseboard's firmware to the version that the driver needs.",
+                needs=(ROOT, REBOOT),
+                action=Action.UPDATE_DRIVER,
+            ),
             last,
         )
     if in_rack(gpu.observed) or configuration(fabric) in SET_ON_SWITCHES:
@@ -67,4 +71,4 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
             ),
             last,
         )
-    return (Fix("Stop all programs and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,)), last)
+    return (Fix("Stop all processes and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager", (ROOT,)), last)

@@ -13,7 +13,7 @@ from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 @rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
-    """GPUs are of different models."""
+    """Machine has GPUs of different models."""
     usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]
     names = [gpu.name for gpu in usable]
     models = list(dict.fromkeys(names))
@@ -22,10 +22,10 @@ def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
     counted = ", ".join(f"{names.count(model)} × {model}" for model in models)  # noqa: RUF001 -- a cross counts
     sizes = [gpu.nvml.memory_total for gpu in usable if isinstance(gpu.observed.nvml, NvmlGpu)]
     known_sizes = [size for size in sizes if isinstance(size, int)]
-    smallest = f", the smallest with {min(known_sizes) // GIB} GiB" if known_sizes else ""
+    smallest = f"; the smallest has {min(known_sizes) // GIB} GiB" if known_sizes else ""
     alike = ",".join(str(gpu.cuda.ordinal) for gpu in usable if gpu.name == models[0])
     yield Problem(
-        message=f"CUDA shows GPUs of {len(models)} models: {counted}{smallest}.",
+        message=f"CUDA lists {len(models)} GPU models: {counted}{smallest}.",
         severity=None if machine.site.scheduler else Severity.NOTE,
         evidence=(Evidence("models", counted, "NVML"),),
         fixes=(Fix(f"Use only the {models[0]}", f"export CUDA_VISIBLE_DEVICES={alike}"),),

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from gpudoctor.derive import GpuView, MachineView
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 
-_GRUB = (
-    "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
-    " && { sudo update-grub || sudo grub2-mkconfig -o /boot/grub2/grub.cfg; } && sudo reboot"
-)
-_PASS_THROUGH = Fix("If this machine hosts no virtual machines, boot with iommu=pt", _GRUB, (ROOT, REBOOT))
+_EDIT_GRUB = "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
+_GRUBBY = "sudo grubby --update-kernel=ALL --args=iommu=pt && sudo reboot"
+_SET_PASS_THROUGH = {
+    "debian": f"{_EDIT_GRUB} && sudo update-grub && sudo reboot",
+    "ubuntu": f"{_EDIT_GRUB} && sudo update-grub && sudo reboot",
+    "rhel": _GRUBBY,
+    "fedora": _GRUBBY,
+    "arch": f"{_EDIT_GRUB} && sudo grub-mkconfig -o /boot/grub/grub.cfg && sudo reboot",
+}
+"""By distribution: RHEL and Fedora keep the command line in boot loader entries, which grub2-mkconfig leaves alone."""
 _ACS = Fix(
-    "See whether PCIe access control is on (ACSCtl with SrcValid+); the firmware setup turns it off",
+    "Check whether PCIe ACS is on (ACSCtl with SrcValid+); turn it off in the BIOS",
     "sudo lspci -vvv | grep -i acsctl",
     (ROOT,),
     kind=FixKind.CHECK,
 )
-_TRY_WITHOUT = Fix(
-    "Find out whether NCCL's peer-to-peer transfers are at fault", "NCCL_P2P_DISABLE=1 python TRAINING.py", kind=FixKind.CHECK
-)
+_TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2P_DISABLE=1 python TRAINING.py", kind=FixKind.CHECK)
 
 
 @rule(
@@ -43,7 +45,7 @@ _TRY_WITHOUT = Fix(
     explains=(Explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU."),),
 )
 def nccl_p2p_acs_iommu(machine: MachineView) -> Iterator[Problem]:
-    """IOMMU or PCIe access control (ACS) breaks transfers between GPUs."""
+    """IOMMU or PCIe ACS breaks peer-to-peer transfers between GPUs."""
     runs = machine.gpu_all_reduces
     for framework, (first, *controls) in runs:
         if any(result(control) is Result.RIGHT for control in controls):
@@ -55,11 +57,11 @@ def nccl_p2p_acs_iommu(machine: MachineView) -> Iterator[Problem]:
     if translated:
         worked = any(first.p2p and result(first) is Result.RIGHT for _, (first, *_) in runs)
         yield Problem(
-            message=f"{len(translated)} GPUs reach each other's memory only over PCIe, and the IOMMU translates their transfers.",
+            message=f"{len(translated)} GPUs use peer-to-peer over PCIe while the IOMMU translates addresses; NCCL may hang, fail or be slow.",
             confidence=Confidence.POSSIBLE,
             severity=Severity.NOTE if worked else None,
             evidence=_iommu_evidence(translated),
-            fixes=(_TRY_WITHOUT, _PASS_THROUGH, _ACS),
+            fixes=(_TRY_WITHOUT, _pass_through(machine), _ACS),
         )
     if undecided:
         raise CouldNotTell(undecided, None)
@@ -68,35 +70,40 @@ def nccl_p2p_acs_iommu(machine: MachineView) -> Iterator[Problem]:
 
 
 def _proven(framework: str, run: AllReduce, machine: MachineView) -> Problem:
-    """Right without P2P and not with it: certain where the IOMMU is seen to translate; where NVLinks are up they may be at fault."""
+    """Return the problem of an all-reduce that is right only without P2P: certain if the IOMMU translates, possible if NVLinks are up."""
     gpus = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice) and f"GPU:{gpu.cuda.ordinal}" in run.devices]
     domains = _iommu_domains(gpus)
     translated = any(domain.startswith("DMA") for domain in domains.values())
     confidence = Confidence.CERTAIN if translated else Confidence.LIKELY
     devices = ", ".join(run.devices)
     return Problem(
-        message=f"{framework}: all-reduce across {devices} {result(run).value}; with NCCL_P2P_DISABLE=1 it was right.",
-        title="GPUs receive wrong data from each other's memory",
+        message=f"{framework}: all-reduce across {devices} {result(run).value}; with NCCL_P2P_DISABLE=1 it {Result.RIGHT.value}.",
+        title="Peer-to-peer transfers between GPUs are broken",
         confidence=Confidence.POSSIBLE if all(gpu.nvlinks_up for gpu in gpus) else confidence,
         evidence=(
             Evidence("with P2P", f"{result(run).value}: {detail(run)}", framework),
             Evidence("with NCCL_P2P_DISABLE=1", Result.RIGHT.value, framework),
             *_iommu_evidence(domains),
         ),
-        fixes=(DISABLE_P2P, msgspec.structs.replace(_PASS_THROUGH, kind=FixKind.INSTEAD), _ACS),
+        fixes=(DISABLE_P2P, _pass_through(machine, FixKind.INSTEAD), _ACS),
     )
 
 
+def _pass_through(machine: MachineView, kind: FixKind = FixKind.FIX) -> Fix:
+    command = command_for(machine.site, _SET_PASS_THROUGH)
+    return Fix("Boot with iommu=pt, if this machine hosts no virtual machines", command, (ROOT, REBOOT), kind=kind)
+
+
 def _undecided(framework: str, first: AllReduce, *controls: AllReduce) -> Missing | None:
-    """Why it is not known whether the all-reduce would be right without P2P; None where that is known, or nothing went wrong."""
+    """Return why it is unknown whether the all-reduce is right without P2P; None if it is known or nothing failed."""
     if not first.p2p or result(first) in {Result.RIGHT, Result.UNKNOWN} or any(result(run) is not Result.UNKNOWN for run in controls):
         return None
     why = detail(controls[0]) if controls else "it was not run"
-    return Missing(Cause.FAILED, f"{framework}: its all-reduce {result(first).value}, and the control without P2P did not complete: {why}")
+    return Missing(Cause.FAILED, f"{framework}: all-reduce {result(first).value}, and the control without P2P did not complete: {why}")
 
 
 def _iommu_domains(gpus: list[GpuView]) -> dict[str, str]:
-    """How the IOMMU treats the transfers of each GPU, where that is known."""
+    """Return the IOMMU domain type of each GPU, where it is known."""
     domains = ((gpu.label, gpu.pci.iommu) for gpu in gpus if not isinstance(gpu.observed.pci, Missing))
     return {label: domain for label, domain in domains if isinstance(domain, str)}
 
@@ -106,7 +113,7 @@ def _iommu_evidence(domains: dict[str, str]) -> tuple[Evidence, ...]:
 
 
 def _peers_over_pcie(machine: MachineView) -> list[GpuView]:
-    """The GPUs that reach each other's memory over PCIe alone; the rule does not apply to fewer than two."""
+    """Return the GPUs with peer access over PCIe only; the rule does not apply to fewer than two."""
     pairs = known(machine.nvml.pairs, Rung.NVML)
     indices = {index for pair in pairs if pair.p2p == "ok" for index in (pair.one, pair.other)}
     gpus = [gpu for gpu in machine.gpus if isinstance(gpu.observed.nvml, NvmlGpu) and gpu.nvml.index in indices and not gpu.nvlinks_up]
@@ -114,7 +121,7 @@ def _peers_over_pcie(machine: MachineView) -> list[GpuView]:
 
 
 def _know_iommu(gpu: GpuView) -> None:
-    """End the rule where it is not known how the IOMMU treats this GPU's transfers; that there is no IOMMU is knowledge."""
+    """End the rule if the IOMMU domain of this GPU is unknown; no IOMMU at all is known."""
     domain = gpu.pci.iommu
     if not isinstance(domain, Missing) or domain.cause is not Cause.ABSENT:
         known(domain, Rung.SLOT)

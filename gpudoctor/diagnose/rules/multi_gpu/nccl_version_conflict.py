@@ -26,8 +26,8 @@ from gpudoctor.versions import Version
     domain=Domain.ENVIRONMENT,
     since="0.1",
     explains=(
-        Explains(("all-reduce-failed",), "NCCL does the all-reduce, and the wrong version may fail at it.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "PyTorch does not import with a NCCL that lacks functions it links.", Join.FRAMEWORK),
+        Explains(("all-reduce-failed",), "NCCL runs the all-reduce, and the wrong version may fail.", Join.FRAMEWORK),
+        Explains(TRAINING_FAILS, "PyTorch fails to import if NCCL lacks functions that it links.", Join.FRAMEWORK),
     ),
 )
 def nccl_version_conflict(framework: FrameworkView) -> Iterator[Problem]:
@@ -64,7 +64,7 @@ def _same(wanted: Version, version: Version) -> bool:
 
 
 def _severity(framework: FrameworkView, wanted: Version, version: Version) -> Severity | None:
-    """An older NCCL makes the import of PyTorch fail, and may fail between several GPUs with others; a newer one is a note."""
+    """An older NCCL breaks `import torch`, and may fail on several GPUs with others; a newer one is a note."""
     if wanted[:3] <= version[:3]:
         return Severity.NOTE
     if framework.spec.links_nccl:
@@ -73,9 +73,9 @@ def _severity(framework: FrameworkView, wanted: Version, version: Version) -> Se
 
 
 def _reorder(framework: FrameworkView, copy: OtherCopy, another: str) -> Fix:
-    """Put the other copy first on the loader's path."""
+    """Return how to put the other copy first on the loader's path."""
     if copy.use.found_by is not FoundBy.LIBRARY_PATH:
-        return Fix("Put the folder of the other copy first", f'export {PATH}={shell_path(folder(another))}"${{{PATH}:+:${PATH}}}"')
+        return Fix(f"Put {folder(another)} first in {PATH}", f'export {PATH}={shell_path(folder(another))}"${{{PATH}:+:${PATH}}}"')
     loaded_from = folder(copy.path)
     entries = (entry for entry in framework.machine.variable(PATH).split(":") if entry)
     left = [entry for entry in entries if not f"{loaded_from}/".startswith(f"{entry.rstrip('/')}/")]
@@ -84,7 +84,7 @@ def _reorder(framework: FrameworkView, copy: OtherCopy, another: str) -> Fix:
 
 
 def _reinstall(framework: FrameworkView) -> Fix:
-    """Of two packages that share a folder, reinstall the one that the framework requires."""
+    """Return how to reinstall the required one of two packages that share a folder."""
     stack = framework.environment.stack_or_missing
     installed = () if isinstance(stack, Missing) else stack.distributions
     demands = () if isinstance(stack, Missing) else stack.demands
@@ -94,9 +94,9 @@ def _reinstall(framework: FrameworkView) -> Fix:
     others = tuple(name for name in installed if name.startswith("nvidia-nccl") and name not in names)
     if not required or not others:
         return Fix(
-            "Remove the NCCL package that the framework does not require, then reinstall the other: they share a folder.",
+            "Remove the NCCL package that the framework does not require, then reinstall the other (they share a folder).",
             action=Action.REINSTALL_PACKAGE,
         )
     pins = dict.fromkeys(f"{requirement.name}{requirement.specifier}" for requirement in required)
     command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", *pins, replace=others)
-    return Fix(f"Remove {' and '.join(others)}, and reinstall the package that {framework.label} requires", command, (DOWNLOAD,))
+    return Fix(f"Remove {' and '.join(others)}, then reinstall the package that {framework.label} requires", command, (DOWNLOAD,))

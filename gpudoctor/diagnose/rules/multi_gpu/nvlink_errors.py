@@ -17,9 +17,9 @@ TELLING = {
     "replays", "recoveries", "crc_errors", "malformed_packet_errors", "buffer_overrun_errors", "rcv_errors", "rcv_remote_errors",
     "rcv_general_errors", "local_link_integrity_errors", "link_recovery_failed_events", "link_recovery_events", "effective_errors",
 }  # fmt: skip
-"""Counters that do not change on a good link. Symbol errors, which the link corrects, and discarded packets are not among them."""
+"""Counters that stay the same on a good link. Symbol errors, which the link corrects, and discarded packets are not included."""
 _FAILED = "link_recovery_failed_events"
-_RESEAT = Fix("Reseat the module or NVLink bridge; then have card, cable or switch replaced.", kind=FixKind.ELSE)
+_RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or switch replaced.", kind=FixKind.ELSE)
 
 
 @rule(
@@ -34,13 +34,13 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have card, cable or swit
     ),
 )
 def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
-    """NVLink error counters are rising, or the driver logged NVLink errors."""
+    """NVLink errors: counters are rising, or the driver logged errors."""
     logged = gpu.xids(*NVLINK_ERRORS)
     links = _links_seen(gpu) if logged else gpu.nvlinks
     counts = dict(entry for link in links for entry in (*_rising(link), *_failed(link)))
     if counts or logged:
         yield Problem(
-            message=f"{gpu.label}: {'; '.join(counts) or f'the driver logged NVLink errors (Xid {logged[-1].code})'}.",
+            message=f"{gpu.label} has NVLink errors: {', '.join(counts) or f'the driver logged Xid {logged[-1].code}'}.",
             severity=Severity.NOTE if gpu.ran_kernel and not counts else None,
             confidence=Confidence.CERTAIN if counts else Confidence.LIKELY,
             evidence=(
@@ -55,7 +55,7 @@ def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _links_seen(gpu: GpuView) -> tuple[NvLink, ...]:
-    """The links as far as NVML says; the log alone is reason enough to report."""
+    """Return the links that NVML lists; the log alone is enough for a finding."""
     nvml = gpu.observed.nvml
     return nvml.nvlinks if isinstance(nvml, NvmlGpu) and isinstance(nvml.nvlinks, tuple) else ()
 
@@ -63,13 +63,16 @@ def _links_seen(gpu: GpuView) -> tuple[NvLink, ...]:
 def _rising(link: NvLink) -> Iterator[tuple[str, str]]:
     for counter in _counters(link.grown):
         if counter.name in TELLING:
-            yield f"link {link.link}: {counter.name} +{counter.count}", "during the check"
+            yield f"{counter.name} +{counter.count} on link {link.link}", "during the check"
 
 
 def _failed(link: NvLink) -> Iterator[tuple[str, str]]:
     for counter in _counters(link.errors):
         if counter.name == _FAILED:
-            yield f"link {link.link}: {counter.count} failed recoveries", "since the driver was loaded"
+            yield (
+                f"{counter.count} failed {'recovery' if counter.count == 1 else 'recoveries'} on link {link.link}",
+                "since the driver was loaded",
+            )
 
 
 def _counters(counts: object) -> tuple[LinkCount, ...]:

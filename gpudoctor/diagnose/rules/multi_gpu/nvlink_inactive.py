@@ -14,8 +14,8 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 
-_RETRAIN = Fix("Restart the fabric manager, which retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
-_RESEAT = Fix("Reseat the NVLink bridge or the module; then have the card examined.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
+_RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
+_RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
 
 
 @rule(
@@ -30,7 +30,7 @@ def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
     """NVLinks are down."""
     links = gpu.nvlinks
     if gpu.nvml.mig_enabled is True:
-        not_applicable("MIG: instances do not use NVLink")
+        not_applicable("MIG instances do not use NVLink")
     down = [str(link.link) for link in links if link.active is False]
     most = max(other.nvlinks_up for other in gpu.machine.gpus if other.observed.name == gpu.observed.name)
     fewer = gpu.nvlinks_up < most
@@ -46,7 +46,7 @@ def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
             ),
             fixes=(
                 show_links(gpu),
-                read_log("NVRM|Xid|NVLink", "Read what the kernel logged about them (Xid 74)"),
+                read_log("NVRM|Xid|NVLink", "Read the kernel log for NVLink errors (Xid 74)"),
                 _RETRAIN if switched else reset(gpu),
                 _RESEAT,
             ),

@@ -1,4 +1,4 @@
-"""What the rules about a GPU's NVLinks share."""
+"""A check that the rules about NVLinks share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from gpudoctor.findings import Fix, FixKind
 
 
 def show_links(gpu: GpuView) -> Fix:
-    """The state and error counters of a GPU's NVLinks."""
+    """Return the check that shows the state and error counters of a GPU's NVLinks."""
     look = f"nvidia-smi nvlink --status -i {gpu.key} && nvidia-smi nvlink -e -i {gpu.key}"
     return Fix("Show the NVLinks and their error counters", look, kind=FixKind.CHECK)

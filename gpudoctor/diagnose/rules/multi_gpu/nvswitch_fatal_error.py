@@ -25,13 +25,13 @@ _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to 
     since="0.1",
     predicts=False,
     explains=(
-        Explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops the traffic of a port or of the whole fabric."),
+        Explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops traffic on a port or on the whole fabric."),
         Explains(("gpu-errors-logged",), "The GPUs behind the switch log Xid 74 or 45."),
-        Explains(("cuda-init-fails", *TRAINING_FAILS), "CUDA may not start until switches and GPUs are reset."),
+        Explains(("cuda-init-fails", *TRAINING_FAILS), "CUDA may fail to start until switches and GPUs are reset."),
     ),
 )
 def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
-    """An NVSwitch logged a fatal error (SXid) since boot."""
+    """NVSwitch logged a fatal error (SXid)."""
     log = known(machine.observed.kernel_log, Rung.KERNEL_DRIVER)
     logged = [(event, _severity(event, machine.matrix)) for event in log.events if event.switch]
     fatal = [(event, severity) for event, severity in logged if severity in _SCOPE]
@@ -44,7 +44,7 @@ def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
     meaning = f" ({row.meaning})" if row else ""
     recovered = " All-reduce has worked since." if machine.all_reduced else ""
     yield Problem(
-        message=f"NVSwitch {', '.join(switches) or 'of unknown address'}: the driver logged SXid {worst.code}{meaning}, {_SCOPE[severity]}.{recovered}",
+        message=f"NVSwitch {', '.join(switches) or 'at an unknown address'} logged SXid {worst.code}{meaning}, {_SCOPE[severity]}.{recovered}",
         severity=Severity.NOTE if recovered else None if severity == _ALWAYS else Severity.WARNING,
         confidence=Confidence.CERTAIN if row else Confidence.LIKELY,
         evidence=tuple(Evidence(f"SXid {event.code}", event.text[:120], log.where) for event, _ in fatal[:3]),
@@ -53,7 +53,7 @@ def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
 
 
 def _severity(event: XidEvent, matrix: Matrix) -> str:
-    """NVIDIA's list decides; for a code it does not name, how the driver's own line begins ("Fatal," or "Non-fatal,")."""
+    """Return the severity from NVIDIA's list; for an unlisted code, from the driver's line ("Fatal," or "Non-fatal,")."""
     row = matrix.sxid(event.code)
     if row:
         return row.severity
@@ -67,7 +67,7 @@ def _reset_everything(site: Site) -> tuple[Fix, ...]:
         )
     return (
         Fix(
-            "Stop all programs on the GPUs, then reset all GPUs and NVSwitches at once",
+            "Stop all processes on the GPUs, then reset all GPUs and NVSwitches at once",
             "sudo nvidia-smi --gpu-reset",
             (ROOT,),
             action=Action.RESET_GPU,

@@ -15,7 +15,7 @@ from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9
-"""Of the default clock: speed falls with the clock, and a tenth is more than rounding to the steps that a clock can take."""
+"""Share of the default clock. A tenth less is more than rounding to the steps of a clock."""
 
 
 class _Clock(NamedTuple):
@@ -27,7 +27,7 @@ class _Clock(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.what} {self.now:,} MHz, {self.now / self.default:.0%} of the default {self.default:,} MHz"
+        return f"{self.what} {self.now:,} MHz, {self.now / self.default:.0%} of {self.default:,} MHz"
 
 
 @rule(
@@ -38,14 +38,14 @@ class _Clock(NamedTuple):
     since="0.1",
     predicts=False,
     of_training=True,
-    explains=(Explains(GPU_IS_SLOW, "Speed falls with the clock.", Join.GPU),),
+    explains=(Explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU),),
 )
 def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:
     """GPU application clocks are set below their default."""
     lowered = _lowered(gpu)
     if lowered:
         yield Problem(
-            message=f"{gpu.label}: application clocks are lowered ({'; '.join(clock.text for clock in lowered)}).",
+            message=f"{gpu.label}: application clocks are below their default ({'; '.join(clock.text for clock in lowered)}).",
             evidence=tuple(
                 Evidence(f"{clock.what} application clock, default", f"{clock.now} MHz, {clock.default} MHz", "NVML") for clock in lowered
             ),
@@ -54,7 +54,7 @@ def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _lowered(gpu: GpuView) -> list[_Clock]:
-    """The clocks below their default. Where none is, ends the rule if the SM clock is not known."""
+    """Return the clocks below their default. If there is none, ends the rule if the SM clock is unknown."""
     clocks = gpu.application_clocks
     lowered = _below("SM", clocks.sm, clocks.sm_default) + _below("memory", clocks.memory, clocks.memory_default)
     return lowered or _below("SM", offered(clocks.sm, Rung.NVML), offered(clocks.sm_default, Rung.NVML))

@@ -9,13 +9,15 @@ from gpudoctor.findings.actions import Action
 
 
 def show_under_load(gpu: GpuView, *sections: str) -> Fix:
-    """Sections of nvidia-smi's query, to be read while the GPU works."""
-    return Fix("Check what limits it under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
+    """Return the check that shows these sections of `nvidia-smi -q` under load."""
+    return Fix("Check what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
 
 
 def unlock_clocks(gpu: GpuView) -> Fix:
-    """How to reset application clocks and locked clocks."""
+    """Return how to reset application clocks and locked clocks."""
     if gpu.machine.site.container:
-        return Fix("Have the host reset the GPU's application clocks and unlock its clocks.", action=Action.CONTACT_ADMINISTRATOR)
+        return Fix(
+            "Ask the host's administrator to reset the GPU's application clocks and locked clocks.", action=Action.CONTACT_ADMINISTRATOR
+        )
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
-    return Fix("Reset its application clocks and unlock its clocks", command, (ROOT,))
+    return Fix("Reset application clocks and locked clocks", command, (ROOT,))

@@ -1,4 +1,4 @@
-"""Flaws of smoke trainings that ran to the end."""
+"""Flaws of smoke training runs that completed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.snapshot import Training
 
 
 def flawed(framework: FrameworkView, *flaws: Flaw) -> Iterator[Problem]:
-    """A problem for each device on which training has one of these flaws."""
+    """Return a problem for each device on which training has one of these flaws."""
     devices: dict[str, list[Evidence]] = {}
     for training in framework.smoke.trainings:
         judgement = judge(training)
@@ -34,7 +34,7 @@ def _work(training: Training) -> str:
 
 
 def avoid_device(device: str, framework: FrameworkView) -> tuple[Fix, ...]:
-    """What to do about a device that computes wrong: train on the other GPUs; where there are none, install another release."""
+    """Return what to do about a device with wrong results: train on the other GPUs; if there are none, install another release."""
     gpus = {training.device for training in framework.smoke.trainings if training.device.startswith("GPU")}
     others = sorted(gpu.partition(":")[2] for gpu in gpus - {device}) if device in gpus else []
     release = another_release(framework.machine, framework.name, kind=FixKind.ELSE if others else FixKind.FIX)

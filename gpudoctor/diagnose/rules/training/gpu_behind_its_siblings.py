@@ -17,15 +17,15 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
 BEHIND = 0.85
-"""Of the mean clock of the others: chips of one model differ by a few percent under the same load."""
+"""Share of the siblings' mean clock. Chips of one model differ by a few percent under the same load."""
 WEAK = BEHIND**3
-"""Of their mean power, which falls with the third power of the clock, as voltage falls with it."""
+"""Share of their mean power, which falls with the cube of the clock, because voltage falls too."""
 ENOUGH = 3
-"""Samples of a stage by which a GPU can be compared."""
+"""Samples of a stage that are enough for a comparison."""
 
 
 class _Difference(NamedTuple):
-    """A value of this GPU far from the mean of the others, and the stage in which it was."""
+    """A value of this GPU far from its siblings' mean, and the stage in which it was."""
 
     text: str
     evidence: Evidence
@@ -46,24 +46,24 @@ class _Difference(NamedTuple):
     ),
 )
 def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
-    """GPU clock or power is far from that of the same model under the same load."""
+    """GPU clock or power differs from its siblings under the same load."""
     comparisons = [(own, others) for load in gpu.loads for own in load.stages if (others := _others(gpu, load.framework, own))]
     if not comparisons:
-        raise CouldNotTell(Missing(NOT_ASKED.cause, "no other GPU of its model trained in the same way"), Rung.TRAINED)
+        raise CouldNotTell(Missing(NOT_ASKED.cause, "no other GPU of the same model ran the same training"), Rung.TRAINED)
     found = {difference.text: difference for own, others in comparisons for difference in _differences(own, others)}
     if not found:
         return
     reasons = describe_holds(holds(tuple(difference.stage for difference in found.values())))
-    why = f", held by {reasons}" if reasons else ""
+    why = f", limited by {reasons}" if reasons else ""
     yield Problem(
-        message=f"{gpu.label} {'; '.join(found)} under the same load{why}.",
+        message=f"{gpu.label} {' and '.join(found)} under the same load{why}.",
         confidence=Confidence.LIKELY,
         evidence=tuple(difference.evidence for difference in found.values()),
         fixes=(
             show_under_load(gpu, "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
             unlock_clocks(gpu),
             Fix(
-                "Swap the card with another of its model, to find out whether the card or its slot and cooling are at fault.",
+                "Swap the GPU with another of the same model, to find out whether the card or its slot and cooling are at fault.",
                 needs=(ROOT, REBOOT),
                 kind=FixKind.ELSE,
             ),
@@ -72,7 +72,7 @@ def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _others(gpu: GpuView, framework: str, own: StageLoad) -> list[StageLoad]:
-    """The same stage of the same framework on the other GPUs of this model; empty where there are too few samples."""
+    """Return the same stage of the same framework on the siblings; empty if there are too few samples."""
     stages = [other.sampled(framework, own.stage, own.network) for other in gpu.same_model]
     return [stage for stage in stages if stage and min(stage.samples, own.samples) >= ENOUGH]
 
@@ -81,15 +81,15 @@ def _differences(own: StageLoad, others: list[StageLoad]) -> Iterator[_Differenc
     where = f"NVML, {own.samples} samples during {work(own.stage, own.network)}"
     clocks = [stage.clock_sm.median for stage in others if isinstance(stage.clock_sm, Span)]
     if clocks and isinstance(own.clock_sm, Span) and own.clock_sm.median < BEHIND * mean(clocks):
-        text = f"{own.clock_sm.median:,} MHz, the others {mean(clocks):,.0f} MHz on average"
-        yield _Difference(f"ran at {text}", Evidence("SM clock, mean of the others", text, where), own)
+        text = f"{own.clock_sm.median:,} MHz, its siblings at {mean(clocks):,.0f} MHz"
+        yield _Difference(f"ran at {text},", Evidence("SM clock, mean of the siblings", text, where), own)
     powers = [stage.power for stage in others if isinstance(stage.power, int)]
     most = mean(powers) / WEAK if len(powers) > 1 else inf  # of two GPUs, check the one that draws less
     if powers and isinstance(own.power, int) and not WEAK * mean(powers) <= own.power <= most:
-        text = f"{own.power / 1000:.0f} W, the others {mean(powers) / 1000:.0f} W on average"
-        yield _Difference(f"drew {text}", Evidence("highest power, mean of the others", text, where), own)
+        text = f"{own.power / 1000:.0f} W, its siblings {mean(powers) / 1000:.0f} W"
+        yield _Difference(f"drew {text},", Evidence("highest power, mean of the siblings", text, where), own)
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean; importing statistics takes 6 ms."""
+    """Return the arithmetic mean; importing statistics takes 6 ms."""
     return sum(values) / len(values)

@@ -24,17 +24,17 @@ from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
     of_training=True,
 )
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
-    """GPU trains a convolutional network no faster than the CPU."""
+    """GPU trains no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]
     if not compared:
-        raise CouldNotTell(Missing(NOT_ASKED.cause, "no framework compared its speed with the CPU's"), Rung.TRAINED)
+        raise CouldNotTell(Missing(NOT_ASKED.cause, "no framework compared its speed with the CPU"), Rung.TRAINED)
     for framework, speed in compared:
         here, there = speed.samples_per_second, speed.cpu_samples_per_second
         if not isinstance(here, int | float) or not isinstance(there, int | float) or here > there:
             continue
         sampled = samples(gpu, [Measured(framework, StageKind.SPEED)])
         yield Problem(
-            message=f"{gpu.label}: {framework} trains {here:,.0f} images/s on it and {there:,.0f} images/s on the CPU.{sampled.explanation}",
+            message=f"{gpu.label}: {framework} trains {here:,.0f} images/s on the GPU and {there:,.0f} images/s on the CPU.{sampled.explanation}",
             evidence=(
                 Evidence("images/s on the GPU, on the CPU", f"{here:,.0f}, {there:,.0f}", f"{framework}, {speed.network} network"),
                 *sampled.evidence,

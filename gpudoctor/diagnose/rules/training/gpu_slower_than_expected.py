@@ -14,9 +14,9 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Proble
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 MATMUL_SHARE, MEMORY_SHARE = 0.5, 0.6
-"""Shares of a model's published peak below which something holds it back: frameworks reach 0.6 to 0.95 of both with large enough sizes."""
+"""Shares of the published peak below which something limits the GPU: frameworks reach 0.6 to 0.95 with large sizes."""
 SIBLINGS_SHARE = 0.85
-"""Of the fastest GPU of the same model in this machine; chips of one model differ by a few percent."""
+"""Share of the fastest GPU of the same model here; chips of one model differ by a few percent."""
 LARGE_MATRIX, LARGE_ARRAY = 4096, 256 << 20
 """Rows, bytes: smaller sizes do not keep a large GPU busy."""
 
@@ -45,32 +45,34 @@ class _Figure(NamedTuple):
     predicts=False,
     seen_at=Level.FULL,
     of_training=True,
-    explains=(Explains(("gpu-not-faster-than-cpu",), "A GPU that computes or reads memory slowly trains slowly.", Join.GPU),),
+    explains=(Explains(("gpu-not-faster-than-cpu",), "Slow matmul or memory makes training slow.", Join.GPU),),
 )
 def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is far slower than its model at matmul or memory access."""
+    """GPU is far below its published matmul or memory speed."""
     figures = list(_figures(gpu))
     others = [figure for other in gpu.same_model for figure in _figures(other)]
     if not figures or not (others or any(figure.peak for figure in figures)):
-        reason = "its speed was not measured against a published figure or another GPU"
+        reason = "no published figure and no other GPU to compare its speed with"
         raise CouldNotTell(Missing(NOT_ASKED.cause, reason), Rung.TRAINED)
     slow = {figure: text for figure in figures if (text := _slow(figure, others))}
     if slow:
         sampled = samples(gpu, dict.fromkeys(figure.measured for figure in slow), gpu.same_model)
+        first, *further = slow.values()
+        more = f" (and {len(further)} more {'rate' if len(further) == 1 else 'rates'})" if further else ""
         yield Problem(
-            message=f"{gpu.label} is slow: {'; '.join(slow.values())}.{sampled.explanation}",
+            message=f"{gpu.label} is slow: {first}{more}.{sampled.explanation}",
             confidence=Confidence.LIKELY,
             evidence=(*(Evidence(figure.what, text, figure.measured.framework) for figure, text in slow.items()), *sampled.evidence),
             fixes=(
                 show_under_load(gpu, "UTILIZATION", "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
                 unlock_clocks(gpu),
-                Fix("Have the card examined, if other GPUs of its model are faster.", kind=FixKind.ELSE),
+                Fix("If other GPUs of the same model are faster, have the vendor check this one.", kind=FixKind.ELSE),
             ),
         )
 
 
 def _figures(gpu: GpuView) -> Iterator[_Figure]:
-    """The rates of this GPU that were measured with sizes that keep it busy."""
+    """Return the rates measured on this GPU with sizes that keep it busy."""
     for smoke in gpu.machine.smoke:
         published = gpu.machine.matrix.gpu(gpu.model)
         for matmul in smoke.products:
@@ -86,11 +88,11 @@ def _figures(gpu: GpuView) -> Iterator[_Figure]:
 
 
 def _slow(figure: _Figure, others: list[_Figure]) -> str:
-    """Why a rate is too low; empty where it is not."""
+    """Return why a rate is too low; empty where it is not."""
     if figure.peak and figure.value < figure.least * figure.peak:
         return f"{figure.text}, {figure.value / figure.peak:.0%} of the published {figure.peak:,.1f}"
     alike = (other.value for other in others if (other.measured, other.what) == (figure.measured, figure.what))
     best = max(alike, default=0.0)
     if figure.value < SIBLINGS_SHARE * best:
-        return f"{figure.text} where another GPU of its model here has {best:,.1f}"
+        return f"{figure.text}; another GPU of the same model reaches {best:,.1f}"
     return ""

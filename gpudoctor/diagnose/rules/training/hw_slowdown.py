@@ -22,20 +22,20 @@ from gpudoctor.findings.actions import Action
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(GPU_IS_SLOW, "Speed falls with the clock, which the hardware halves or worse.", Join.GPU),),
+    explains=(Explains(GPU_IS_SLOW, "A hardware slowdown halves the clocks, or worse.", Join.GPU),),
 )
 def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:
-    """GPU hardware lowered its clocks for an unknown reason."""
+    """GPU hardware lowered the clocks for an unknown reason."""
     slowdown = gpu.slowdown(HW_SLOWDOWN, unless=HW_THERMAL | POWER_BRAKE)
     if slowdown:
         yield Problem(
-            message=f"{gpu.label} {is_or_was(slowdown)} slowed down by its hardware{how_often(slowdown)}; "
-            "the driver does not say whether heat or power is the reason.",
+            message=f"{gpu.label} {is_or_was(slowdown)} in hardware slowdown{how_often(slowdown)}; "
+            "the driver does not say whether heat or power is the cause.",
             evidence=(slowdown_evidence("hardware slowdown", slowdown), *temperatures(gpu)),
             fixes=(
                 show_under_load(gpu, "PERFORMANCE", "POWER", "TEMPERATURE"),
                 Fix(
-                    "Reseat the card's power cables; then replace the power supply, or improve the cooling.", action=Action.REPLACE_HARDWARE
+                    "Reseat the GPU's power cables; then replace the power supply, or improve the cooling.", action=Action.REPLACE_HARDWARE
                 ),
             ),
         )

@@ -1,4 +1,4 @@
-"""What NVML sampled of a GPU while its speed was measured, as findings show it."""
+"""What NVML sampled of a GPU while its speed was measured, for findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Samples(NamedTuple):
 
 
 def samples(gpu: GpuView, measured: Iterable[Measured], others: tuple[GpuView, ...] = ()) -> Samples:
-    """What NVML sampled of the GPU in these stages, compared with `others` of its model; what it said before training where it sampled nothing."""
+    """Return what NVML sampled in these stages, compared with `others` of the same model; without samples, its values before training."""
     sampled = {place: stage for place in measured if (stage := gpu.sampled(*place))}
     explanations = (_explanation(gpu, stage, _best_clock(place, others)) for place, stage in sampled.items())
     evidence = tuple(row for stage in sampled.values() for row in _during(gpu, stage))
@@ -42,13 +42,13 @@ def _best_clock(place: Measured, others: tuple[GpuView, ...]) -> int:
 
 
 def _highest(gpu: GpuView) -> int:
-    """The highest SM clock that the GPU supports, in MHz; 0 where that is not known."""
+    """Return the highest SM clock that the GPU supports, in MHz; 0 if unknown."""
     seen = gpu.observed.nvml
     return seen.clock_sm_max if isinstance(seen, NvmlGpu) and isinstance(seen.clock_sm_max, int) else 0
 
 
 def _explanation(gpu: GpuView, stage: StageLoad, best: int) -> str:
-    """What its clock says about its speed; empty where the clock was near its maximum, or near `best` of another GPU."""
+    """Return what the clock says about the speed; empty if it was near its maximum, or near `best` of another GPU."""
     if not isinstance(stage.clock_sm, Span):
         return ""
     clock, highest = stage.clock_sm.median, _highest(gpu)
@@ -56,21 +56,21 @@ def _explanation(gpu: GpuView, stage: StageLoad, best: int) -> str:
     reference = best if behind else highest
     if clock >= SLOWER * reference:
         return ""
-    compared = f"where another GPU of its model had {best:,}" if behind else f"of at most {highest:,}"
+    peak = "the fastest GPU of the same model" if behind else "the maximum"
     reasons = describe_holds(holds((stage,)))
-    why = f"held by {reasons}" if reasons else "for no stated reason" if isinstance(stage.held, tuple) else "for an unknown reason"
-    return f" Its SM clock was then {clock:,} MHz {compared} ({clock / reference:.0%}), {why}."
+    why = f"limited by {reasons}" if reasons else "no reason reported" if isinstance(stage.held, tuple) else "reason unknown"
+    return f" SM clock {clock:,} MHz, {clock / reference:.0%} of {peak} ({reference:,} MHz); {why}."
 
 
 def _before(gpu: GpuView) -> tuple[Evidence, ...]:
-    """What may hold the GPU back, as NVML said when it was first asked."""
+    """Return what may limit the GPU, from NVML before training."""
     seen = gpu.observed.nvml
     if not isinstance(seen, NvmlGpu):
         return ()
     rows = (
         ("highest SM clock", seen.clock_sm_max, "{} MHz"),
         ("highest memory clock", seen.clock_memory_max, "{} MHz"),
-        ("reasons for the clocks", seen.clocks_event_reasons, "{:#x}"),
+        ("clocks event reasons", seen.clocks_event_reasons, "{:#x}"),
         ("power limit", seen.power_limit, "{} mW"),
         ("temperature", seen.temperature, "{} °C"),
         ("PCIe lanes", seen.link_width, "{}"),
@@ -79,7 +79,7 @@ def _before(gpu: GpuView) -> tuple[Evidence, ...]:
 
 
 def _during(gpu: GpuView, stage: StageLoad) -> Iterator[Evidence]:
-    """What held the GPU, or did not, while it was measured."""
+    """Return what limited the GPU while it was measured."""
     where = f"NVML, {stage.samples} samples during {work(stage.stage, stage.network)}"
     seen = gpu.observed.nvml
     clocks = (
@@ -88,10 +88,10 @@ def _during(gpu: GpuView, stage: StageLoad) -> Iterator[Evidence]:
     )
     for what, span, highest in clocks:
         if isinstance(span, Span):
-            most = f", at most {highest:,} MHz" if isinstance(highest, int) and highest else ""
+            most = f", maximum {highest:,} MHz" if isinstance(highest, int) and highest else ""
             yield Evidence(what, f"{span.lowest:,} to {span.highest:,} MHz, median {span.median:,}{most}", where)
     if isinstance(stage.held, tuple):
-        yield Evidence("reasons that held the clocks", describe_holds(stage.held) or "none", where)
+        yield Evidence("clocks limited by", describe_holds(stage.held) or "none", where)
     if isinstance(stage.power, int):
         limit = f" of {stage.power_limit / 1000:.0f}" if isinstance(stage.power_limit, int) else ""
         yield Evidence("highest power", f"{stage.power / 1000:.0f}{limit} W", where)

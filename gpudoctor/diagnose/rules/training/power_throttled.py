@@ -14,9 +14,9 @@ from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
 LOWERED = 0.95
-"""A limit below this share of the default was lowered by somebody; a smaller difference is rounding."""
+"""A limit below this share of the default was lowered on purpose; a smaller difference is rounding."""
 _MORE_POWER = Fix(
-    "Give the machine more power: a stronger power supply, its second feed, or a larger power budget of the rack.",
+    "Give the machine more power: a stronger power supply, its second feed, or a larger rack power budget.",
     action=Action.REPLACE_HARDWARE,
 )
 
@@ -29,15 +29,15 @@ _MORE_POWER = Fix(
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(GPU_IS_SLOW, "With less power the GPU runs at lower clocks.", Join.GPU),),
+    explains=(Explains(GPU_IS_SLOW, "A GPU with less power runs at lower clocks.", Join.GPU),),
 )
 def power_throttled(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is throttled by lack of power, or its power limit is lowered."""
+    """GPU is throttled by power, or its power limit is lowered."""
     yield from _held(gpu)
     brake = gpu.slowdown(POWER_BRAKE)
     if brake:
         yield Problem(
-            message=f"{gpu.label} {is_or_was(brake)} slowed down by a power brake{how_often(brake)}: the machine's power supply requests it.",
+            message=f"{gpu.label} {is_or_was(brake)} slowed down by a power brake{how_often(brake)}: the power supply asked for it.",
             evidence=(slowdown_evidence("power brake", brake),),
             fixes=(_MORE_POWER,),
         )
@@ -46,17 +46,17 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
         return
     capped = gpu.slowdown(SW_POWER_CAP)
     watts = f"{limit / 1000:.0f} W"
-    effect = f", and it {is_or_was(capped)} held there{how_often(capped) or ' now'}" if capped else ""
+    effect = f", and it {'limited' if capped.under_load else 'limits'} the clocks{how_often(capped) or ' now'}" if capped else ""
     yield Problem(
-        message=f"{gpu.label}: its power limit is {watts}, the default is {default / 1000:.0f} W{effect}.",
+        message=f"{gpu.label}: power limit is {watts} (default {default / 1000:.0f} W){effect}.",
         severity=None if capped else Severity.NOTE,
         evidence=(
             Evidence("enforced power limit, default", f"{watts}, {default / 1000:.0f} W", "NVML"),
-            *((slowdown_evidence("held at its power limit", capped),) if capped else ()),
+            *((slowdown_evidence("clocks limited by the power limit", capped),) if capped else ()),
         ),
         fixes=(
             Fix(
-                "Set the power limit back to its default, unless it is lowered on purpose",
+                "Restore the default power limit, unless it is lowered on purpose",
                 f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}",
                 (ROOT,),
             ),
@@ -65,7 +65,7 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _held(gpu: GpuView) -> Iterator[Problem]:
-    """The time that NVML counted under a power brake or at the board's limit, now or in the past; not a brake that is seen anyway."""
+    """Return the time that NVML counted under a power brake or at the board's limit; not a brake that is reported anyway."""
     first = gpu.nvml.clocks_event_reasons
     reasons = [sample.reasons for sample in holds(gpu.stages_under_load)] + ([first] if isinstance(first, int) else [])
     if not any(reason & POWER_BRAKE for reason in reasons):
@@ -76,9 +76,9 @@ def _held(gpu: GpuView) -> Iterator[Problem]:
 def _held_by(gpu: GpuView, counter: str, what: str) -> Iterator[Problem]:
     time = gpu.held_time(counter)
     if time.matters:
-        past = f"was held back by {what} for {duration(time)} since the driver was loaded"
+        past = f"was throttled by {what} for {duration(time)} since the driver was loaded"
         yield Problem(
-            message=f"{gpu.label} {f'is held back by {what} at this moment' if time.now else past}.",
+            message=f"{gpu.label} {f'is being throttled by {what} right now' if time.now else past}.",
             severity=None if time.now else Severity.NOTE,
             evidence=(held_evidence(what, time),),
             fixes=(_MORE_POWER,),

@@ -7,27 +7,27 @@ from gpudoctor.derive.slowdowns import HeldTime, Slowdown
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import NvmlGpu
 
-REASONS, UNDER_LOAD = "NVML, reasons for the current clocks", "NVML, during the training run"
+REASONS, UNDER_LOAD = "NVML, clocks event reasons", "NVML, during the training run"
 
 
 def is_or_was(slowdown: Slowdown) -> str:
-    """The verb for a sentence about a slowdown."""
+    """Return the verb for a sentence about a slowdown."""
     return "was" if slowdown.under_load else "is"
 
 
 def how_often(slowdown: Slowdown) -> str:
-    """In how many samples it was seen, to append to a sentence; empty where it was seen outside a training run."""
-    return f", in {slowdown.samples} of {slowdown.of} samples during the training run" if slowdown.under_load else ""
+    """Return in how many samples it was seen, to append to a sentence; empty outside a training run."""
+    return f" in {slowdown.samples} of {slowdown.of} samples during the training run" if slowdown.under_load else ""
 
 
 def slowdown_evidence(what: str, slowdown: Slowdown) -> Evidence:
-    """A slowdown as evidence."""
-    seen = how_often(slowdown).removeprefix(", ") or "yes"
+    """Return a slowdown as evidence."""
+    seen = how_often(slowdown).strip() or "yes"
     return Evidence(what, f"{seen} ({slowdown.reasons:#x})", UNDER_LOAD if slowdown.under_load else REASONS)
 
 
 def duration(time: HeldTime) -> str:
-    """The total time: 0.4 s, 12 min, 3.1 h."""
+    """Return the total time: 0.4 s, 12 min, 3.1 h."""
     seconds = time.total / 1e9
     if seconds < 120:
         return f"{seconds:.1f} s"
@@ -35,17 +35,17 @@ def duration(time: HeldTime) -> str:
 
 
 def held_evidence(what: str, time: HeldTime) -> Evidence:
-    """The time for which something held the clocks, and how it grew."""
-    more = f", {time.grown / 1e6:,.0f} ms more moments later" if time.now else ""
-    return Evidence(f"clocks held by {what} since the driver was loaded", f"{duration(time)}{more}", "NVML")
+    """Return how long something limited the clocks, and how that grew."""
+    more = f", {time.grown / 1e6:,.0f} ms more a moment later" if time.now else ""
+    return Evidence(f"clocks limited by {what} since the driver was loaded", f"{duration(time)}{more}", "NVML")
 
 
 def temperatures(gpu: GpuView) -> tuple[Evidence, ...]:
-    """The temperatures that are known of the GPU."""
+    """Return the known temperatures of the GPU."""
     seen = gpu.observed.nvml
     rows = {
         "highest temperature during the training run": gpu.hottest_under_load,
-        "temperature when first read": seen.temperature if isinstance(seen, NvmlGpu) else None,
-        "temperature of the hardware slowdown": seen.temperature_slowdown if isinstance(seen, NvmlGpu) else None,
+        "temperature before the training run": seen.temperature if isinstance(seen, NvmlGpu) else None,
+        "slowdown temperature": seen.temperature_slowdown if isinstance(seen, NvmlGpu) else None,
     }
     return tuple(Evidence(what, f"{value} °C", "NVML") for what, value in rows.items() if isinstance(value, int))

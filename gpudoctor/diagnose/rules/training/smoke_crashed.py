@@ -21,7 +21,7 @@ from gpudoctor.snapshot import StageState
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(("required-gpus-missing",), "A GPU on which training crashed does not count as usable."),),
+    explains=(Explains(("required-gpus-missing",), "A GPU on which training crashes is not usable."),),
 )
 def smoke_crashed(framework: FrameworkView) -> Iterator[Problem]:
     """Smoke training failed or crashed."""

@@ -23,12 +23,12 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,
-    explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs does not count as usable."),),
+    explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs is not usable."),),
 )
 def smoke_hung(framework: FrameworkView) -> Iterator[Problem]:
     """Smoke training hung."""
     yield from stages_that(framework, {StageState.HUNG})
     for stage in framework.smoke.stages:
         if stage.state is StageState.STOPPED:
-            reason = f"{framework.label}: the stage “{stage_name(stage)}” {stage.error}"
+            reason = f"{framework.label}: stage “{stage_name(stage)}” {stage.error}"
             raise CouldNotTell(Missing(Cause.TIMED_OUT, reason), Rung.TRAINED)

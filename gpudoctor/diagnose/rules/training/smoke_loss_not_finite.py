@@ -22,14 +22,14 @@ from gpudoctor.findings.actions import Domain
     of_training=True,
 )
 def smoke_loss_not_finite(framework: FrameworkView) -> Iterator[Problem]:
-    """Smoke training loss became infinite or NaN."""
+    """Training loss became infinite or NaN."""
     yield from flawed(framework, Flaw.NOT_FINITE)
     for step in framework.smoke.compiled:
         difference = step.loss_difference
         if not isinstance(difference, int | float):
-            what = f"loss of a step compiled by {step.compiler} minus that of the same step uncompiled"
+            what = f"loss difference between the {step.compiler}-compiled and the uncompiled step"
             yield Problem(
-                message=f"{framework.label} on {step.device}: the {what} is {difference}.",
+                message=f"{framework.label} on {step.device}: {what} is {difference}.",
                 evidence=(Evidence(what, str(difference), step.device),),
                 fixes=avoid_device(step.device, framework),
             )

@@ -26,13 +26,13 @@ from gpudoctor.snapshot import GpuLoad, Training
     seen_at=Level.TRAIN,
     of_training=True,
     explains=(
-        Explains(("smoke-crashed",), "Stages that need a GPU fail where the framework uses none.", Join.FRAMEWORK),
-        Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "What ran on the CPU is no faster than the CPU."),
-        Explains(("required-gpus-missing",), "A GPU that no framework uses does not count as usable."),
+        Explains(("smoke-crashed",), "Stages that need a GPU fail if the framework uses none.", Join.FRAMEWORK),
+        Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "Training on the CPU is no faster than the CPU."),
+        Explains(("required-gpus-missing",), "A GPU that no framework uses is not usable."),
     ),
 )
 def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
-    """Framework computes on the CPU although the machine has a GPU."""
+    """Training runs on the CPU although the machine has a GPU."""
     strayed = next(filter(_strayed, framework.smoke.trainings), None)
     if not framework.machine.gpus:
         not_applicable(NO_GPU)
@@ -42,7 +42,7 @@ def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
         if strayed is None:
             yield from _contradicted(framework)
             return
-        fault = f"was told to train on {strayed.device} but computed on {', '.join(strayed.placed_on)}"
+        fault = f"was asked to train on {strayed.device} but computed on {', '.join(strayed.placed_on)}"
     elif framework.smoke.left_alone:
         not_applicable("no GPU was used for the smoke training")
     else:
@@ -56,23 +56,23 @@ def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _strayed(training: Training) -> bool:
-    """Whether a training that should have run on a GPU did not."""
+    """Whether a training run that was asked for a GPU did not use it."""
     return training.device.startswith("GPU") and not on_device(training.device, training.placed_on)
 
 
 def _reinstall(framework: FrameworkView) -> tuple[Fix, ...]:
-    """How to reinstall the same release with its libraries; where that does not work here, what does."""
+    """Return how to reinstall the same release with its libraries; if that does not work here, what does."""
     machine, version = framework.machine, framework.smoke.version
     release = version.partition("+")[0] if isinstance(version, str) else ""
     found = pick(machine, framework.name, prefer=release)
     if found is None or found.release != release:
         return install_framework(machine, framework.name)
-    title = f"Reinstall {framework.spec.title} with the CUDA libraries that it was built with"
+    title = f"Reinstall {framework.spec.title} with its CUDA libraries"
     return (install(machine, framework.name, found, title=title, options=("--force-reinstall",)),)
 
 
 def _contradicted(framework: FrameworkView) -> Iterator[Problem]:
-    """A problem for each GPU on which the framework reports training and NVML saw nothing of it."""
+    """Return a problem for each GPU on which the framework reports training but NVML saw nothing of it."""
     trainings = {training.address: training for training in framework.smoke.trainings}
     for gpu in framework.machine.gpus:
         load = next((load for load in gpu.loads if load.framework == framework.name), None)
@@ -83,14 +83,13 @@ def _contradicted(framework: FrameworkView) -> Iterator[Problem]:
 def _unseen(framework: FrameworkView, training: Training, gpu: GpuView, load: GpuLoad) -> Problem:
     sampled = f"NVML, {sum(stage.samples for stage in load.stages)} samples during the training run"
     return Problem(
-        message=f"{framework.label} reports training on {training.device}, but NVML saw nothing of it on {gpu.label}: "
-        "none of its processes, no memory allocated, no kernel run.",
+        message=f"{framework.label} reports training on {training.device}, but NVML saw no process, memory or kernel of it on {gpu.label}.",
         confidence=Confidence.LIKELY,
         evidence=(
-            Evidence("where it reports training", ", ".join(training.placed_on), framework.name),
-            Evidence("its processes among those on the GPU", "none", sampled),
-            Evidence("memory in use before, at most", f"{load.memory_before}, {load.memory_most} bytes", sampled),
-            Evidence("highest utilisation", f"{load.utilization} %", sampled),
+            Evidence("reported device", ", ".join(training.placed_on), framework.name),
+            Evidence("its processes on the GPU", "none", sampled),
+            Evidence("memory in use before, maximum", f"{load.memory_before}, {load.memory_most} bytes", sampled),
+            Evidence("highest utilisation", f"{load.utilization}%", sampled),
         ),
         fixes=(
             Fix("Watch the GPU while it trains", f"nvidia-smi -i {gpu.key} -l 1", kind=FixKind.CHECK),

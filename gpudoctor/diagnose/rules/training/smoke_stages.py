@@ -1,4 +1,4 @@
-"""Stages of a smoke training that ended badly."""
+"""Stages of a smoke training that failed."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from gpudoctor.findings import Evidence, Problem, Severity
 from gpudoctor.snapshot import StageKind, StageState
 
 _MEASURING = (StageKind.COPIES, StageKind.MEMORY, StageKind.PRODUCTS, StageKind.COMPILED_STEP, StageKind.SPEED)
-"""Stages that only measure: training had passed before them."""
+"""Stages that only measure; training had passed before them."""
 
 
 def stages_that(framework: FrameworkView, states: set[StageState]) -> Iterator[Problem]:
-    """A problem for each stage that ended in one of these states."""
+    """Return a problem for each stage that ended in one of these states."""
     for stage in framework.smoke.stages:
         if stage.state in states:
             error = stage.error if isinstance(stage.error, str) else "no reason given"
             output = read_output(framework.smoke, error)
             name = stage_name(stage)
             yield Problem(
-                message=f"{framework.label}: the stage “{name}” {stage.state}: {error}{output.hint}",
+                message=f"{framework.label}: stage “{name}” {stage.state}: {error}{output.hint}",
                 severity=Severity.WARNING if stage.kind in _MEASURING else None,
                 evidence=(Evidence("stage", name, framework.name), *output.evidence),
                 fixes=(*output.checks, another_release(framework.machine, framework.name)),

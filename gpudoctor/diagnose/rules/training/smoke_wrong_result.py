@@ -15,7 +15,7 @@ from gpudoctor.snapshot import Real, Smoke
 
 
 class _Result(NamedTuple):
-    """A result that was compared with a reference: its relative error and what rounding explains of it."""
+    """A result compared with a reference: its relative error, and the tolerance for rounding."""
 
     what: str
     device: str
@@ -35,18 +35,18 @@ class _Result(NamedTuple):
     explains=(
         Explains(
             ("smoke-did-not-learn", "smoke-loss-not-finite"),
-            "Training with wrong results does not learn, or its loss overflows.",
+            "With wrong results training does not learn, or its loss overflows.",
             Join.FRAMEWORK,
         ),
     ),
 )
 def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
-    """Device computes wrong results."""
+    """Training computes wrong results."""
     for result in _results(framework.smoke):
         if not within(result.error, result.tolerance):
             yield Problem(
                 message=f"{framework.label}: {result.what} on {result.device} is off by {rounded(result.error)} "
-                f"(rounding explains {result.tolerance:.2g}).",
+                f"(tolerance {result.tolerance:.2g}).",
                 evidence=(Evidence(f"relative error of {result.what}", str(result.error), result.device),),
                 fixes=avoid_device(result.device, framework),
             )
@@ -54,12 +54,12 @@ def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _results(smoke: Smoke) -> Iterator[_Result]:
-    """Every result that ran on its device and is a number, or should be: a loss that is none is smoke-loss-not-finite."""
+    """Return every result that ran on its device; a loss that is not a number belongs to smoke-loss-not-finite."""
     for kernel in smoke.kernels:
         if on_device(kernel.device, (kernel.ran_on,)):
-            yield _Result("a matmul", kernel.device, kernel.error, kernel.tolerance)
+            yield _Result("matmul", kernel.device, kernel.error, kernel.tolerance)
     for matmul in smoke.products:
-        yield _Result(f"a {matmul.precision.upper()} matmul", matmul.device, matmul.error, matmul.tolerance)
+        yield _Result(f"{matmul.precision.upper()} matmul", matmul.device, matmul.error, matmul.tolerance)
     for step in smoke.compiled:
         if isinstance(step.loss_difference, int | float):
-            yield _Result(f"the loss of a step compiled by {step.compiler}", step.device, step.loss_difference, step.loss_tolerance)
+            yield _Result(f"loss of a {step.compiler}-compiled step", step.device, step.loss_difference, step.loss_tolerance)

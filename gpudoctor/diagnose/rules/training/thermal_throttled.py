@@ -26,7 +26,7 @@ from gpudoctor.findings.actions import Action
     explains=(Explains(GPU_IS_SLOW, "A hot GPU runs at lower clocks.", Join.GPU),),
 )
 def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
-    """GPU or its memory is too hot, or was throttled by heat."""
+    """GPU is too hot or was throttled by heat."""
     faults = heat_faults(gpu)
     if faults:
         yield Problem(
@@ -35,7 +35,7 @@ def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
             evidence=(*(fault.evidence for fault in faults), *temperatures(gpu)),
             fixes=(
                 show_under_load(gpu, "TEMPERATURE", "PERFORMANCE"),
-                Fix("Clean fans and filters, and give the card more airflow.", action=Action.REPLACE_HARDWARE),
+                Fix("Clean fans and filters, and give the GPU more airflow.", action=Action.REPLACE_HARDWARE),
                 *_less_power(gpu),
             ),
         )

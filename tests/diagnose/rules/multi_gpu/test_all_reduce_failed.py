@@ -34,4 +34,4 @@ def test_what_the_user_told_nccl_is_evidence(matrix: Matrix) -> None:
     assert evidence["NCCL_SOCKET_IFNAME"] == "eth9"
     assert evidence["relevant log line"] == line
     assert "HOME" not in evidence
-    assert "NCCL found no network interface to begin by" in found["GD807"].message
+    assert "NCCL found no network interface" in found["GD807"].message

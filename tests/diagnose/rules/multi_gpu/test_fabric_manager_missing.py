@@ -47,7 +47,7 @@ def test_nvmls_states_are_enough_without_cuda_or_a_switch() -> None:
     (without_cuda,) = findings_of(RULE, server(fabric_manager=STOPPED, libcuda=ABSENT))
     assert without_cuda.evidence[0].value == "in-progress on 8 of 8 GPUs"
     (without_switch,) = findings_of(RULE, server(switched=False, fabric_manager=ABSENT))
-    assert "NVML: 8 of 8 GPUs attached" in without_switch.message
+    assert "(8 of 8 GPUs attached)" in without_switch.message
     assert [row.value for row in without_switch.evidence][:2] == ["802 CUDA_ERROR_SYSTEM_NOT_READY", "in-progress on 8 of 8 GPUs"]
 
 

@@ -26,10 +26,10 @@ def fifth(parts: FabricParts, *, name: str = "NVIDIA B200", waits: bool = True) 
 
 def test_all_that_is_missing_is_named_and_fixed_in_order() -> None:
     (finding,) = findings_of(RULE, fifth(FabricParts(nvlsm=ABSENT, nvlsm_running=False, umad=False)))
-    assert finding.message == "8 GPUs with NVLink 5 are waiting for the fabric: NVLSM is not installed, ib_umad is not loaded."
+    assert finding.message == "NVLink 5 fabric of 8 GPUs cannot start: NVLSM is not installed, ib_umad is not loaded."
     assert [fix.title for fix in finding.fixes] == [
         "Install the NVLink subnet manager",
-        "Load the ib_umad module, now and at each boot",
+        "Load the ib_umad module now and at every boot",
         "Restart the fabric manager",
     ]
 

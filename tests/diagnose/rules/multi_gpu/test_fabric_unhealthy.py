@@ -18,7 +18,7 @@ NO_PARTITION, BAD_FIRMWARE, RECOVERING, UNHEALTHY = 4 << 8, 6 << 8, 1 << 2, 1 <<
         (NO_PARTITION, "no partition", "Ask the fabric's operator"),
         (BAD_FIRMWARE, "incompatible GPU firmware", "Update the GPU baseboard's firmware"),
         (RECOVERING, "route recovery in progress", "Wait a minute"),
-        (UNHEALTHY, "unhealthy route", "Stop all programs and restart the fabric manager"),
+        (UNHEALTHY, "unhealthy route", "Stop all processes and restart the fabric manager"),
     ],
 )
 def test_each_flaw_has_its_remedy(health: int, says: str, remedy: str) -> None:

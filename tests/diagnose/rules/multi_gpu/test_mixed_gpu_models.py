@@ -12,7 +12,7 @@ LARGE, SMALL = {"name": "NVIDIA A100-SXM4-80GB", "memory_total": 80 << 30}, {"na
 def test_models_are_counted_and_the_first_selected() -> None:
     (finding,) = findings_of(RULE, with_gpus(LARGE, SMALL, LARGE))
     assert finding.severity is Severity.NOTE
-    assert finding.message.endswith("2 × NVIDIA A100-SXM4-80GB, 1 × NVIDIA T4, the smallest with 15 GiB.")  # noqa: RUF001 -- a cross counts
+    assert finding.message.endswith("2 × NVIDIA A100-SXM4-80GB, 1 × NVIDIA T4; the smallest has 15 GiB.")  # noqa: RUF001 -- a cross counts
     assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=0,2"
 
 

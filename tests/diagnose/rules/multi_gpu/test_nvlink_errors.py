@@ -11,7 +11,7 @@ RULE = "nvlink-errors"
 def test_counters_that_rise_are_found_and_old_ones_are_not() -> None:
     rising = {"nvlinks": (NvLink(3, active=True, grown=(LinkCount("crc_errors", 7),)),)}
     (finding,) = findings_of(RULE, with_gpus(rising))
-    assert "link 3: crc_errors +7" in finding.message
+    assert "crc_errors +7 on link 3" in finding.message
     old = {"nvlinks": (NvLink(3, active=True, errors=(LinkCount("crc_errors", 7),), grown=()),)}
     assert kinds_of(RULE, with_gpus(old)) == [OutcomeKind.PASSED]
 
@@ -24,7 +24,7 @@ def test_symbol_errors_are_corrected_by_the_link() -> None:
 def test_a_failed_recovery_counts_whenever_it_was() -> None:
     failed = {"nvlinks": (NvLink(3, active=True, errors=(LinkCount("link_recovery_failed_events", 1),), grown=()),)}
     (finding,) = findings_of(RULE, with_gpus(failed))
-    assert "link 3: 1 failed recoveries" in finding.message
+    assert "1 failed recovery on link 3" in finding.message
 
 
 def test_a_logged_error_is_found_even_if_nvml_says_nothing() -> None:

@@ -24,7 +24,7 @@ def test_a_low_default_is_no_fault() -> None:
 def test_the_memory_clock_alone_is_found_and_in_a_container_the_host_resets_it() -> None:
     clocks = ApplicationClocks(sm=TIMED_OUT, sm_default=TIMED_OUT, memory=405, memory_default=5001)
     (finding,) = findings_of(RULE, with_gpus({"application_clocks": clocks}, container=in_docker()))
-    assert "memory 405 MHz, 8% of the default 5,001 MHz" in finding.message
+    assert "memory 405 MHz, 8% of 5,001 MHz" in finding.message
     assert finding.fixes[0].command == ""
 
 

@@ -14,7 +14,7 @@ RULE = "gpu-behind-its-siblings"
 def test_of_two_gpus_the_one_that_draws_less_is_behind() -> None:
     (finding,) = findings_of(RULE, trained(watched(), watched(stage(power=140_000), number=1), gpus=2))
     assert finding.subject.key == address(1)
-    assert "drew 140 W, the others 398 W on average" in finding.message
+    assert "drew 140 W, its siblings 398 W, under" in finding.message
 
 
 def test_one_of_several_that_draws_far_more_is_found() -> None:
@@ -33,7 +33,7 @@ def test_a_clock_within_a_few_percent_of_the_others_is_not_behind(mhz: int, is_f
 def test_what_held_its_clocks_is_named() -> None:
     slow = stage(clock_sm=Span(700, 700, 700), held=(Held(0x20, 20),))
     (finding,) = findings_of(RULE, trained(watched(), watched(slow, number=1), gpus=2))
-    assert finding.message.endswith("under the same load, held by heat in 20 of 20 samples.")
+    assert finding.message.endswith("under the same load, limited by heat in 20 of 20 samples.")
 
 
 def test_gpus_without_siblings_under_load_are_not_compared() -> None:

@@ -22,7 +22,7 @@ def test_a_gpu_must_be_faster_than_the_cpu(gpu: float | str, cpu: float, times: 
 
 def test_both_speeds_are_named() -> None:
     (finding,) = findings_of(RULE, compared(900.0, 1200.0))
-    assert "trains 900 images/s on it and 1,200 images/s on the CPU" in finding.message
+    assert "trains 900 images/s on the GPU and 1,200 images/s on the CPU" in finding.message
 
 
 def test_other_outcomes() -> None:

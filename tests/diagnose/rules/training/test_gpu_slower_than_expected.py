@@ -24,7 +24,7 @@ def test_one_gpu_slower_than_its_siblings_is_found() -> None:
     """0.8 of what others reach is more than half of the published peak."""
     findings = findings_of(RULE, measured(1.0, 0.8, 1.0))
     assert [finding.subject.key for finding in findings] == [address(1)]
-    assert "another GPU of its model" in findings[0].message
+    assert "another GPU of the same model" in findings[0].message
 
 
 def test_gpus_that_are_alike_pass() -> None:
@@ -56,7 +56,7 @@ def test_a_lower_clock_than_that_of_the_sibling_explains_it() -> None:
     )
     (finding,) = findings_of(RULE, trained(fast, slow, gpus=2, products=products))
     assert finding.subject.key == address(1)
-    assert "705 MHz where another GPU of its model had 1,395 (51%), held by heat in 20 of 20 samples" in finding.message
+    assert "705 MHz, 51% of the fastest GPU of the same model (1,395 MHz); limited by heat in 20 of 20 samples" in finding.message
     assert any(row.what == "SM clock" for row in finding.evidence)
     assert finding.because_of == (f"GD907:{address(1)}", f"GD941:{address(1)}")
 

@@ -20,7 +20,7 @@ def test_a_slowdown_with_a_reason_belongs_to_another_rule(reasons: int, kind: Ou
 
 def test_a_slowdown_during_training_has_its_share() -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(held=(Held(0x8, 5), Held(0x4, 15))))))
-    assert "was slowed down by its hardware, in 5 of 20 samples" in finding.message
+    assert "was in hardware slowdown in 5 of 20 samples" in finding.message
 
 
 def test_other_outcomes() -> None:

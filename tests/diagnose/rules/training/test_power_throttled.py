@@ -29,9 +29,9 @@ def test_time_at_the_power_limit_is_normal() -> None:
 
 def test_a_lowered_limit_is_a_warning_where_it_held_the_gpu() -> None:
     (finding,) = findings_of(RULE, with_gpus(LIMITED))
-    assert (finding.severity, "held there now" in finding.message) == (Severity.WARNING, True)
+    assert (finding.severity, "limits the clocks now" in finding.message) == (Severity.WARNING, True)
     (idle,) = findings_of(RULE, with_gpus({**LIMITED, "clocks_event_reasons": 1}))
-    assert (idle.severity, "is 60 W, the default is 140 W." in idle.message) == (Severity.NOTE, True)
+    assert (idle.severity, "is 60 W (default 140 W)." in idle.message) == (Severity.NOTE, True)
 
 
 def test_a_laptops_limit_moves() -> None:

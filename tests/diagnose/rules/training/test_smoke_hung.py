@@ -24,7 +24,7 @@ def test_only_a_stage_that_hung_is_found(state: StageState, kind: OutcomeKind) -
     (outcome,) = outcomes_of(RULE, machine(1, smoke=(smoke(stages=(stage,), trainings=()),)))
     assert outcome.kind is kind
     assert outcome.reason == (
-        "tensorflow 2.18.0: the stage “training on GPU:0” was ended by the deadline" if state is StageState.STOPPED else ""
+        "tensorflow 2.18.0: stage “training on GPU:0” was ended by the deadline" if state is StageState.STOPPED else ""
     )
 
 

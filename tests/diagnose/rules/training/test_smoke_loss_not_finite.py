@@ -10,13 +10,13 @@ RULE = "smoke-loss-not-finite"
 
 def test_a_loss_that_is_not_a_number_is_found() -> None:
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(trainings=(training(0, losses=(2.3, "nan", 0.1)),)),)))
-    assert "loss number 2 of 3 is nan" in finding.message
+    assert "loss is nan at step 2 of 3" in finding.message
 
 
 def test_so_is_the_loss_of_a_compiled_step() -> None:
     step = CompiledStep("GPU:0", "XLA", 3.0, 0.001, "inf", 1e-5, address=address(0))
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(compiled=(step,)),)))
-    assert finding.message.endswith("compiled by XLA minus that of the same step uncompiled is inf.")
+    assert finding.message.endswith("XLA-compiled and the uncompiled step is inf.")
     assert findings_of("smoke-wrong-result", machine(1, smoke=(smoke(compiled=(step,)),))) == []
 
 

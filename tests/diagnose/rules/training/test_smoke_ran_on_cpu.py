@@ -20,13 +20,13 @@ def test_a_framework_that_lists_no_gpu_names_the_cause_in_its_log() -> None:
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(0, output=log),)))
     assert "tensorflow 2.18.0 lists no GPU, only CPU:0." in finding.message
     assert "libcuda-is-stub" in finding.message
-    assert any(row.what == "a sign of libcuda-is-stub" for row in finding.evidence)
+    assert any(row.what == "relevant log line" for row in finding.evidence)
 
 
 def test_a_training_that_ran_elsewhere_is_found() -> None:
     strayed = training(0, placed_on=("/job:localhost/replica:0/task:0/device:CPU:0",))
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(trainings=(strayed,)),)))
-    assert "was told to train on GPU:0 but computed on" in finding.message
+    assert "was asked to train on GPU:0 but computed on" in finding.message
 
 
 @pytest.mark.parametrize("changes", [{}, *({field: value} for field, value in (("listed", True), ("memory_most", 6), ("utilization", 1)))])

@@ -31,7 +31,7 @@ def test_an_error_beyond_rounding_is_found(figures: dict[str, Any]) -> None:
 def test_errors_are_rounded() -> None:
     wrong = Kernel("GPU:0", "/device:GPU:0", 0.0205432, 1e-5, address=address(0))
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(kernels=(wrong,)),)))
-    assert finding.message == "tensorflow 2.18.0: a matmul on GPU:0 is off by 0.0205 (rounding explains 1e-05)."
+    assert finding.message == "tensorflow 2.18.0: matmul on GPU:0 is off by 0.0205 (tolerance 1e-05)."
 
 
 def test_one_wrong_gpu_of_two_is_left_out() -> None:

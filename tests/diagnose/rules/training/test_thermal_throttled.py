@@ -34,7 +34,7 @@ def test_a_margin_that_is_used_up(margin: int, expected: list[Severity]) -> None
 def test_memory_has_a_limit_of_its_own() -> None:
     assert findings_of(RULE, idle(temperature=40, heat=Heat(memory=94, memory_limit=95))) == []
     (finding,) = findings_of(RULE, idle(temperature=40, heat=Heat(memory=95, memory_limit=95)))
-    assert "memory at 95 °C" in finding.message
+    assert "hot memory: 95 °C" in finding.message
 
 
 def test_a_limit_of_zero_is_none() -> None:
@@ -49,13 +49,13 @@ def test_heat_is_found_where_the_driver_gives_no_reasons() -> None:
 
 def test_a_slowdown_is_said_once() -> None:
     (finding,) = findings_of(RULE, idle(temperature=90, temperature_slowdown=89, clocks_event_reasons=0x48))
-    assert "slows its clocks" not in finding.message
+    assert "slowdown limit" not in finding.message
 
 
 @pytest.mark.parametrize("reasons", [0x20, 0x40])
 def test_one_sample_of_a_slowdown_is_reported_with_its_share(reasons: int) -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(held=(Held(0x4, 38), Held(0x4 | reasons, 2))))))
-    assert "at up to 70 °C, in 2 of 40 samples" in finding.message
+    assert "at up to 70 °C in 2 of 40 samples" in finding.message
     assert finding.severity is Severity.WARNING
 
 
