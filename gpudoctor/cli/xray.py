@@ -16,7 +16,8 @@ from gpudoctor.snapshot.gaps import gaps
 from gpudoctor.snapshot.xray import Environment, Files
 
 PATIENCE = 120.0
-"""Seconds for all of it."""
+"""Seconds for the whole examination."""
+_ELF = b"\x7fELF"
 
 
 @app.command(short_help="Show which CUDA libraries would be loaded, and why.")
@@ -48,9 +49,11 @@ def _drawn(seen: Environment | Files) -> bytes:
 
 
 def _exit_code(seen: Environment | Files) -> int:
-    """4 where our own code crashed, 3 where a framework's libraries or a file could not be examined, else 0."""
+    """Return 4 if our own code crashed, 3 if a framework's libraries or a file could not be examined, else 0."""
     if any(gap.cause is Cause.CRASHED for gap in gaps(seen)):
         return CRASHED
+    if isinstance(seen, Files) and any(one.problem for one in seen.files):
+        return UNKNOWN
     causes = {gap.cause for gap in (_unseen(seen.libraries) if isinstance(seen, Environment) else [seen.unread])}
     return UNKNOWN if causes - {Cause.ABSENT, Cause.NOT_ASKED} else 0
 
@@ -62,7 +65,13 @@ def _unseen(libraries: Libraries | Missing) -> list[Missing]:
 
 
 def _file(path: str) -> str:
+    """Return the absolute path of an ELF file. Raises UsageError for anything else."""
     place = os.path.abspath(path)
-    if not os.path.isfile(place):
-        raise UsageError(f"{path}: there is no such file; name a shared library or a program.")
+    try:
+        with open(place, "rb") as file:
+            begins = file.read(len(_ELF))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; name a shared library or a program.") from None
+    if begins != _ELF:
+        raise UsageError(f"{path} is not an ELF file; name a shared library (.so) or a compiled program.")
     return place

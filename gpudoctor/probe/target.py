@@ -64,7 +64,7 @@ def named_target(path: str, search: Iterable[str] = ()) -> Target:
         place = _on_path(path, search) or place
     executable = _interpreter_in(place) if os.path.isdir(place) else place
     if executable is None or not _startable(executable):
-        raise no_interpreter(path, _fault(place))
+        raise _lost_base(path, place) or no_interpreter(path, _fault(place))
     return Target(executable, "named with --python", named=True)
 
 
@@ -76,16 +76,29 @@ def no_interpreter(path: str, why: str) -> UsageError:
 
 def _fault(place: str) -> str:
     """Why a path can neither be started nor searched."""
-    dangling = next((path for path in (place, f"{place}/bin/python", f"{place}/bin/python3") if _dangles(path)), None)
-    if dangling:
-        return f"{readable(dangling)} is a link to {readable(os.readlink(dangling))}, which does not exist"
+    if dangling := _dangling(place):
+        return f"{readable(dangling)} is a link to {readable(os.path.realpath(dangling))}, which does not exist"
     if os.path.isdir(place):
         return "the folder has no bin/python"
     return "the file is not executable" if place and os.path.lexists(place) else "no such file or folder"
 
 
-def _dangles(path: str) -> bool:
-    return os.path.islink(path) and not os.path.exists(path)
+def _dangling(place: str) -> str:
+    """Return the link that an interpreter or an environment's folder hangs on, if its target is gone; otherwise empty."""
+    links = (place, f"{place}/bin/python", f"{place}/bin/python3")
+    return next((path for path in links if os.path.islink(path) and not os.path.exists(path)), "")
+
+
+def _lost_base(path: str, place: str) -> UsageError | None:
+    """Return the error for a virtual environment whose base interpreter is gone; None if this is not one."""
+    dangling = _dangling(place)
+    prefix = os.path.dirname(os.path.dirname(dangling))
+    if not dangling or not os.path.isfile(os.path.join(prefix, "pyvenv.cfg")):
+        return None
+    return UsageError(
+        f"--python {readable(path)}: the base interpreter of this virtual environment, {readable(os.path.realpath(dangling))}, is gone; "
+        f"reinstall that Python, or recreate the environment: python3 -m venv --clear {readable(prefix)}."
+    )
 
 
 def target(python: str | None, environ: Mapping[str, str], own: str, own_path: Iterable[str]) -> Target:

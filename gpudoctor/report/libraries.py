@@ -1,4 +1,4 @@
-"""The X-ray as text: a table a framework, or what single files need; 80 columns are enough."""
+"""The X-ray as text: the libraries of each framework, or what single files need."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gpudoctor.snapshot import (
     Framework,
     FrameworkLibraries,
     GpuCode,
+    Libraries,
     LibraryFile,
     LibraryUse,
     Missing,
@@ -20,15 +21,24 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.snapshot.xray import Environment, File, Files
 
+_LEGEND = {
+    "!!": "missing or damaged, and the framework needs it to use the GPU",
+    "!": "missing or damaged, but only some features need it",
+    "shadows": "also on the loader's path, but found later, so not loaded",
+    "refused": "found earlier, but the loader cannot load it",
+    "kernels": "GPU code: sm_80 is machine code for compute capability 8.0, compute_90 is PTX that the driver compiles for 9.0 and newer",
+}
+"""What the marks and words of a page mean; a page explains those that it has."""
+
 
 def environment(seen: Environment, look: Look) -> str:
-    """The whole page."""
+    """Return the page of an environment: each framework's libraries, with file, package and the reason why it is this file."""
     page = Page(look)
-    page.paragraph(f"X-ray of {seen.python}", style="bold", hang=2)
+    page.paragraph(f"Libraries that {seen.python} would load", style="bold", hang=2)
     for path in seen.script_folder.hides if isinstance(seen.script_folder, ScriptFolder) else ():
-        page.paragraph(f"!! {path} is imported in place of the installed package, by scripts in that folder", style="bold red", hang=3)
+        page.paragraph(f"!! {path} shadows the installed package for scripts in that folder", style="bold red", hang=3)
     if isinstance(seen.libraries, Missing):
-        page.paragraph(f"Nothing to look at: {seen.libraries.reason}.", hang=2)
+        page.paragraph(f"Nothing to examine: {seen.libraries.reason}.", hang=2)
         return page.render()
     if seen.libraries.preloaded:
         page.paragraph(f"LD_PRELOAD loads first: {', '.join(seen.libraries.preloaded)}", hang=2)
@@ -39,12 +49,30 @@ def environment(seen: Environment, look: Look) -> str:
         page.heading("Extensions")
         for extension in seen.libraries.extensions:
             _extension(page, extension, short)
+    _legend(page, _marks(seen.libraries))
     short.legend(page)
     return page.render()
 
 
+def _marks(libraries: Libraries) -> set[str]:
+    """Return the marks and words that the page of these libraries has."""
+    uses = [use for one in libraries.frameworks if not isinstance(one.uses, Missing) for use in one.uses]
+    lost = {"!!" if use.vital else "!" for use in uses if isinstance(use.file, Missing)}
+    broken = {"!!" for one in libraries.frameworks if one.broken}
+    said = {"shadows": any(use.shadows for use in uses), "refused": any(use.refused for use in uses), "kernels": True}
+    return lost | broken | {word for word, is_there in said.items() if is_there}
+
+
+def _legend(page: Page, words: set[str]) -> None:
+    if words:
+        page.heading("Legend")
+    for word, meaning in _LEGEND.items():
+        if word in words:
+            page.paragraph(meaning, f"{word:<9}", indent=2, hang=9, lead_style="bold")
+
+
 class _Shortener:
-    """Long folders that occur again and again get a letter, which the end of the page explains."""
+    """Replaces long folders that occur often with a letter; the legend explains it."""
 
     def __init__(self, seen: Environment) -> None:
         places = [str(one.location).rpartition("/")[0] for one in seen.frameworks if isinstance(one.location, str)]
@@ -54,7 +82,7 @@ class _Shortener:
                 self._names[place] = f"<{'ABCDEFGH'[len(self._names) % 8]}>"
 
     def path(self, path: str) -> str:
-        """Without the steps back and forth of a search path."""
+        """Return a path without "..", with its folder replaced by a letter."""
         done: list[str] = []
         for part in path.split("/"):
             if part == ".." and len(done) > 1:
@@ -68,19 +96,18 @@ class _Shortener:
         return plain
 
     def legend(self, page: Page) -> None:
-        """What the letters stand for."""
-        page.gap()
+        """Explain the letters."""
         for place, name in self._names.items():
-            page.paragraph(f"{name} is {place}", hang=4)
+            page.paragraph(place, f"{name:<9}", indent=2, hang=9, lead_style="bold")
 
 
 def code(found: GpuCode | Missing | None) -> str:
-    """The architectures, as short as nvcc's: sm_75 80 86, compute_90."""
+    """Return the architectures in short: sm_75 80 86 + compute_90."""
     if not isinstance(found, GpuCode):
         return "none" if found is None or found.cause is Cause.ABSENT else f"not known ({found.reason})"
     kinds = ((name, [one for one in each if one not in found.few]) for name, each in (("sm", found.sass), ("compute", found.ptx)))
     parts = [f"{name}_{' '.join(one.partition('_')[2] for one in each)}" for name, each in kinds if each]
-    few = f"; in a few kernels only {' '.join(found.few)}" if found.few else ""
+    few = f"; only a few kernels for {' '.join(found.few)}" if found.few else ""
     return (" + ".join(parts) or "none") + few
 
 
@@ -93,19 +120,19 @@ def _framework(page: Page, one: FrameworkLibraries, known: Framework | None, sho
         for name, fact in (("CUDA", known.built_with_cuda), ("cuDNN", known.built_with_cudnn))
         if isinstance(fact, Fact)
     ] if known is not None else []  # fmt: skip
-    page.heading(" ".join(said) + (f", built with {' and '.join(built)}" if built else ""))
-    where = f" in {short.path(one.code_where)}" if one.code_where else ""
-    page.paragraph(f"code for {code(one.code)}{where}", indent=2, hang=2)
+    page.heading(" ".join(said) + (f" ({', '.join(built)})" if built else ""))
+    where = f", in {short.path(one.code_where)}" if one.code_where else ""
+    page.paragraph(f"kernels: {code(one.code)}{where}", indent=2, hang=2)
     for damage in one.broken:
         page.paragraph(f"{short.path(damage.path)}: {damage.why}; the import fails", "!! ", lead_style="bold red", indent=0, hang=5)
     if isinstance(one.uses, Missing):
-        page.paragraph(f"its libraries: not known ({one.uses.reason})", indent=2, hang=2)
+        page.paragraph(f"libraries: not known ({one.uses.reason})", indent=2, hang=2)
         return
     width = max((len(use.wanted) for use in one.uses), default=0) + 2
     for use in one.uses:
         _use(page, use, width, short)
     if one.also_loaded:
-        page.paragraph(f"also loaded, though nothing here asks for them: {', '.join(map(short.path, one.also_loaded))}", indent=2, hang=2)
+        page.paragraph(f"also loaded, although nothing here needs them: {', '.join(map(short.path, one.also_loaded))}", indent=2, hang=2)
 
 
 def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
@@ -115,24 +142,29 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
     page.cells([(mark, 3, style), (use.wanted, width, style), (_version_or_fault(use), 0, "")])
     if use.damaged:
         page.paragraph(f"{short.path(use.damaged[0].path)}: {use.damaged[0].why}", indent=8, hang=2)
-        page.paragraph(f"asked for by {asker}", indent=8, hang=2)
+        page.paragraph(f"needed by {asker}", indent=8, hang=2)
     elif isinstance(use.file, Missing):
-        page.paragraph(f"found nowhere for {asker}: {use.file.reason}", indent=8, hang=2)
+        why = "" if use.file.cause is Cause.ABSENT else f" ({use.file.reason})"
+        page.paragraph(f"needed by {asker}{why}", indent=8, hang=2)
     else:
         owner = f" ({use.file.owner})" if isinstance(use.file.owner, str) else ""
         page.paragraph(f"{short.path(use.file.path)}{owner}", indent=8, hang=2)
-        page.paragraph(f"{use.why}{_asked_for_by(use, asker)}", indent=8, hang=2)
+        page.paragraph(f"{_via(use.why)}{_needed_by(use, asker)}", indent=8, hang=2)
         if isinstance(use.file.code, GpuCode):
-            page.paragraph(f"code for {code(use.file.code)}", indent=8, hang=2)
-    _others(page, "hides", use.shadows, short)
+            page.paragraph(f"kernels: {code(use.file.code)}", indent=8, hang=2)
+    _others(page, "shadows", use.shadows, short)
     if not use.damaged:
         _others(page, "refused", use.refused, short)
     if lost:
-        _others(page, "is on disk at", use.elsewhere, short)
+        _others(page, "on disk, not on the loader's path:", use.elsewhere, short)
 
 
-def _asked_for_by(use: LibraryUse, asker: str) -> str:
-    return f", asked for by {asker}" if asker not in use.why else ""
+def _via(why: str) -> str:
+    return why if why.startswith("already") else f"via {why}"
+
+
+def _needed_by(use: LibraryUse, asker: str) -> str:
+    return f", needed by {asker}" if asker not in use.why else ""
 
 
 def _version_or_fault(use: LibraryUse) -> str:
@@ -150,18 +182,18 @@ def _others(page: Page, what: str, found: Iterable[Place], short: _Shortener | N
 
 
 def _extension(page: Page, one: Extension, short: _Shortener) -> None:
-    page.paragraph(f"{one.distribution} {one.version} ({one.framework}): code for {code(one.code)}", indent=2, hang=2)
-    wanted = f" wants {', '.join(one.wanted)}" if not isinstance(one.wanted, Missing) and one.wanted else " links no library of CUDA's"
+    page.paragraph(f"{one.distribution} {one.version} ({one.framework}), kernels: {code(one.code)}", indent=2, hang=2)
+    wanted = f" needs {', '.join(one.wanted)}" if not isinstance(one.wanted, Missing) and one.wanted else " links no CUDA library"
     page.paragraph(f"{short.path(one.path)}{wanted}", indent=4, hang=2)
 
 
 def files(seen: Files, look: Look) -> str:
-    """What each file needs, as a process of the interpreter would find it."""
+    """Return what each file needs, as a process of the interpreter would find it."""
     page = Page(look)
     for one in seen.files:
         page.heading(one.path)
         if one.problem:
-            page.paragraph(f"It could not be read: {one.problem}.", indent=2, hang=2)
+            page.paragraph(f"Not read: {one.problem}.", indent=2, hang=2)
             continue
         page.paragraph(", ".join([one.machine, *([f"soname {one.soname}"] if one.soname else [])]), indent=2, hang=2)
         page.paragraph(f"GPU code: {code(one.code)}", indent=2, hang=2)
@@ -169,8 +201,10 @@ def files(seen: Files, look: Look) -> str:
             if folders:
                 page.paragraph(f"{name} {' '.join(dict.fromkeys(folders.split(':')))}", indent=2, hang=4)
         _needs(page, one)
+    words = {"kernels" for one in seen.files if isinstance(one.code, GpuCode)}
+    _legend(page, words | {"shadows" for one in seen.files if any(need.shadows for need in one.needs)})
     page.gap()
-    page.paragraph(f"As a process of {seen.python} would load them; --python names another.", hang=2)
+    page.paragraph(f"For a process of {seen.python}; --python names another.", hang=2)
     return page.render()
 
 
@@ -182,7 +216,8 @@ def _needs(page: Page, one: File) -> None:
         page.cells([("!!" if lost else "  ", 3, "bold red" if lost else ""), (need.wanted, width, ""), ("MISSING" if lost else "", 0, "")])
         if not lost:
             page.paragraph(need.path, indent=8, hang=2)
-        page.paragraph(f"{need.why or need.problem or 'found nowhere'}{asker}", indent=8, hang=2)
-        _others(page, "hides", need.shadows)
+        found = _via(need.why) if need.why else need.problem or "not found"
+        page.paragraph(f"{found}{asker}", indent=8, hang=2)
+        _others(page, "shadows", need.shadows)
         if lost:
-            _others(page, "is on disk at", need.elsewhere)
+            _others(page, "on disk, not on the loader's path:", need.elsewhere)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,17 @@ def test_a_python_without_its_library_is_a_python_that_does_not_start(tmp_path: 
     python = environment(tmp_path, VERSIONS[-1], "")
     snapshot, _ = look(Options(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
     assert isinstance(snapshot.python, Missing)
+
+
+def test_a_virtual_environment_whose_base_is_gone_says_so_and_how_to_fix_it(tmp_path: Path) -> None:
+    base = tmp_path / "gone/python3"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", tmp_path / "venv"], check=True)
+    (link,) = (path for path in (tmp_path / "venv/bin").glob("python*") if path.readlink().is_absolute())
+    link.unlink()
+    link.symlink_to(base)
+    for named in (tmp_path / "venv", tmp_path / "venv/bin/python"):
+        with pytest.raises(UsageError, match=rf"{base}, is gone; reinstall that Python, .*: python3 -m venv --clear {tmp_path}/venv\.$"):
+            look(Options(python=str(named)), EMPTY, SHORT)
 
 
 def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path: Path) -> None:

@@ -369,8 +369,15 @@ def test_the_command_on_a_file(tmp_path: Path) -> None:
 
 def test_the_command_on_what_is_no_library(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
-    assert "could not be read" in run(str(tmp_path / "x"))[1]
-    assert run(str(tmp_path / "none"))[0] == 2
+    (tmp_path / "truncated").write_bytes(b"\x7fELF")
+    for name, words in (("x", "is not an ELF file"), ("none", "No such file or directory"), ("", "Is a directory")):
+        code, out, err = run(str(tmp_path / name))
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert words in err
+        assert json.loads(run(str(tmp_path / name), "--format", "json")[1])["schema"] == "gpudoctor.error/1"
+    code, out, _ = run(str(tmp_path / "truncated"))
+    assert code == 3
+    assert "Not read: truncated." in out
 
 
 def test_the_command_on_an_environment(tmp_path: Path) -> None:
@@ -386,8 +393,12 @@ def test_the_command_on_an_environment(tmp_path: Path) -> None:
     wheel(site, "tensorflow", "2.21.0")
     code, out, err = run("--python", str(tmp_path / "e"))
     assert (code, err) == (0, "")
-    assert "tensorflow 2.21.0, built with CUDA 12.5.1 and cuDNN 9" in out
+    assert "tensorflow 2.21.0 (CUDA 12.5.1, cuDNN 9)" in out
     assert "!! libcufft.so.11" in out
+    legend = out.partition("\nLegend\n")[2]
+    assert "  !!       missing or damaged, and the framework needs it" in legend
+    assert "  kernels  GPU code" in legend
+    assert "  refused" not in legend
     assert max(len(line) for line in out.splitlines() if "/" not in line) <= 80
     code, out, _ = run("--python", str(tmp_path / "e"), "--format", "json")
     Draft202012Validator(schema("xray")).validate(json.loads(out))
