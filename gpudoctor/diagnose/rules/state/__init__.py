@@ -1,1 +1,1 @@
-"""GD7: settings and the GPU's state."""
+"""GD7: settings, memory and modes of GPUs and hosts."""

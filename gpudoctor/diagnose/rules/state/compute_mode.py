@@ -1,4 +1,4 @@
-"""How to let any number of programs use a GPU."""
+"""The fix for a compute mode that locks programs out of a GPU."""
 
 from __future__ import annotations
 
@@ -11,5 +11,7 @@ from gpudoctor.findings.actions import Action
 def set_default_mode(gpu: GpuView) -> Fix:
     """Return the fix that sets the GPU's compute mode to DEFAULT."""
     if gpu.machine.site.container:
-        return Fix("Have the host set the GPU's compute mode to DEFAULT.", action=Action.CONTACT_ADMINISTRATOR)
-    return Fix("Let any number of programs use the GPU", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,))
+        return Fix("On the host, set the GPU's compute mode to DEFAULT.", action=Action.CONTACT_ADMINISTRATOR)
+    return Fix(
+        "Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,)
+    )

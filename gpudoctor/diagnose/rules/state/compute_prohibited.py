@@ -20,18 +20,18 @@ from gpudoctor.findings.actions import Domain
     domain=Domain.DRIVER,
     since="0.1",
     explains=(
-        Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU that it may not use.", Join.GPU),
-        Explains(CUDA_FAILS, "The driver refuses a context on a GPU whose compute mode is prohibited."),
+        Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU whose compute mode is prohibited.", Join.GPU),
+        Explains(CUDA_FAILS, "The driver allows no context on a GPU whose compute mode is prohibited."),
     ),
 )
 def compute_prohibited(gpu: GpuView) -> Iterator[Problem]:
-    """GPU is in compute mode prohibited."""
+    """GPU is in prohibited compute mode."""
     if gpu.compute_mode != "prohibited":
         return
     if gpu.hidden:
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     yield Problem(
-        message=f"{gpu.label} is in compute mode prohibited: no CUDA program can use it.",
+        message=f"{gpu.label} is in prohibited compute mode: no CUDA program can use it.",
         evidence=(Evidence("compute mode", "prohibited", "nvmlDeviceGetComputeMode"),),
         fixes=(set_default_mode(gpu),),
     )

@@ -21,8 +21,8 @@ from gpudoctor.findings.actions import Action
     since="0.1",
     predicts=False,
     explains=(
-        Explains(CUDA_FAILS, "A program finds no GPU that CUDA does not show it."),
-        Explains(("uvm-not-loaded",), "With all GPUs hidden cuInit answers 100, as it does without nvidia_uvm."),
+        Explains(CUDA_FAILS, "CUDA programs see only the GPUs that CUDA_VISIBLE_DEVICES names."),
+        Explains(("uvm-not-loaded",), "With all GPUs hidden, cuInit returns 100, as it does without nvidia_uvm."),
     ),
 )
 def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Problem]:
@@ -31,17 +31,19 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
     named, shown, total = len(visibility.entries), visibility.shown, visibility.there
     if shown and shown >= named:
         return
-    setting = f"{VARIABLE}={visibility.value!r}" if visibility.value else f"{VARIABLE} is set but empty"
+    setting = f"{VARIABLE}={shlex.quote(visibility.value)}" if visibility.value else f"An empty {VARIABLE}"
     if shown:
-        message = f"{setting} names {named} devices, CUDA shows {shown}: {visibility.entries[shown]!r} names none and ends the list."
+        message = (
+            f"{setting} names {named} devices, but CUDA shows {shown}: it stops at {visibility.entries[shown]}, which is no device here."
+        )
     else:
-        message = f"{setting}: CUDA shows none of {total} {'GPU' if total == 1 else 'GPUs'}."
+        message = f"{setting} hides {'the only GPU' if total == 1 else f'all {total} GPUs'} from CUDA programs."
     yield Problem(
         message=message,
         severity=Severity.WARNING if shown else None,
         evidence=(
             Evidence(VARIABLE, visibility.value or "empty", "environment"),
-            Evidence("devices that CUDA shows", f"{shown}, without the variable {total}", "cuInit, cuDeviceGetCount"),
+            Evidence("devices that CUDA shows", f"{shown}; without the variable {total}", "cuInit, cuDeviceGetCount"),
         ),
         fixes=(_fix(environment.machine, visibility),),
     )
@@ -50,12 +52,12 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
 def _fix(machine: MachineView, visibility: Visibility) -> Fix:
     scheduler = machine.site.scheduler
     if scheduler:
+        option = " (--gres=gpu:1)" if scheduler == "Slurm" else ""
         return Fix(
-            f"Ask {scheduler} for a GPU (in Slurm --gres=gpu:1); it sets this variable, so do not unset it.", action=Action.RESTART_JOB
+            f"Request a GPU from {scheduler}{option}. The scheduler sets this variable: do not unset it.",
+            action=Action.RESTART_JOB,
         )
     if visibility.shown:
         valid = shlex.quote(",".join(visibility.entries[: visibility.shown]))
-        return set_variable(
-            VARIABLE, valid, f"Keep the entries that name a GPU, here and in the profile or service file that sets {VARIABLE}"
-        )
+        return set_variable(VARIABLE, valid, f"Keep only the valid entries, here and in the profile or service file that sets {VARIABLE}")
     return unset(VARIABLE, "the profile or service file that sets it")

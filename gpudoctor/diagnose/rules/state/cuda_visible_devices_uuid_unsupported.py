@@ -26,7 +26,7 @@ _UUID = ("GPU-", "MIG-")
     explains=(
         Explains(
             ("cuda-visible-devices-masked", "cuda-init-fails", *TRAINING_FAILS),
-            "CUDA hides the GPUs from the first entry on that it does not know.",
+            "CUDA stops at the first entry that it does not know.",
         ),
     ),
 )
@@ -40,10 +40,10 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
         return
     entry, known = entries[shown], sorted(_uuids(machine))
     exists = _matching(entry, known)
-    reason = "this CUDA does not accept it, although the GPU exists" if exists else "no GPU or MIG instance here has that UUID"
+    reason = "CUDA does not accept it, although the GPU exists" if exists else "no GPU or MIG instance here has that UUID"
     yield Problem(
         severity=Severity.WARNING if shown else None,
-        message=f"{VARIABLE} names {entry}, but {reason}: CUDA shows {shown} of the {len(entries)} devices that it names.",
+        message=f"{VARIABLE} names {entry}, but {reason}; CUDA shows {shown or 'none'} of its {len(entries)} devices.",
         evidence=(
             Evidence(VARIABLE, visibility.value, "environment"),
             Evidence("UUIDs on this machine", ", ".join(known) or "none known", "CUDA without the variable, NVML"),
@@ -53,10 +53,11 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
 
 
 def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fix:
-    """Keep the entries that name a GPU; unset the variable if none does."""
+    """Return the fix that keeps the valid entries, or unsets the variable if none is."""
     if machine.site.scheduler:
         return Fix(
-            f"Ask {machine.site.scheduler} for a GPU again; it sets this variable, so do not set it by hand.", action=Action.RESTART_JOB
+            f"Request a GPU from {machine.site.scheduler} again. The scheduler sets this variable: do not set it by hand.",
+            action=Action.RESTART_JOB,
         )
     ordinals = {device.uuid: str(device.ordinal) for device in _unmasked_devices(machine)}
     valid = []
@@ -68,11 +69,11 @@ def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fi
             valid.append(ordinals[uuid])
     if not valid:
         return unset(VARIABLE)
-    return set_variable(VARIABLE, ",".join(valid), f"Name only GPUs that exist, here and where {VARIABLE} is set")
+    return set_variable(VARIABLE, ",".join(valid), f"Keep only GPUs that exist, here and where {VARIABLE} is set")
 
 
 def _matching(entry: str, known: list[str]) -> str:
-    """Return the known UUID that an entry abbreviates; empty where there is none."""
+    """Return the known UUID that begins with an entry; empty where none does."""
     return next((uuid for uuid in known if uuid.lower().startswith(entry.lower())), "")
 
 
@@ -82,7 +83,7 @@ def _unmasked_devices(machine: MachineView) -> tuple[CudaDevice, ...]:
 
 
 def _uuids(machine: MachineView) -> set[str]:
-    """Return the UUIDs that CUDA without the variable and NVML report, MIG instances included."""
+    """Return the UUIDs that NVML and CUDA (without the variable) report, including MIG instances."""
     nvml = machine.observed.nvml
     found: list[str | Missing] = [device.uuid for device in _unmasked_devices(machine)]
     for gpu in nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ():

@@ -17,13 +17,13 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",
-    explains=(Explains(TRAINING_FAILS, "The framework trains on the CPU where the variable tells it to.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK),),
 )
 def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
-    """An environment variable tells the framework to use the CPU."""
+    """Environment variable makes the framework use the CPU."""
     values = framework.environment.variables.values
     if not framework.machine.hardware:
-        not_applicable("there is no NVIDIA GPU to hide")
+        not_applicable("there is no NVIDIA GPU")
     setting = next((setting for setting in framework.spec.hidden_by if setting.hides(values.get(setting.name, ""))), None)
     if setting is None:
         return
@@ -32,7 +32,7 @@ def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         severity=None if wholly else Severity.WARNING,
         only_for=framework.name,
-        message=f"{setting.name}={value} tells {framework.name} to {'use' if wholly else 'prefer'} the CPU.",
+        message=f"{setting.name}={value} makes {framework.label} {'use' if wholly else 'prefer'} the CPU.",
         evidence=(Evidence(setting.name, value, "environment"),),
         fixes=(unset(setting.name),),
     )

@@ -37,9 +37,9 @@ _SETTINGS = (
     explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )
 def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
-    """An environment variable slows training down."""
+    """Environment variable slows training down."""
     if not machine.hardware:
-        not_applicable("there is no NVIDIA GPU to slow down")
+        not_applicable("there is no NVIDIA GPU")
     values = machine.variables.values
     for setting in _SETTINGS:
         value = values.get(setting.name)

@@ -26,7 +26,7 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     breaks=Rung.KERNEL_RAN,
     domain=Domain.DRIVER,
     since="0.1",
-    explains=(Explains(CUDA_FAILS, "The driver refuses a context while another process has the GPU."),),
+    explains=(Explains(CUDA_FAILS, "The driver allows no second context while a process has the GPU."),),
 )
 def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
     """GPU is in exclusive-process mode."""
@@ -42,7 +42,7 @@ def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
     if holders:
         evidence.append(Evidence("compute processes", holders, "NVML"))
     yield Problem(
-        message=f"{gpu.label} is in compute mode {mode}: one process at a time, and {f'{holders} has it' if holders else 'it is free'}.",
+        message=f"{gpu.label} is in {mode} mode (one process at a time), {f'in use by {holders}' if holders else 'currently free'}.",
         severity=None if holders and not shared else Severity.NOTE,
         evidence=tuple(evidence),
         fixes=_fixes(gpu, () if shared else processes),
@@ -50,6 +50,6 @@ def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _fixes(gpu: GpuView, processes: tuple[GpuProcess, ...]) -> tuple[Fix, ...]:
-    """Let any number of programs use the GPU, or end the process that has it."""
+    """Return the fixes that let any number of programs use the GPU, or end the process that has it."""
     end = end_processes(processes, gpu.machine.site)
     return (set_default_mode(gpu), *((msgspec.structs.replace(end, kind=FixKind.INSTEAD),) if end else ()))

@@ -16,11 +16,11 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import GpuProcess
 
 NOTHING_FREE = GIB // 2
-"""Bytes of free device memory below which not even a framework's context and libraries fit."""
+"""Free GPU memory in bytes below which not even a framework's context and libraries fit."""
 NEEDED = 2 * GIB
-"""What a small training run needs of device memory: context, kernels and library workspaces take most of it, whatever the model."""
+"""GPU memory in bytes that a small training run needs: mostly context, kernels and library workspaces, whatever the model."""
 _FREE_MEMORY = Fix(
-    "End the processes that hold the GPU's memory; a reset of the GPU frees what a dead process holds.",
+    "End the processes that hold the GPU's memory; reset the GPU to free what a dead process holds.",
     needs=(ROOT,),
     action=Action.FREE_GPU,
 )
@@ -32,8 +32,8 @@ _FREE_MEMORY = Fix(
     breaks=Rung.TRAINED,
     since="0.1",
     explains=(
-        Explains(TRAINING_FAILS, "A training run without enough GPU memory ends with “out of memory”."),
-        Explains(("gpu-memory-insufficient",), "The memory that others hold is missing for a CUDA context.", Join.GPU),
+        Explains(TRAINING_FAILS, "Without enough GPU memory, training ends with “out of memory”."),
+        Explains(("gpu-memory-insufficient",), "Other processes hold the memory that a CUDA context needs.", Join.GPU),
         Explains(GPU_IS_SLOW, "Processes that hold memory usually compute too.", Join.GPU),
     ),
 )
@@ -41,7 +41,7 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
     """Other processes use most of the GPU's memory."""
     nvml = gpu.nvml
     if nvml.mig_enabled is True:
-        not_applicable("MIG is on: its instances have memory of their own")
+        not_applicable("MIG is on, and its instances have memory of their own")
     if gpu.hidden:
         not_applicable("hidden by CUDA_VISIBLE_DEVICES")
     if gpu.observed.integrated:
@@ -53,13 +53,12 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
     if used - _drawing(gpu, compute) < NEEDED - free:
         not_applicable("ending other processes would not free enough memory")
     holders = names_of(compute)
-    memory = f"{free / GIB:.1f} of {total / GIB:.1f} GiB of GPU memory are free"
     yield Problem(
-        message=f"{gpu.label}: {memory}; {used / GIB:.1f} GiB are in use by {holders or 'processes that are not visible here'}.",
+        message=f"{gpu.label} has {free / GIB:.1f} of {total / GIB:.1f} GiB free; {used / GIB:.1f} GiB are used by {holders or 'processes that are not visible here'}.",
         severity=None if free < NOTHING_FREE else gpu.warning_unless_failed,
         confidence=Confidence.CERTAIN if compute else Confidence.LIKELY,
         evidence=(
-            Evidence("memory free, used", f"{free / GIB:.1f} GiB, {used / GIB:.1f} GiB", "nvmlDeviceGetMemoryInfo"),
+            Evidence("free and used memory", f"{free / GIB:.1f} GiB, {used / GIB:.1f} GiB", "nvmlDeviceGetMemoryInfo"),
             Evidence("compute processes", holders or "none visible", "NVML"),
         ),
         fixes=_fixes(gpu, compute),
@@ -67,7 +66,7 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _drawing(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> int:
-    """Bytes that programs hold which only draw."""
+    """Return the bytes that graphics processes hold."""
     graphics = gpu.nvml.graphics_processes
     pids = {process.pid for process in compute}
     drawing = graphics if isinstance(graphics, tuple) else ()
@@ -75,6 +74,6 @@ def _drawing(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> int:
 
 
 def _fixes(gpu: GpuView, compute: tuple[GpuProcess, ...]) -> tuple[Fix, ...]:
-    """End the known processes; find unknown ones by the device files that they have open."""
+    """Return the fixes that end the known processes, or find unknown ones by the device files that they have open."""
     end = end_processes(compute, gpu.machine.site)
     return (end,) if end is not None else (FIND_GPU_USERS, _FREE_MEMORY)

@@ -22,16 +22,16 @@ from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
     since="0.1",
     predicts=False,
     seen_at=Level.TOUCH,
-    explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than the empty program that failed."),),
+    explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than a CUDA context."),),
 )
 def gpu_memory_insufficient(gpu: GpuView) -> Iterator[Problem]:
-    """Too little free GPU memory even for an empty CUDA program."""
+    """Too little free GPU memory for a CUDA context."""
     call = gpu.failed_call
     if call is None or call.status.code != CudaError.OUT_OF_MEMORY:
         return
     yield Problem(
-        message=f"{gpu.label}: {call.call} answers 2 ({call.status.name}){_free_memory(gpu)}.",
-        evidence=(Evidence(call.call, f"{call.status.code} {call.status.name}", "our own kernel"), *_holders(gpu)),
+        message=f"{gpu.label} is out of memory: {call.call} returns 2 ({call.status.name}){_free_memory(gpu)}.",
+        evidence=(Evidence(call.call, f"{call.status.code} {call.status.name}", "gpudoctor's kernel"), *_holders(gpu)),
         fixes=_fixes(gpu),
     )
 
@@ -40,11 +40,11 @@ def _free_memory(gpu: GpuView) -> str:
     nvml = gpu.observed.nvml
     if isinstance(nvml, Missing) or isinstance(nvml.memory_total, Missing) or isinstance(nvml.memory_free, Missing):
         return ""
-    return f"; {nvml.memory_free / GIB:.1f} of {nvml.memory_total / GIB:.1f} GiB are free"
+    return f", with {nvml.memory_free / GIB:.1f} of {nvml.memory_total / GIB:.1f} GiB free"
 
 
 def _processes(gpu: GpuView) -> tuple[GpuProcess, ...] | None:
-    """Return the processes that compute on the GPU; None where NVML does not list them."""
+    """Return the GPU's compute processes; None where NVML does not list them."""
     nvml = gpu.observed.nvml
     return nvml.compute_processes if isinstance(nvml, NvmlGpu) and isinstance(nvml.compute_processes, tuple) else None
 

@@ -14,10 +14,10 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing, StageState
 
 _SHOW_MEMORY = Fix(
-    "Check how much memory is free, and which processes use the rest", "free -h; ps -eo pid,rss,comm --sort=-rss | head", kind=FixKind.CHECK
+    "Check how much memory is free and which processes use it", "free -h; ps -eo pid,rss,comm --sort=-rss | head", kind=FixKind.CHECK
 )
 _RAISE_LIMIT = Fix(
-    "Give it more memory: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax.",
+    "Raise the memory limit: docker run --memory, Kubernetes resources.limits.memory, sbatch --mem, systemd MemoryMax.",
     action=Action.RESTART_JOB,
 )
 
@@ -38,18 +38,18 @@ def host_memory_insufficient(framework: FrameworkView) -> Iterator[Problem]:
     ended = next((stage for stage in smoke.stages if stage.state in {StageState.CRASHED, StageState.FAILED}), None)
     if isinstance(kills, Missing) or not kills.count or ended is None:
         return
-    scope = "on this machine" if kills.of_machine else "in this program's control group"
+    scope = "on this machine" if kills.of_machine else "in this program's cgroup"
     count = "1 process" if kills.count == 1 else f"{kills.count} processes"
     yield Problem(
-        message=f"{smoke.framework}: out of host memory. The stage “{stage_name(ended)}” {ended.state} while the kernel killed {count} {scope}.",
+        message=f"{smoke.framework} ran out of host memory: stage “{stage_name(ended)}” {ended.state} while the kernel killed {count} {scope}.",
         confidence=Confidence.LIKELY if kills.of_machine else Confidence.CERTAIN,
         evidence=(
-            Evidence("processes killed because of too little memory", str(kills.count), kills.where),
+            Evidence("processes killed for lack of memory", str(kills.count), kills.where),
             Evidence("stage", stage_name(ended), smoke.framework),
         ),
         fixes=(
             _SHOW_MEMORY,
-            read_log("oom|[Kk]illed process", "Read what the kernel killed, and how much memory each process used"),
+            read_log("oom|[Kk]illed process", "Read which process the kernel killed and how much memory each used"),
             _RAISE_LIMIT,
         ),
     )

@@ -17,12 +17,12 @@ def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
     """MIG mode changes at the next GPU reset."""
     enabled, pending = gpu.mig_enabled, gpu.mig_pending
     if gpu.nvml.virtualization == "vgpu":
-        not_applicable("the host sets a virtual GPU's mode")
+        not_applicable("the host sets the MIG mode of a virtual GPU")
     if enabled == pending:
         return
     now, then = on_or_off(enabled), on_or_off(pending)
     yield Problem(
-        message=f"{gpu.label}: MIG is {now} and will be {then} after the next reset.",
+        message=f"{gpu.label}: MIG is {now} but will be {then} after the next GPU reset or reboot.",
         evidence=(Evidence("MIG mode now, pending", f"{now}, {then}", "nvmlDeviceGetMigMode"),),
         fixes=(reset(gpu), *undo_change(gpu, f"sudo nvidia-smi -i {gpu.key} -mig {int(enabled)}")),
     )

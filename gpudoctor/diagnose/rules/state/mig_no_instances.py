@@ -19,16 +19,16 @@ from gpudoctor.findings.actions import Action, Domain
     domain=Domain.DRIVER,
     since="0.1",
     explains=(
-        Explains(("gpu-missing-from-cuda",), "CUDA lists a GPU in MIG mode only by its instances.", Join.GPU),
-        Explains(CUDA_FAILS, "cuInit answers 100 if the only GPU is in MIG mode without an instance."),
+        Explains(("gpu-missing-from-cuda",), "CUDA lists only the instances of a GPU in MIG mode.", Join.GPU),
+        Explains(CUDA_FAILS, "cuInit returns 100 if the only GPU is in MIG mode without an instance."),
     ),
 )
 def mig_no_instances(gpu: GpuView) -> Iterator[Problem]:
-    """MIG is on but there is no MIG instance."""
+    """MIG is on, but the GPU has no MIG instance."""
     if not gpu.mig_enabled or gpu.mig_instances:
         return
     yield Problem(
-        message=f"{gpu.label}: MIG is on but there is no MIG instance, so no program can use the GPU.",
+        message=f"{gpu.label} is in MIG mode but has no MIG instance, so no program can use it.",
         evidence=(Evidence("MIG mode", "enabled", "nvmlDeviceGetMigMode"), Evidence("MIG instances", "0", "NVML")),
         fixes=_fixes(gpu),
     )
@@ -38,14 +38,14 @@ def _fixes(gpu: GpuView) -> tuple[Fix, ...]:
     if gpu.machine.site.container:
         return (
             Fix(
-                "Give the container an instance, by its UUID in NVIDIA_VISIBLE_DEVICES, and check on the host that it exists.",
+                "Create an instance on the host, then start the container with its UUID in NVIDIA_VISIBLE_DEVICES.",
                 action=Action.CONTACT_ADMINISTRATOR,
             ),
         )
     return (
         Fix("Turn MIG off to use the whole GPU", f"sudo nvidia-smi -i {gpu.key} -mig 0", (ROOT,)),
         Fix(
-            "Create one instance of the whole GPU (`nvidia-smi mig -lgip` lists others)",
+            "Create one instance of the whole GPU (`nvidia-smi mig -lgip` lists the profiles)",
             f"sudo nvidia-smi mig -i {gpu.key} -cgi 0 -C",
             (ROOT,),
             kind=FixKind.INSTEAD,

@@ -30,7 +30,7 @@ def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
         evidence.append(Evidence(VARIABLE, ",".join(named), "environment"))
         message += f" and {VARIABLE} names {len(named)}"
     yield Problem(
-        message=f"{message}, but a process uses only the first that it may see.",
+        message=f"{message}, but a process uses only the first one visible to it.",
         severity=None if len(named) > 1 else Severity.NOTE,
         evidence=tuple(evidence),
         fixes=(_use_first(instances, named),),
@@ -38,8 +38,8 @@ def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
 
 
 def _use_first(instances: list[MigInstance], named: list[str]) -> Fix:
-    """Give the process the first instance of those that the variable names, else of all."""
+    """Return the fix that gives the process one instance: the first that the variable names, else the first of all."""
     uuids = [*named, *(instance.uuid for instance in instances if isinstance(instance.uuid, str))]
     if not uuids:
-        return Fix(f"Give each process the UUID of one instance in {VARIABLE}; nvidia-smi -L lists them.")
-    return set_variable(VARIABLE, uuids[0], "Give each process one instance; for the first process")
+        return Fix(f"Set {VARIABLE} to one instance's UUID for each process; nvidia-smi -L lists them.")
+    return set_variable(VARIABLE, uuids[0], "Give each process one instance, here the first")

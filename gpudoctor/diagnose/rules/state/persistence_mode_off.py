@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 
-_ON_HOST = Fix("Have the host run nvidia-persistenced.", action=Action.CONTACT_ADMINISTRATOR)
+_ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
 _START_DAEMON = Fix("Run the persistence daemon", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
 
 
@@ -20,14 +20,14 @@ _START_DAEMON = Fix("Run the persistence daemon", "sudo systemctl enable --now n
 def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
     """Persistence mode is off on server GPUs."""
     if not machine.site.has_pci:
-        not_applicable("the driver of this platform has no persistence mode")
+        not_applicable("this platform's driver has no persistence mode")
     gpus = [gpu for gpu in machine.nvml_gpus if is_server_product(gpu.name)]
     if not gpus:
-        not_applicable("no server GPUs")
+        not_applicable("there are no server GPUs")
     off = ", ".join(str(gpu.index) for gpu in gpus if gpu.persistence is False)
     if off:
         yield Problem(
-            message=f"Persistence mode is off on GPU {off}: each first program waits for the driver to initialise the GPU.",
+            message=f"Persistence mode is off on {'GPUs' if ',' in off else 'GPU'} {off}, so the first program waits while the driver initialises the GPU.",
             evidence=(Evidence("persistence mode", f"off on GPU {off}", "nvmlDeviceGetPersistenceMode"),),
             fixes=(_ON_HOST if machine.site.container else _START_DAEMON,),
         )

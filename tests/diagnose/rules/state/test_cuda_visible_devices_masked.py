@@ -28,7 +28,7 @@ def test_in_a_schedulers_job_a_gpu_is_asked_for() -> None:
     job = Variables({"CUDA_VISIBLE_DEVICES": "", "SLURM_JOB_ID": "1"})
     whole = machine(1, variables=job, libcuda=libcuda(0, 100, "CUDA_ERROR_NO_DEVICE"), libcuda_unmasked=libcuda(1))
     (finding,) = findings_of(RULE, whole)
-    assert finding.fixes[0].title.startswith("Ask Slurm for a GPU")
+    assert finding.fixes[0].title.startswith("Request a GPU from Slurm")
 
 
 def test_other_outcomes() -> None:

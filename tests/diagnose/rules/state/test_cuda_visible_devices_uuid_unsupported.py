@@ -16,8 +16,8 @@ RULE = "cuda-visible-devices-uuid-unsupported"
     [
         ("GPU-cc", 0, OutcomeKind.FOUND, "no GPU or MIG instance here has that UUID"),
         ("MIG-cc", 0, OutcomeKind.FOUND, "no GPU or MIG instance here has that UUID"),
-        ("GPU-BB", 0, OutcomeKind.FOUND, "this CUDA does not accept it, although the GPU exists"),
-        ("GPU-aa,GPU-cc", 1, OutcomeKind.FOUND, "CUDA shows 1 of the 2 devices"),
+        ("GPU-BB", 0, OutcomeKind.FOUND, "CUDA does not accept it, although the GPU exists"),
+        ("GPU-aa,GPU-cc", 1, OutcomeKind.FOUND, "CUDA shows 1 of its 2 devices"),
         ("GPU-aa,7", 1, OutcomeKind.PASSED, ""),
         ("GPU-aa,GPU-bb", 2, OutcomeKind.PASSED, ""),
         ("7", 0, OutcomeKind.NOT_APPLICABLE, ""),

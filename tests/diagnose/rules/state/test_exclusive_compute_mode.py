@@ -12,7 +12,7 @@ TAKEN = {"compute_mode": "exclusive-process", "compute_processes": (GpuProcess(9
 def test_another_process_has_the_gpu() -> None:
     (finding,) = findings_of(RULE, with_gpus(TAKEN))
     assert finding.severity is Severity.ERROR
-    assert finding.message.endswith("one process at a time, and pid 9 has it.")
+    assert finding.message.endswith("(one process at a time), in use by pid 9.")
     assert [fix.command for fix in finding.fixes][1] == "sudo kill 9"
 
 

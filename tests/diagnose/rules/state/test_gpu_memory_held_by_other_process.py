@@ -31,7 +31,7 @@ def test_memory_that_is_held_explains_a_training_that_failed() -> None:
 
 def test_a_process_that_is_known_is_ended() -> None:
     (finding,) = findings_of(RULE, with_gpus({**MEMORY, "compute_processes": (GpuProcess(77, name="python"),)}))
-    assert finding.message.endswith("1.0 of 8.0 GiB of GPU memory are free; 7.0 GiB are in use by python (pid 77).")
+    assert finding.message.endswith("has 1.0 of 8.0 GiB free; 7.0 GiB are used by python (pid 77).")
     assert [fix.command for fix in finding.fixes] == ["sudo kill 77"]
 
 

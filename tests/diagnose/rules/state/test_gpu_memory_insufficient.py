@@ -17,7 +17,7 @@ def test_no_memory_for_a_context_says_what_is_free() -> None:
     gpu = NvmlGpu(0, address="0000:01:00.0", memory_total=80 << 30, memory_free=100 << 20, compute_processes=())
     full = msgspec.structs.replace(full, nvml=msgspec.structs.replace(full.nvml, gpus=(gpu,)))
     (finding,) = findings_of(RULE, full)
-    assert finding.message.endswith("answers 2 (CUDA_ERROR_OUT_OF_MEMORY); 0.1 of 80.0 GiB are free.")
+    assert finding.message.endswith("returns 2 (CUDA_ERROR_OUT_OF_MEMORY), with 0.1 of 80.0 GiB free.")
     assert findings_of("cuda-init-fails", full) == []
 
 

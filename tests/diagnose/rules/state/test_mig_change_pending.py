@@ -10,7 +10,7 @@ PENDING = {"mig_enabled": False, "mig_pending": True}
 
 def test_a_reset_switches_the_mode() -> None:
     (finding,) = findings_of(RULE, with_gpus(PENDING))
-    assert finding.message.endswith("MIG is off and will be on after the next reset.")
+    assert finding.message.endswith("MIG is off but will be on after the next GPU reset or reboot.")
     assert finding.fixes[1].command.endswith("-mig 0")
 
 

@@ -13,7 +13,7 @@ def test_a_gpu_without_instances() -> None:
     (finding,) = findings_of(RULE, with_gpus(EMPTY))
     assert [fix.command.rpartition("-i ")[0] for fix in finding.fixes] == ["sudo nvidia-smi ", "sudo nvidia-smi mig "]
     (contained,) = findings_of(RULE, with_gpus(EMPTY, container=in_docker()))
-    assert contained.fixes[0].title.startswith("Give the container an instance")
+    assert contained.fixes[0].title.startswith("Create an instance on the host")
 
 
 def test_instances_that_may_not_be_seen() -> None:

@@ -10,7 +10,7 @@ RULE = "persistence-mode-off"
 
 def test_persistence_of_which_one_gpu_says_nothing() -> None:
     half = with_gpus({"persistence": False}, {"persistence": TIMED_OUT})
-    assert [finding.message.partition(":")[0] for finding in findings_of(RULE, half)] == ["Persistence mode is off on GPU 0"]
+    assert [finding.message.partition(",")[0] for finding in findings_of(RULE, half)] == ["Persistence mode is off on GPU 0"]
     assert kinds_of(RULE, with_gpus({"persistence": TIMED_OUT})) == [OutcomeKind.COULD_NOT_TELL]
 
 
