@@ -61,7 +61,7 @@ def _fixes(fixes: Iterable[Fix]) -> Iterator[str]:
         steps += fix.kind == FixKind.FIX
         lead = "Then: " if fix.kind == FixKind.FIX and steps > 1 else words.FIXES.get(fix.kind, "Fix: ")
         needs = f" (needs {', '.join(fix.needs)})" if fix.needs else ""
-        yield f"**{lead.strip()}** {markup.text(fix.title)}{markup.text(needs)}"
+        yield f"**{lead.strip()}** {markup.text(fix.title.rstrip('.'))}{needs}{':' if fix.command else '.'}"
         yield ""
         if fix.command:
             yield from (*markup.block(fix.command), "")
