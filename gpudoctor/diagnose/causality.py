@@ -1,4 +1,4 @@
-"""Folds consequences beneath their causes, by what each rule says that it explains."""
+"""Folds consequences under their causes, by what each rule explains."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
 
 
 def _causes(effect: Finding, runs: list[Run]) -> tuple[str, ...]:
-    """The findings beneath which `effect` folds: at least as severe, and not merely possible."""
+    """Return the findings that explain `effect`: at least as severe, and not merely possible."""
     joins = {run.rule.name: row.join for run in runs for row in run.rule.explains if effect.name in row.effects}
     return tuple(
         cause.id
@@ -35,7 +35,7 @@ def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
 
 
 def fold(runs: list[Run]) -> tuple[Finding, ...]:
-    """All findings, each with what explains it: root causes first, by severity, confidence, lowest rung and code."""
+    """Return all findings, each with what explains it: root causes first, by severity, confidence, lowest stage and code."""
     found = tuple(finding for run in runs for finding in run.findings)
     guilty = [run for run in runs if run.findings]
     explained = (msgspec.structs.replace(finding, because_of=_causes(finding, guilty)) for finding in found)
@@ -47,7 +47,7 @@ def _about_same(cause: Subject, other: Subject) -> bool:
 
 
 def excuse(run: Run, findings: tuple[Finding, ...]) -> Outcome:
-    """The outcome of a run; where it could not tell because a lower rung is broken, with the finding that says so."""
+    """Return the outcome of a run; if a broken lower stage is why it could not tell, with the finding that says so."""
     if run.outcome.kind is not OutcomeKind.COULD_NOT_TELL or run.lacking is None:
         return run.outcome
     return msgspec.structs.replace(run.outcome, because_of=tuple(_breaking(run.lacking, run.outcome.subject, findings)))

@@ -1,4 +1,4 @@
-"""Holds each thing that `--require` asks for against what was observed: met, not met, or not to be told."""
+"""Checks each `--require` against what was observed: met, not met, or unknown."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _LOST = {RungState.FAILED, RungState.MASKED}
 
 
 class Answer(enum.Enum):
-    """How a requirement fares."""
+    """Whether a requirement is met."""
 
     MET = "met"
-    UNFIT = "it is there and is not what is required"
-    LACKING = "it is not there, or cannot be used"
-    UNKNOWN = "it could not be observed"
+    UNFIT = "present, but not as required"
+    LACKING = "missing or unusable"
+    UNKNOWN = "not checked"
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):
-    """A requirement and how it fares."""
+    """A requirement and whether it is met."""
 
     requirement: Condition
     answer: Answer
     seen: str
-    """What is there instead, as the end of a sentence; for UNKNOWN why that is not known."""
+    """What is there instead, as the end of a sentence; for UNKNOWN the reason."""
     where: str = ""
     missing: Missing | None = None
     """For UNKNOWN."""
     rung: Rung | None = None
-    """The layer that would have told."""
+    """The stage that would have shown it."""
 
 
 def judged(machine: MachineView, rung: Rung | None) -> tuple[Judged, ...]:
-    """Every requirement of the policy; `rung` is the one to which a GPU must be shown to be usable, None for libcuda."""
+    """Return every requirement of the policy, checked; `rung` is the stage that makes a GPU usable, None for libcuda."""
     return tuple(_judge(parse(text), machine, rung or Rung.LIBCUDA) for text in machine.policy.require)
 
 
@@ -68,7 +68,7 @@ def _lacking(requirement: Condition, seen: str, where: str) -> Judged:
 def _compared(requirement: Condition, value: str, seen: str, where: str) -> Judged:
     fit = fits(requirement, value)
     if fit is None:
-        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is no version that could be compared"), None)
+        return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is not a comparable version"), None)
     return Judged(requirement=requirement, answer=Answer.MET if fit else Answer.UNFIT, seen=seen, where=where)
 
 
@@ -85,7 +85,7 @@ def _driver(requirement: Condition, machine: MachineView) -> Judged:
 
 
 def _no_gpu(requirement: Condition, machine: MachineView) -> Judged:
-    """No layer shows a GPU: there is none, unless one that could have shown it was not to be seen."""
+    """Return that there is no GPU, or that it is unknown because a source that could show one was unreadable."""
     first = (machine.observed.pci,) if machine.site.has_pci else ()
     for section in (*first, machine.observed.libcuda, machine.observed.nvml):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
@@ -94,25 +94,25 @@ def _no_gpu(requirement: Condition, machine: MachineView) -> Judged:
 
 
 def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
-    """How many GPUs are usable: one that was neither shown to be nor not to be may count or not."""
+    """Compare the number of usable GPUs; the undecided ones may count or not."""
     wanted = [gpu for gpu in machine.hardware if not gpu.set_aside]
     if not wanted:
         return _no_gpu(requirement, machine)
     usable = sum(machine.ladder.proven(gpu.key, rung) for gpu in wanted)
     undecided = list(filter(None, (_undecided(gpu, machine, rung) for gpu in wanted)))
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
-    seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable, by the rung {str(rung)!r}"
+    seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable (stage “{rung}”)"
     if len(answers) > 1:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:
-        return Judged(requirement=requirement, answer=Answer.MET, seen=seen, where="the ladder")
+        return Judged(requirement=requirement, answer=Answer.MET, seen=seen, where="stages per GPU")
     more_would_do = any(fits(requirement, str(number)) for number in range(usable + 1, len(wanted) + 1))
     answer = Answer.LACKING if more_would_do else Answer.UNFIT
-    return Judged(requirement=requirement, answer=answer, seen=seen, where="the ladder")
+    return Judged(requirement=requirement, answer=answer, seen=seen, where="stages per GPU")
 
 
 def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
-    """Why it was not shown whether this GPU is usable; empty where it was."""
+    """Return why it is undecided whether this GPU is usable; empty if it is decided."""
     row = next(row for row in machine.ladder.rows if row.subject.key == gpu.key)
     highest = max((step.rung for step in row.steps if step.state is RungState.PROVEN), default=None)
     above = [step for step in row.steps if step.rung <= rung and (highest is None or step.rung > highest)]
@@ -122,10 +122,10 @@ def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
 
 
 def _smallest(requirement: Condition, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
-    """What must hold for every GPU that the environment leaves."""
+    """Compare a property of every GPU that is not hidden; the first misfit decides."""
     gpus = [gpu for gpu in machine.hardware if not gpu.set_aside and machine.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
     if not gpus:
-        return _no_gpu(requirement, machine) if not machine.hardware else _lacking(requirement, "no GPU can be used", "the ladder")
+        return _no_gpu(requirement, machine) if not machine.hardware else _lacking(requirement, "no GPU can be used", "stages per GPU")
     values = [(gpu, read(gpu)) for gpu in gpus]
     known = [
         _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)
@@ -139,7 +139,7 @@ def _smallest(requirement: Condition, machine: MachineView, read: Callable[[Gpu]
 
 
 def _memory(gpu: Gpu) -> str | Missing:
-    """Bytes; with MIG what CUDA gives a program, else what NVML says that the card has."""
+    """Return the memory in bytes: with MIG what CUDA gives a program, else what NVML reports for the card."""
     card = gpu.nvml.memory_total if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
     given = gpu.cuda.memory_total if isinstance(gpu.cuda, CudaDevice) else gpu.cuda
     split = isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is True

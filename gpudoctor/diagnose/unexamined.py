@@ -13,7 +13,7 @@ _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 
 
 def unexamined(machine: MachineView) -> Iterator[NotJudged]:
-    """Of a live machine with GPUs, the CUDA builds whose libraries could not be examined; one that was seen to train has proven its own."""
+    """Return the CUDA builds on a live machine with GPUs whose libraries could not be examined; one that trained needs no examination."""
     for framework in machine.frameworks if machine.hardware and machine.observed.origin == "live" else ():
         cuda = framework.cuda_or_missing
         without = framework.observed.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
@@ -23,12 +23,12 @@ def unexamined(machine: MachineView) -> Iterator[NotJudged]:
 
 
 def _why(framework: Framework, libraries: Libraries | Missing) -> str:
-    """Why the libraries of a framework are not known; empty where they are, and where the X-ray was not asked for."""
+    """Return why a framework's libraries are unknown; empty if they are known or the X-ray was not asked for."""
     seen = xray(framework, libraries)
     if isinstance(libraries, Missing) and libraries.cause is not Cause.ABSENT:
         return "" if libraries.cause in _NOT_ASKED else libraries.reason
     if seen is None:
-        return framework.location.reason if isinstance(framework.location, Missing) else "the X-ray did not look at them"
+        return framework.location.reason if isinstance(framework.location, Missing) else "the X-ray did not examine them"
     if isinstance(seen.uses, Missing):
         return "" if seen.uses.cause in _NOT_ASKED else seen.uses.reason
     if not seen.uses and not seen.broken:

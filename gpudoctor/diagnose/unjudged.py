@@ -1,7 +1,7 @@
-"""What bears on the answer and could not be judged: where anything is listed here, the verdict is never ready.
+"""What matters for the answer and could not be checked: with anything listed here the verdict is never ready.
 
-Of a supposed environment every stated package is judged by a rule that compares it, or listed. Of one that is there, the frameworks are,
-with the builds they are of, and the known add-ons that compute on the GPU.
+In an assumed environment every stated package is checked by a rule or listed here. In an installed one this covers the frameworks with
+their builds, and the known add-ons that compute on the GPU.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _UNREAD = (
     "cuml-cu",
     "cugraph-cu",
 )
-"""How the names of those begin that compute on the GPU by themselves, and that no rule looks into on a machine."""
+"""How the names of packages begin that compute on the GPU by themselves and that no rule examines."""
 _UNKNOWN_PACKAGE = "no table lists this package"
 
 
 def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
-    """Everything that no rule and no table could judge, each named once, in the order in which to name it."""
+    """Return everything that no rule and no table could check, each once, the most important first."""
     supposed = machine.observed.origin == SUPPOSED
     packages = _supposed_packages(machine) if supposed else _addons(machine)
     judgements = (
@@ -52,7 +52,7 @@ def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
 
 
 def _untrainable(machine: MachineView) -> Iterator[NotJudged]:
-    """The frameworks that gpudoctor was to train with and cannot."""
+    """The frameworks that gpudoctor was asked to train with and cannot."""
     smokes = () if isinstance(machine.observed.smoke, Missing) else machine.observed.smoke
     for smoke in smokes:
         if smoke.unsupported:
@@ -62,7 +62,7 @@ def _untrainable(machine: MachineView) -> Iterator[NotJudged]:
 
 
 def _interpreter(machine: MachineView) -> Iterator[NotJudged]:
-    """The examined interpreter did not say what it is: then nothing of its environment is known."""
+    """The environment, if the examined interpreter could not be read."""
     unknown = next((one for one in (machine.observed.python, machine.observed.frameworks) if isinstance(one, Missing)), None)
     if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
         yield NotJudged(ENVIRONMENT, "the Python environment", unknown.reason)
@@ -79,7 +79,7 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
 
 
 def _release(machine: MachineView, framework: Framework, version: str) -> str:
-    """Why nothing is known of a supposed framework's release; empty where it is, be it for another platform."""
+    """Return why an assumed framework's release is unknown; empty if it is known, even for another platform."""
     if machine.observed.origin != SUPPOSED:
         return ""
     here = machine.matrix.resolve(framework.distribution, version, wheel_platform.name(machine.observed.host, machine.observed.python))
@@ -89,7 +89,7 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
 
 
 def _build(machine: MachineView, view: FrameworkView) -> str:
-    """What is not known of a framework's build: its CUDA, its GPU code, or whether that runs on a GPU here; empty where all of it is."""
+    """Return what is unknown of a build: its CUDA, its GPU code, or whether that runs on a GPU here; empty if nothing is."""
     framework = view.observed
     if not machine.hardware or framework.rocm_build is True or view.uses_directml:
         return ""
@@ -102,9 +102,9 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     if fits and all(one.fit in LACKS for one in fits):
         return ""
     if not isinstance(code, EffectiveCode) or code.sass is None:
-        return "nothing says for which GPUs this build has kernels"
+        return "it is unknown which GPUs this build has kernels for"
     unsure = next((one for one in fits if one.fit is Fit.UNKNOWN), None)
-    return f"nothing says whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
+    return f"it is unknown whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
 
 
 def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
@@ -125,7 +125,7 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
 
 
 def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
-    """Why no rule reads a supposed package that is no framework; empty where one does."""
+    """Return why no rule checks an assumed package that is no framework; empty if one does."""
     rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
     if rows and row is None:
         return "no table lists this release"
@@ -139,7 +139,7 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
 
 
 def _compared(one: Distribution, stack: Stack) -> bool:
-    """Whether a requirement of another package, or the NumPy that one was compiled for, is held against a package."""
+    """Whether a package is checked against another's requirement, or against the NumPy that another was compiled for."""
     return (
         any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name})
         or (one.name == "numpy" and any(row.numpy_abi for row in _rows(stack)))
@@ -148,12 +148,12 @@ def _compared(one: Distribution, stack: Stack) -> bool:
 
 
 def _rows(stack: Stack) -> Iterator[FrameworkRelease]:
-    """What the tables hold of the packages that are there."""
+    """Return the table rows of the installed packages."""
     return (row for held in stack.distributions.values() if (row := stack.row(held)) is not None)
 
 
 def _allows(text: str, one: Distribution) -> bool:
-    """Whether a requirement allows a package, be its marker true or, as where no Python is stated, unknown."""
+    """Whether a requirement allows a package; its marker may be unknown, as without a stated Python."""
     wanted = requirement(text)
     return (
         wanted is not None and wanted.name == one.name and "extra" not in wanted.marker and satisfies(one.version, wanted.specifier) is True
@@ -161,7 +161,7 @@ def _allows(text: str, one: Distribution) -> bool:
 
 
 def _bounded(name: str, stack: Stack) -> bool:
-    """Whether an installer finds the release of a package without a version by what the others require of it, or any release of it will do."""
+    """Whether an installer can choose the release of an unversioned package from what the others require, or any release will do."""
     abis = {row.numpy_abi for row in _rows(stack)} - {None}
     return any(demand.requirement.name == name and demand.requirement.specifier for demand in stack.demands) or (
         name == "numpy" and abis == {2}
@@ -169,13 +169,13 @@ def _bounded(name: str, stack: Stack) -> bool:
 
 
 def _compares(demand: Demand, stack: Stack) -> bool:
-    """Whether a requirement is held against a package that is there."""
+    """Whether a requirement can be checked against an installed package."""
     found = stack.distributions.get(demand.requirement.name)
     return found is not None and satisfies(found.version, demand.requirement.specifier) is not None
 
 
 def _unmet(stack: Stack) -> Iterator[NotJudged]:
-    """What is required of packages that the tables list, in releases that they do not."""
+    """Requirements for releases that the tables do not list, of packages that they do."""
     for demand in stack.demands:
         name, rows = demand.requirement.name, stack.matrix.releases(demand.requirement.name)
         met = any(satisfies(str(row.release), demand.requirement.specifier) for row in rows)
@@ -189,7 +189,7 @@ def _unlisted(name: str) -> str:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """A name of a framework that this one may be a slip for, with what stands before or behind it left out."""
+    """Return the known name that this one may be a typo of, also without its suffix; empty if there is none."""
     return next((one for one in known if near(name, one) or near(name.partition("-")[0], one)), "")
 
 
@@ -203,7 +203,7 @@ def _plugins(machine: MachineView) -> Iterator[NotJudged]:
             continue
         for one in mismatched_plugins(stack, spec.plugin):
             library = stack.distributions[spec.plugin.library]
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, spec.name), one.label, f"{library.label} takes it without comparing releases")
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, spec.name), one.label, f"{library.label} loads it without comparing versions")
 
 
 def _addons(machine: MachineView) -> Iterator[NotJudged]:
@@ -212,13 +212,13 @@ def _addons(machine: MachineView) -> Iterator[NotJudged]:
         return
     for one in packages.distributions:
         if one.name.startswith(_UNREAD):
-            yield NotJudged(ENVIRONMENT, one.label, "no rule looks into this package on a machine")
+            yield NotJudged(ENVIRONMENT, one.label, "no rule examines this package")
         elif one.name in ADDONS and (reason := _unread(one, machine)):
             yield NotJudged(ENVIRONMENT, one.label, reason)
 
 
 def _unread(one: Distribution, machine: MachineView) -> str:
-    """Why the compiled files of an add-on were not judged; empty where they were, or its framework is not there."""
+    """Return why an add-on's compiled files were not checked; empty if they were, or its framework is not installed."""
     if stack_of(one.name) and not any(framework.name == stack_of(one.name) for framework in machine.observed_frameworks):
         return ""
     libraries = machine.observed.libraries

@@ -1,4 +1,4 @@
-"""The command that says whether a fix helped: the same rule, asked again about the same environment; it exits with 0 or 1."""
+"""The command that verifies a fix: it runs the same rule on the same environment and exits with 0 or 1."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Level, Severity
 from gpudoctor.snapshot import Missing, Python
 
-"""Why an interpreter was examined that no default would choose."""
-
 
 def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str = "") -> str:
-    """The command for a finding of `rule`; empty for a note, which no exit code tells, and on a machine that is only supposed.
+    """Return the command for a finding of `rule`; empty for a note, which no exit code shows, and on an assumed machine.
 
-    `elsewhere` is the environment that a fix makes, spelt for the shell, where it is not the examined one.
+    `elsewhere` is the new environment that a fix creates, quoted for the shell; empty if it is the examined one.
     """
     if severity is Severity.NOTE or machine.observed.origin == "supposed":
         return ""
@@ -34,7 +32,7 @@ def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str
 
 
 def _chosen(rule: Rule, machine: MachineView) -> list[str]:
-    """What is asked: the rule alone; a requirement is asked for as it was, with every rule, which `--require` needs."""
+    """Return the options that choose the rule; for a requirement the original options, which need every rule."""
     asked_for = machine.policy.require or machine.policy.frameworks
     if asked_for and rule.checks_required:
         asked = [word for text in machine.policy.require for word in ("--require", shlex.quote(text))]
@@ -50,7 +48,7 @@ def _level(rule: Rule, machine: MachineView) -> list[str]:
 
 
 def _went_to(level: Level, machine: MachineView) -> bool:
-    """Whether the check went as far as a level."""
+    """Whether the check reached a level."""
     section = machine.observed.contexts if level is Level.TOUCH else machine.observed.loads
     return not isinstance(section, Missing)
 

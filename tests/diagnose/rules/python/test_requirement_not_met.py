@@ -52,7 +52,7 @@ def test_the_message_names_the_gpu_that_is_too_small(matrix: Matrix) -> None:
         pytest.param(cards({"compute_capability": TIMED_OUT}), "bf16", "no sign of life", id="bf16"),
         pytest.param(machine(frameworks=TIMED_OUT), "torch", "no sign of life", id="framework"),
         pytest.param(machine(frameworks=(tensorflow(version=ABSENT),)), "tensorflow>=2", "looked for", id="framework's version"),
-        pytest.param(machine(frameworks=(torch(version=Fact("master", "x")),)), "torch>=2", "no version", id="odd version"),
+        pytest.param(machine(frameworks=(torch(version=Fact("master", "x")),)), "torch>=2", "not a comparable version", id="odd version"),
         pytest.param(bare(pci=TIMED_OUT), "gpus==0", "no sign of life", id="no bus to be seen"),
         pytest.param(bare(pci=TIMED_OUT), "memory>=1GB", "no sign of life", id="no bus to be seen, of memory"),
     ],
