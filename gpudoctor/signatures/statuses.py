@@ -18,7 +18,7 @@ def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ..
     words = "".join(part.capitalize() for part in name.split("_"))
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|\? Error {number}: |{'|'.join(map(re.escape, texts))}"
     known = () if number == _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
-    return Signature(pattern, causes, meaning, (*texts, *known))
+    return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known))
 
 
 STATUSES = (

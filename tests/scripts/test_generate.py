@@ -73,7 +73,7 @@ def test_a_page_gets_its_head_its_logged_lines_and_what_pages_share() -> None:
     page = rule_pages.filled(RULE, PAGE, {"reboot": "Reboot.\n"})
     assert page.startswith(f"# GD203 driver-too-old\n\n{RULE.title}.\n")
     assert "## Symptoms\n" in page
-    assert "- `CUDA driver version is insufficient for CUDA runtime version`\n" in page
+    assert "CUDA driver version is insufficient for CUDA runtime version`\n" in page
     assert "## Why\n\nBecause." in page
     assert "<!-- common: reboot -->\nReboot.\n<!-- end -->" in page
     assert rule_pages.filled(RULE, page, {"reboot": "Reboot.\n"}) == page
