@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
 
 READY, BROKEN, USAGE, UNKNOWN, CRASHED = range(5)
 
 
-class ExitCode(msgspec.Struct, frozen=True):
+class ExitCode(NamedTuple):
     """An exit code, or several that mean the same."""
 
     codes: tuple[int, ...]

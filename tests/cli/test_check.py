@@ -178,6 +178,7 @@ def test_what_the_hot_path_does_not_import() -> None:
         "pynvml",
         "hashlib",
         "elftools",
+        *(f"gpudoctor.report.{writer}" for writer in ("terminal", "oneline", "junit", "markdown", "github", "sarif")),
     }
     assert "gpudoctor.report.build" in imported
     assert not imported & unwanted
@@ -193,7 +194,9 @@ def test_the_command_line_itself_imports_only_typer() -> None:
         "gpudoctor.cli.failure",
         "gpudoctor.cli.output",
         "gpudoctor.cli.program",
+        "gpudoctor.cli.width",
         "gpudoctor.errors",
+        "gpudoctor.exit_codes",
     ]
     assert not {"msgspec", "rich", "json", "tomllib"} & set(ended.stdout.decode().split())
 
