@@ -29,7 +29,7 @@ def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
 def test_the_text_holds_all_that_findings_say_of_all_machines() -> None:
     assert list(golden.kept()) == list(NAMES)
     assert Finding.__struct_fields__ == (
-        "id", "code", "name", "subject", "severity", "confidence", "title", "message", "breaks", "evidence", "fixes", "because_of", "action", "domain",
+        "id", "code", "name", "subject", "severity", "confidence", "title", "message", "breaks", "impact", "evidence", "fixes", "because_of", "action", "domain",
     )  # fmt: skip
     assert Evidence.__struct_fields__ == ("what", "value", "where")
     assert Fix.__struct_fields__ == ("title", "command", "needs", "verify", "kind", "action")

@@ -80,7 +80,7 @@ class Pipeline:
         except Interrupted as interrupt:
             self._interrupted = interrupt.number
             self._supervisor.stop()
-            stopped = Missing(Cause.NOT_ASKED, f"the check was ended by {interrupt}")
+            stopped = Missing(Cause.NOT_ASKED, f"stopped by {interrupt}")
             seen = inventory.finish() if snapshot is None else snapshot
             seen = msgspec.structs.replace(seen, remarks=(*seen.remarks, stopped.reason))
             if snapshot is None:

@@ -12,8 +12,9 @@ from gpudoctor.derive.unknown import CouldNotTell, NotApplicable
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV
+from gpudoctor.diagnose.impact import impact
 from gpudoctor.diagnose.rule import AnyView, Rule
-from gpudoctor.findings import Finding, Fix, FixKind, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
+from gpudoctor.findings import Finding, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
 from gpudoctor.snapshot import Cause, Pci
 
 
@@ -47,7 +48,7 @@ def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
     findings = list(run.findings)
     for place, name in enumerate(run.only_for):
         if name and findings[place].severity is Severity.ERROR and machine.another_can_train(name, failing):
-            findings[place] = msgspec.structs.replace(findings[place], severity=Severity.WARNING)
+            findings[place] = msgspec.structs.replace(findings[place], severity=Severity.WARNING, impact=Impact.PARTLY)
     return msgspec.structs.replace(run, findings=tuple(findings))
 
 
@@ -62,13 +63,13 @@ def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
 
 def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
     problems: list[Problem] = []
-    kind, reason, lacking = OutcomeKind.PASSED, "", None
+    kind, reason, cause, lacking = OutcomeKind.PASSED, "", "", None
     try:
         for problem in rule.body(view):
             problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
         kind = _ignorance(ignorance, machine)
-        reason, lacking = ignorance.missing.reason, ignorance.rung
+        reason, cause, lacking = ignorance.missing.reason, ignorance.missing.cause.value, ignorance.rung
     except NotApplicable as nothing:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
     except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
@@ -76,7 +77,7 @@ def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
     findings = tuple(_stamp(rule, view.subject, problem, number, machine) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
-    outcome = Outcome(code=rule.code, name=rule.name, subject=view.subject, kind=kind, reason=reason)
+    outcome = Outcome(code=rule.code, name=rule.name, subject=view.subject, kind=kind, reason=reason, cause=cause)
     return Run(rule, outcome, findings, lacking, tuple(problem.only_for for problem in problems))
 
 
@@ -108,6 +109,7 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine:
         title=problem.title or rule.title,
         message=problem.message,
         breaks=rule.breaks,
+        impact=impact(rule, severity, problem.impact),
         evidence=problem.evidence,
         fixes=_verified(problem.fixes, again),
         action=action_of(problem.fixes, machine.site),

@@ -7,7 +7,8 @@ from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
-from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Verdict
+from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
+from gpudoctor.findings.naming import gpu_names
 from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
@@ -20,29 +21,20 @@ def required(policy: Policy) -> Rung | None:
     return policy.level.must_prove if policy.level else None
 
 
-def _unshown(gpu: Gpu, row: LadderRow, rung: Rung) -> str:
-    """Which rung up to the required one was not shown for one GPU, and why; empty where none is lacking or asked of this GPU.
-
-    A GPU that computed has working rungs below, whatever NVML says; short of that, NVML must have opened it too.
-    """
-    steps = {step.rung: step for step in row.steps}
-    if gpu.set_aside or steps[Rung.LIBCUDA].state is RungState.MASKED:
-        return ""
-    asked = (rung,) if rung > Rung.LIBCUDA else (Rung.LIBCUDA, Rung.NVML)
-    lacking = next((steps[one] for one in asked if steps[one].state not in _FINE), None)
-    return f"{lacking.rung}: {lacking.detail or lacking.state.value}" if lacking else ""
+_STAGES = {Rung.NVML: "NVML", Rung.LIBCUDA: "CUDA", Rung.KERNEL_RAN: "a kernel run", Rung.TRAINED: "training"}
+"""What was not verified where a required rung was not proven."""
 
 
 def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...]) -> str:
-    """Which required rung or thing was not shown, and why; empty where all were."""
+    """Return which required stage or thing was not verified, and why; empty if all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
-    return "; ".join(filter(None, (*unjudged, _no_framework(machine), _unproven_rung(machine), *requirements)))
+    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine), *requirements)))
 
 
 def _no_framework(machine: MachineView) -> str:
-    """That there is nothing to train with; empty where nobody asks about frameworks."""
+    """Return that there is nothing to train with; empty if nobody asks about frameworks."""
     found = machine.observed.frameworks
     if isinstance(found, Missing):
         return ""  # listed among what was not judged
@@ -56,26 +48,46 @@ def _unproven_rung(machine: MachineView) -> str:
     if rung is None:
         return ""
     if machine.hardware:
-        reasons = [reason for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True) if (reason := _unshown(gpu, row, rung))]
-        if not reasons and not machine.ladder.on_some_gpu(rung):
-            return f"not shown on any GPU: {rung}"
-        return "; ".join(f"not shown on {_gpus(reasons.count(reason))}: {reason}" for reason in dict.fromkeys(reasons))
+        return _unproven_gpus(machine, rung)
     if machine.policy.allow_cpu:
         return "" if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
-    return "no GPU was seen"
+    return "no NVIDIA GPU was found"
+
+
+def _unproven_gpus(machine: MachineView, rung: Rung) -> str:
+    """Return on which GPUs which rung was not proven, and why; those with the same reason together."""
+    groups: dict[tuple[Rung, str], list[LadderRow]] = {}
+    for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True):
+        lacking = _lacking(gpu, row, rung)
+        if lacking:
+            groups.setdefault((lacking.rung, lacking.detail or lacking.state.value), []).append(row)
+    if not groups and not machine.ladder.on_some_gpu(rung):
+        return f"{_STAGES[rung]} was not verified on any GPU"
+    return "; ".join(
+        f"{_STAGES[lacked]} was not verified on {gpu_names((row.index, row.subject.key) for row in rows)}: {reason}"
+        for (lacked, reason), rows in groups.items()
+    )
+
+
+def _lacking(gpu: Gpu, row: LadderRow, rung: Rung) -> Step | None:
+    """Return which rung up to the required one was not proven for one GPU; None if none is lacking or asked of this GPU.
+
+    A GPU that computed has working rungs below, whatever NVML says; short of that, NVML must have opened it too.
+    """
+    steps = {step.rung: step for step in row.steps}
+    if gpu.set_aside or steps[Rung.LIBCUDA].state is RungState.MASKED:
+        return None
+    asked = (rung,) if rung > Rung.LIBCUDA else (Rung.LIBCUDA, Rung.NVML)
+    return next((steps[one] for one in asked if steps[one].state not in _FINE), None)
 
 
 def _untrained(snapshot: Snapshot) -> str:
-    """That no framework trained, and of those that were not let come to an end, where they were."""
+    """Return that no framework trained on the CPU, and what stopped those that were stopped."""
     smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
     stopped = (
         f"{smoke.framework}: {stage_name(one)} {one.error}" for smoke in smokes for one in smoke.stages if one.state is StageState.STOPPED
     )
-    return "; ".join(("no framework was shown to train on the CPU", *stopped))
-
-
-def _gpus(count: int) -> str:
-    return "1 GPU" if count == 1 else f"{count} GPUs"
+    return "; ".join(("training was not verified on the CPU", *stopped))
 
 
 def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:

@@ -41,6 +41,17 @@ class Severity(_Ordered):
     ERROR = "error"
 
 
+class Impact(str, enum.Enum):
+    """What a finding costs the user, in the words that open a report."""
+
+    CANNOT_TRAIN = "cannot train"
+    REQUIREMENT = "requirement not met"
+    PARTLY = "works in part"
+    SLOWER = "runs slower"
+    AT_RISK = "at risk"
+    NONE = "none"
+
+
 class Confidence(_Ordered):
     """How sure a finding is. A possible cause never hides another finding."""
 
@@ -157,6 +168,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity | None = None
     """Set if this occurrence is milder or worse than the rule's severity."""
+    impact: Impact | None = None
+    """Set if this warning costs something else than the other warnings of the rule."""
     only_for: str = ""
     """The only framework that this affects. Such an error is a warning if another framework can train."""
     title: str = ""
@@ -180,6 +193,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     message: str
     breaks: Rung
+    impact: Impact
     evidence: tuple[Evidence, ...] = ()
     fixes: tuple[Fix, ...] = ()
     because_of: tuple[str, ...] = ()
@@ -209,6 +223,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     subject: Subject
     kind: OutcomeKind
     reason: str = ""
+    cause: str = ""
+    """Of what could not be told: a word of Cause, why the fact is missing."""
     because_of: tuple[str, ...] = ()
     """Ids of findings that explain why this was not checked."""
 

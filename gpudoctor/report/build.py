@@ -14,8 +14,6 @@ from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Python, Snapshot
 
 TOOL = model.Tool("gpudoctor", __version__)
-SUPPOSED = "supposed"
-"""The origin of a snapshot of which nothing was observed, so that nothing can be proven and there is no ladder."""
 _PAGES = "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules"
 
 
@@ -48,6 +46,7 @@ def build(examination: Examination, command: str = "check", argv: tuple[str, ...
                 kind=outcome.kind.value,
                 reason=outcome.reason,
                 because_of=outcome.because_of,
+                cause=outcome.cause,
             )
             for outcome in diagnosis.outcomes
             if outcome.kind in {findings.OutcomeKind.COULD_NOT_TELL, findings.OutcomeKind.CRASHED}
@@ -57,7 +56,7 @@ def build(examination: Examination, command: str = "check", argv: tuple[str, ...
             for outcome in diagnosis.outcomes
             if outcome.kind is findings.OutcomeKind.PASSED
         ),
-        ladder=() if snapshot.origin == SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
+        ladder=() if snapshot.origin == model.SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
@@ -75,8 +74,8 @@ def _digest(examination: Examination) -> str:
 
 def _examined(snapshot: Snapshot) -> model.Examined:
     python = snapshot.python
-    if snapshot.origin == SUPPOSED:
-        return model.Examined(None, "nothing was examined: packages and machine are supposed", None)
+    if snapshot.origin == model.SUPPOSED:
+        return model.Examined(None, "nothing was examined: the machine and its packages were only described", None)
     host = snapshot.host if isinstance(snapshot.host, Host) else Host()
     user = None
     if isinstance(host.uid, int):
@@ -103,8 +102,8 @@ def _policy(policy: findings.Policy) -> model.Policy:
 
 
 def _proved_to(proved: findings.ProvedTo, snapshot: Snapshot) -> model.ProvedTo:
-    if snapshot.origin == SUPPOSED:
-        return model.ProvedTo(None, 0, proved.of, "nothing that is known speaks against it; nothing was tried")
+    if snapshot.origin == model.SUPPOSED:
+        return model.ProvedTo(None, 0, proved.of, "no conflict is known; nothing was tried")
     rung = proved.rung.value if proved.rung else None
     return model.ProvedTo(rung, proved.gpus, proved.of, words.scope(rung, proved.gpus, proved.of) or proved.text)
 
@@ -129,6 +128,7 @@ def _finding(finding: findings.Finding) -> model.Finding:
         because_of=finding.because_of,
         action=finding.action.value,
         domain=finding.domain.value,
+        impact=finding.impact.value,
         url=url(RULES_BY_CODE[finding.code]),
     )
 

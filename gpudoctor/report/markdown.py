@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.findings import Confidence, FixKind
-from gpudoctor.report import gpus, markup, summary, supposed, training, words
-from gpudoctor.report.model import Finding, Fix, LadderRow, Report
+from gpudoctor.findings import Confidence
+from gpudoctor.findings.naming import counted
+from gpudoctor.report import gpus, groups, markup, summary, supposed, training, words
+from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.headline import headline
+from gpudoctor.report.model import Finding, LadderRow, Report
 from gpudoctor.report.page import Look, Page
 
 LIMIT = 60_000
@@ -29,50 +32,38 @@ def _within(head: list[str], details: list[list[str]], footer: list[str]) -> lis
 
 
 def _headline(report: Report) -> list[str]:
-    mark = words.VERDICTS.get(report.verdict)
-    sign = f"{mark.sign} " if mark else ""
+    top = headline(report)
+    words = " ".join(filter(None, (top.mark.sign, top.mark.word, top.scope and f"({top.scope})")))
     about = " · ".join(map(markup.text, summary.parts(report.summary)))
-    return [f"## {sign}{report.verdict.upper()}: {markup.text(_answer(report))}", "", *((about, "") if about else ())]
-
-
-def _answer(report: Report) -> str:
-    answer = report.causes[0].message if report.causes else report.because or report.proved_to.text
-    return answer.rstrip(".")
+    text = (top.text or report.proved_to.text).rstrip(".")
+    return [f"## {words}: {markup.text(text)}", "", *((about, "") if about else ())]
 
 
 def _causes(report: Report) -> Iterator[str]:
-    """Yield each root cause with what to do; those that differ only in the GPU are one."""
-    groups: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in report.causes:
-        groups.setdefault((finding.code, finding.severity, finding.message, finding.fixes), []).append(finding)
-    for group in groups.values():
-        first, about = group[0], gpus.subjects(report, (finding.subject for finding in group))
+    """Yield each root cause with what to do; what the first says is the headline."""
+    for number, group in enumerate(groups.causes(report)):
+        first, about = group.first, gpus.subjects(report, (finding.subject for finding in group.findings))
         doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
         aside = ", ".join(filter(None, (markup.text(about), doubt)))
         yield from (f"### [{first.code}]({first.url}) {markup.text(first.title)}" + (f" ({aside})" if aside else ""), "")
-        if first is not report.causes[0]:  # whose message is the headline
-            yield from (f"**{words.upper_first(first.severity)}:** {markup.text(first.message)}", "")
-        yield from _fixes(first.fixes)
+        if number or group.others:
+            yield from (f"**{words.upper_first(first.severity)}:** {markup.text(groups.message(report, group))}", "")
+        for step in steps(group):
+            yield from _step(step)
 
 
-def _fixes(fixes: Iterable[Fix]) -> Iterator[str]:
-    steps = 0
-    for fix in fixes:
-        steps += fix.kind == FixKind.FIX
-        lead = "Then: " if fix.kind == FixKind.FIX and steps > 1 else words.FIXES.get(fix.kind, "Fix: ")
-        needs = f" (needs {', '.join(fix.needs)})" if fix.needs else ""
-        yield f"**{lead.strip()}** {markup.text(fix.title.rstrip('.'))}{needs}{':' if fix.command else '.'}"
-        yield ""
-        if fix.command:
-            yield from (*markup.block(fix.command), "")
-        if fix.verify:
-            yield from (f"Verify: {markup.code(fix.verify)}", "")
+def _step(step: Step) -> Iterator[str]:
+    yield from (f"**{step.lead}:** {markup.text(step.title)}", "")
+    if step.commands:
+        yield from (*markup.block(step.commands), "")
+    if step.verify:
+        yield from (f"Verify: {markup.code(step.verify)}", "")
 
 
 def _drawn(report: Report) -> list[str]:
     """Return what the terminal shows of a training run, or of a combination that is only assumed."""
     page = Page(Look(width=100))
-    if supposed.is_supposed(report):
+    if report.is_supposed:
         supposed.draw(page, report)
     elif report.command == "smoke":
         training.draw(page, report.snapshot)
@@ -87,14 +78,14 @@ def _stages(report: Report) -> Iterator[str]:
     alike: dict[tuple[str, ...], list[LadderRow]] = {}
     for row in report.ladder:
         alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
-    stages = [words.RUNGS.get(step.rung, step.rung) for step in report.ladder[0].steps]
+    stages = [words.STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps]
     yield from ("### Stages per GPU", "")
     yield from markup.table(
         ["GPU", *stages],
         ([markup.text(f"{gpus.gpu_label(rows)} {model}".rstrip()), *map(_state, states)] for (model, *states), rows in alike.items()),
     )
     used = {step.state for row in report.ladder for step in row.steps}
-    marks = [mark for state, mark in words.STATES.items() if state in used and not mark.word.startswith(mark.sign)]
+    marks = [mark for state, mark in words.STATES.items() if state in used and mark.word != mark.sign]
     yield from ("", ", ".join(f"{mark.sign} {mark.word}" for mark in marks), "")
 
 
@@ -155,7 +146,7 @@ def _footer(report: Report) -> list[str]:
     examined = report.examined
     said = [
         *([words.upper_first(report.proved_to.text)] if report.proved_to.rung else []),
-        f"{words.counted(len(report.passed), 'check')} passed",
+        f"{counted(len(report.passed), 'check')} passed",
         f"examined {examined.python} ({examined.why})" if examined.python else examined.why,
         f"gpudoctor {report.tool.version}, tables of {report.matrix.date}, {report.created}",
     ]

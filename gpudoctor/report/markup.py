@@ -32,11 +32,11 @@ def code(told: str, *, in_table: bool = False) -> str:
     return span.replace("|", "\\|") if in_table else span
 
 
-def block(command: str) -> list[str]:
-    """Return the lines of a command to copy."""
-    shown = printable(command, plain=False)
-    fence = "`" * max(3, _longest_run(shown) + 1)
-    return [f"{fence}sh", shown, fence]
+def block(commands: Iterable[str]) -> list[str]:
+    """Return the lines of commands to copy."""
+    shown = [printable(line, plain=False) for command in commands for line in command.split("\n")]
+    fence = "`" * max(3, *(_longest_run(line) + 1 for line in shown))
+    return [f"{fence}sh", *shown, fence]
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -13,12 +13,14 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.examination import Timing
-from gpudoctor.findings import Confidence, FixKind, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.findings import Confidence, FixKind, Impact, Level, Rung, RungState, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import ACTIONS, DOMAINS, Action, Domain
 from gpudoctor.findings.summary import Summary
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.snapshot import Cause, Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
+SUPPOSED = "supposed"
+"""The origin of a snapshot of which nothing was observed, so that nothing can be proven and there is no ladder."""
 
 
 def _words(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
@@ -38,6 +40,8 @@ SeverityWord = Annotated[str, _words(Severity, "error: prevents training; warnin
 ConfidenceWord = Annotated[str, _words(Confidence, "How sure the diagnosis is.")]
 ActionWord = Annotated[str, _words(Action, f"What the first fix comes to. {_meanings(ACTIONS)}. Empty in reports of older versions.")]
 DomainWord = Annotated[str, _words(Domain, f"Where the fault lies. {_meanings(DOMAINS)}. Empty in reports of older versions.")]
+ImpactWord = Annotated[str, _words(Impact, "What the finding costs the user. Empty in reports of older versions.")]
+CauseWord = Annotated[str, _words(Cause, "Why the fact behind it is missing; empty for a crash.")]
 Code = Annotated[str, _text("The rule's code. It never changes and is never reused.", "GD203")]
 Name = Annotated[str, _text("The rule's name.", "driver-too-old")]
 Ids = Annotated[tuple[str, ...], _text("Ids of the findings that explain this one; empty for a root cause.")]
@@ -127,6 +131,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     url: Annotated[str, _text("The rule's page.")]
     action: ActionWord = ""
     domain: DomainWord = ""
+    impact: ImpactWord = ""
 
 
 class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +143,7 @@ class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):
     kind: Annotated[str, _text("Open: newer versions may add words. crashed is a defect of gpudoctor.", "could-not-tell", "crashed")]
     reason: Annotated[str, _text("Why it could not be checked.")]
     because_of: Annotated[tuple[str, ...], _text("Ids of findings that explain why it could not be checked.")]
+    cause: CauseWord = ""
 
 
 class Passed(msgspec.Struct, frozen=True):
@@ -219,6 +225,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "The command line, redacted like everything else; empty if no command wrote the report.", ["gpudoctor", "check", "--no-smoke"]
         ),
     ] = ()
+
+    @property
+    def is_supposed(self) -> bool:
+        """Whether the machine was only described."""
+        return self.snapshot.origin == SUPPOSED
 
     @property
     def causes(self) -> tuple[Finding, ...]:

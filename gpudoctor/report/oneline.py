@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Verdict
-from gpudoctor.report import words
+from gpudoctor.report import gpus, groups, words
+from gpudoctor.report.groups import Group
+from gpudoctor.report.headline import stopped_by
 from gpudoctor.report.model import Report
 
 LIMIT = 80
@@ -11,27 +13,38 @@ LIMIT = 80
 
 
 def render(report: Report) -> str:
-    """For example "BROKEN GD101 no-gpu: no NVIDIA GPU on the PCI bus (+2)"; without a newline."""
+    """Return for example "BROKEN GD103 GPU 3 0000:1f:00.0 no longer answers on the PCI bus", without a newline."""
     head, body, tail = (words.printable(part, plain=True) for part in _parts(report))
     return _fit(f"{head}{body}", LIMIT - len(tail)) + tail
 
 
 def _parts(report: Report) -> tuple[str, str, str]:
-    """What must stand, what may be cut, what must stand behind it."""
+    """Return what must stand, what may be cut, what must stand behind it."""
     verdict = report.verdict.upper()
     crashed = [item.code for item in report.could_not_tell if item.kind == "crashed"]
     tail = f" ({crashed[0]} crashed)" if crashed else ""
+    if report.verdict == Verdict.UNKNOWN and stopped_by(report):
+        return f"{verdict} ", f"stopped by {stopped_by(report)}; {report.proved_to.text}", tail
     if report.verdict == Verdict.UNKNOWN and report.because:
-        return f"{verdict} ", words.lower_first(report.because), tail
-    if not report.causes:
+        return f"{verdict} ", report.because, tail
+    found = groups.causes(report)
+    if not found:
         return f"{verdict} ", report.proved_to.text, tail
-    first, *others = report.causes
-    more = f" (+{len(others)})" if others else ""
-    return f"{verdict} {first.code} {first.name}: ", words.lower_first(first.title), more + tail
+    more = f" (+{len(found) - 1})" if len(found) > 1 else ""
+    return f"{verdict} {found[0].first.code} ", _sentence(report, found[0]), more + tail
+
+
+def _sentence(report: Report, group: Group) -> str:
+    """Return what a finding is about and its title, the subject of the title's sentence where it can be."""
+    title, about = group.first.title, gpus.subjects(report, (finding.subject for finding in group.findings))
+    if group.first.subject.kind != "gpu":
+        return title
+    named = about if group.others or group.first.subject.key in about else f"{about} {group.first.subject.key}"
+    return f"{named} {title.removeprefix('GPU ')}" if title.startswith("GPU ") and not group.others else f"{named}: {title}"
 
 
 def _fit(text: str, limit: int) -> str:
-    """`text`, cut between words where it is longer than `limit`; the rest after a very long word may be cut anywhere."""
+    """Return `text`, cut between words if it is longer than `limit`; the rest after a very long word may be cut anywhere."""
     if len(text) <= limit:
         return text
     room = max(limit - 3, 0)

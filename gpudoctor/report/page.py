@@ -16,6 +16,8 @@ class Look(msgspec.Struct, frozen=True):
     colour: bool = False
     plain: bool = False
     """Only ASCII can be written."""
+    verbose: bool = False
+    """Nothing is left out."""
 
 
 class Page:
@@ -25,6 +27,8 @@ class Page:
         self.look = look
         self._lines: list[tuple[tuple[str, str], ...]] = []
         """Each line in pieces: text and style."""
+        self.shortened = False
+        """Whether something was left out."""
 
     def text(self, text: str) -> str:
         """`text` as this page can show it."""
@@ -43,20 +47,37 @@ class Page:
     def paragraph(self, text: str, lead: str = "", *, lead_style: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
         """`lead`, in its own style, and `text`, wrapped; the lines after the first stand `hang` columns further in."""
         lead = self.text(lead)
-        wrapped = textwrap.wrap(
-            lead + self.text(text),
+        for number, line in enumerate(self.wrapped(text, lead, indent=indent, hang=hang)):
+            if number or not lead_style:
+                self._lines.append(((line, style),))
+                continue
+            end = indent + len(lead)
+            self._lines.append(((line[:indent], style), (line[indent:end], f"{style} {lead_style}".strip()), (line[end:], style)))
+
+    def wrapped(self, text: str, lead: str = "", *, indent: int = 0, hang: int = 0) -> list[str]:
+        """Return the lines that a paragraph takes."""
+        return textwrap.wrap(
+            self.text(lead) + self.text(text),
             self.look.width,
             initial_indent=" " * indent,
             subsequent_indent=" " * (indent + hang),
             break_long_words=False,
             break_on_hyphens=False,
         )
-        for number, line in enumerate(wrapped):
-            if number or not lead_style:
-                self._lines.append(((line, style),))
-                continue
-            end = indent + len(lead)
-            self._lines.append(((line[:indent], style), (line[indent:end], f"{style} {lead_style}".strip()), (line[end:], style)))
+
+    def parts(self, parts: list[str], lead: str = "", *, lead_style: str = "", style: str = "", indent: int = 0, hang: int = 0) -> None:
+        """Add parts with a dot between them, broken between two parts where they do not fit one line."""
+        room = self.look.width - indent - hang
+        lines = [lead]
+        for part in parts:
+            longer = f"{lines[-1]} · {part}" if lines[-1] not in {"", lead} else lines[-1] + part
+            if len(self.text(longer)) <= room + (hang if len(lines) == 1 else 0) or lines[-1] == lead:
+                lines[-1] = longer
+            else:
+                lines.append(part)
+        self.paragraph(lines[0].removeprefix(lead), lead, lead_style=lead_style, style=style, indent=indent, hang=hang)
+        for line in lines[1:]:
+            self.paragraph(line, style=style, indent=indent + hang)
 
     def cells(self, cells: list[tuple[str, int, str]]) -> None:
         """One line of a table: texts, each with its column's width and its style."""
@@ -68,11 +89,12 @@ class Page:
             pieces.pop()
         self._lines.append((*pieces[:-1], *((text.rstrip(), style) for text, style in pieces[-1:])))
 
-    def cut(self, text: str, *, indent: int, style: str = "") -> None:
+    def cut(self, text: str, *, indent: int = 0, style: str = "") -> None:
         """Exactly one line, its end left out where it does not fit."""
         room = self.look.width - indent
         shown = self.text(text)
         if len(shown) > room:
+            self.shortened = True
             more = self.text("…")
             shown = shown[: room - len(more)].rstrip() + more
         self._lines.append(((" " * indent + shown, style),))

@@ -1,30 +1,19 @@
-"""What a supposed machine was made of, on a page: the machine, then the packages and why each has its version."""
+"""What was assumed of a machine that is only described: the machine, then the packages and why each has its version."""
 
 from __future__ import annotations
 
+from gpudoctor.findings.naming import counted
 from gpudoctor.report.model import Report
 from gpudoctor.report.page import Page
-from gpudoctor.report.words import counted
 from gpudoctor.snapshot import Distribution, Missing
 
-ANSWERS = {
-    "ready": "nothing that is known speaks against this combination",
-    "degraded": "this combination works, but slower, at risk or not for long",
-    "unknown": "whether this combination works is not known",
-    "broken": "this combination cannot work",
-}
 _GAP = 2
-
-
-def is_supposed(report: Report) -> bool:
-    """Whether the report is about a machine that is not there."""
-    return report.snapshot.origin == "supposed"
 
 
 def draw(page: Page, report: Report) -> None:
     """The two tables."""
     said = report.snapshot.supposed
-    page.heading("What was supposed")
+    page.heading("Assumed")
     for one in () if isinstance(said, Missing) else said:
         page.paragraph(f"{one.value}  [{one.where}]", f"{one.what:<13}", indent=2, hang=13, lead_style="bold")
     taken = () if isinstance(report.snapshot.packages, Missing) else report.snapshot.packages.distributions

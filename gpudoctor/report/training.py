@@ -48,34 +48,34 @@ def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
     shared = _stages(smoke, "")
     if shared or not devices:
         page.heading(f"{smoke.framework}{version}")
-        _line(page, "seconds", shared)
+        _line(page, "stages", shared)
     for device in devices:
         page.heading(f"{smoke.framework}{version} on {device}{_model(smoke, device)}")
-        _line(page, "seconds", _stages(smoke, device))
+        _line(page, "stages", _stages(smoke, device))
         _table(page, [training for training in smoke.trainings if training.device == device])
         for label, show in FIGURES:
             _line(page, label, show(smoke, device))
-        _line(page, "seen by NVML", telemetry.seen(snapshot, smoke, device))
+        _line(page, "NVML", telemetry.seen(snapshot, smoke, device))
     if isinstance(smoke.all_reduces, tuple):
         for run in smoke.all_reduces:
             _all_reduce(page, f"{smoke.framework}{version}", run)
     elif smoke.all_reduces.cause is Cause.FAILED:
         page.paragraph(f"{smoke.all_reduces.reason}.", "no all-reduce: ", lead_style="bold", indent=2, hang=2)
     for one in smoke.left_alone:
-        page.paragraph(f"{one.gpu}: {one.reason}", "left alone: ", lead_style="bold", indent=2, hang=2)
+        page.paragraph(f"{one.gpu}: {one.reason}", "skipped: ", lead_style="bold", indent=2, hang=2)
 
 
 def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
-    page.heading(f"{framework} over {', '.join(run.devices)}{'' if run.p2p else ', without P2P'}")
-    _line(page, "seconds", ", ".join(map(_stage, run.stages)))
+    page.heading(f"{framework} across {', '.join(run.devices)}{'' if run.p2p else ', without P2P'}")
+    _line(page, "stages", ", ".join(map(_stage, run.stages)))
     for one in run.sums:
         _line(page, "all-reduce", _sum(one))
 
 
 def _sum(one: Sum) -> str:
-    right = f"wrong on {', '.join(one.wrong)}, off by {one.error}" if one.error != 0 else "right"
+    right = f"wrong on {', '.join(one.wrong)} (off by {_number(one.error)})" if one.error != 0 else "correct"
     size = f"{one.size >> 20} MiB" if one.size >> 20 else f"{one.size >> 10} KiB"
-    return f"{size} in {_duration(one.seconds)}, {_per_second(one.bus_bytes_per_second, 'GB')} on the bus: {right}"
+    return f"{size} in {_duration(one.seconds)}, {_per_second(one.bus_bytes_per_second, 'GB')} bus bandwidth: {right}"
 
 
 def _model(smoke: Smoke, name: str) -> str:
@@ -89,7 +89,7 @@ def _stages(smoke: Smoke, device: str) -> str:
 
 def _stage(stage: Stage) -> str:
     name = work(stage.kind, stage.network)
-    took = f" {stage.seconds:.2f}" if isinstance(stage.seconds, int | float) else ""
+    took = f" {stage.seconds:.2f} s" if isinstance(stage.seconds, int | float) else ""
     return f"{name}{took}" if stage.state is StageState.DONE else f"{name} {stage.state}{' after' if took else ''}{took}"
 
 
@@ -140,7 +140,7 @@ def _compared(_page: Page, training: Training) -> str:
     found = training.agreement
     if isinstance(found, Missing):
         return "not compared"
-    return f"{'differs' if disagrees(found) else 'agrees'} in {found.steps} steps"
+    return f"{'differs' if disagrees(found) else 'agrees'} over {found.steps} steps"
 
 
 def _losses_apart(_page: Page, training: Training) -> str:
@@ -155,7 +155,7 @@ def _apart(found: Agreement | Missing, pair: Callable[[Agreement], tuple[Real, f
     if isinstance(found, Missing):
         return ""
     difference, tolerance = pair(found)
-    return f"{_number(difference, 2)}, tolerance {tolerance:.0e}"
+    return f"{_number(difference, 2)} (tolerance {tolerance:.0e})"
 
 
 def _number(value: Real, digits: int = 4) -> str:
@@ -168,11 +168,11 @@ ROWS: tuple[tuple[str, Callable[[Page, Training], str]], ...] = (
     ("loss", _loss),
     ("", _curve),
     ("accuracy", _accuracy),
-    ("this data gives", lambda _page, training: f"{training.expected_accuracy:.4f}"),
-    ("images per second", _speed),
-    ("against the CPU", _compared),
-    ("losses apart", _losses_apart),
-    ("weights apart", _weights_apart),
+    ("expected", lambda _page, training: f"{training.expected_accuracy:.4f}"),
+    ("images/s", _speed),
+    ("vs CPU", _compared),
+    ("loss difference", _losses_apart),
+    ("weight difference", _weights_apart),
 )
 """The rows of the table: what each is called and how it is read from one training; an empty cell is no news."""
 
@@ -184,15 +184,15 @@ def _raced(smoke: Smoke, device: str) -> str:
 def _race(speed: Speed) -> str:
     ours, its = speed.samples_per_second, speed.cpu_samples_per_second
     if not isinstance(ours, int | float) or not isinstance(its, int | float) or its <= 0:
-        return f"{speed.network}, batches of {speed.batch}: {ours} images per second, the CPU {its}"
-    return f"{ours / its:,.1f} times the CPU's {its:,.0f} images per second ({speed.network}, batches of {speed.batch})"
+        return f"{ours} images/s, CPU {its} images/s ({speed.network}, batch size {speed.batch})"
+    return f"{ours / its:,.1f} times the CPU's {its:,.0f} images/s ({speed.network}, batch size {speed.batch})"
 
 
 def _copied(smoke: Smoke, device: str) -> str:
     kinds: dict[str, list[str]] = {}
     for copy in smoke.copies:
         if copy.device == device:
-            way = "to it" if copy.direction.startswith("to") else "from it"
+            way = "to GPU" if copy.direction.startswith("to") else "from GPU"
             kinds.setdefault("pinned" if copy.pinned else "pageable", []).append(f"{_per_second(copy.bytes_per_second, 'GB')} {way}")
     return "; ".join(f"{kind} {', '.join(rates)}" for kind, rates in kinds.items())
 
@@ -208,7 +208,7 @@ def _products(smoke: Smoke, device: str) -> str:
 
 def _compiled(smoke: Smoke, device: str) -> str:
     steps = [step for step in smoke.compiled if step.device == device]
-    return ", ".join(f"by {step.compiler} in {_duration(step.seconds)}, then {_duration(step.step_seconds)} a step" for step in steps)
+    return ", ".join(f"{step.compiler} took {_duration(step.seconds)}, then {_duration(step.step_seconds)} per step" for step in steps)
 
 
 def _duration(seconds: Real) -> str:
@@ -228,7 +228,7 @@ FIGURES: tuple[tuple[str, Callable[[Smoke, str], str]], ...] = (
     ("speed", _raced),
     ("copies", _copied),
     ("memory", _memory),
-    ("matrix product", _products),
+    ("matmul", _products),
     ("compiled step", _compiled),
 )
-"""Below the table: what is measured on a device besides, in words; nothing where it was not."""
+"""Below the table: what else is measured on a device; nothing if it was not."""

@@ -1,13 +1,12 @@
-"""The words and marks of the reports: verdicts, states, rungs, and text that any terminal can show."""
+"""The words and marks of reports: verdicts, states, stages, and text that any terminal can show."""
 
-# ruff: noqa: RUF001, RUF002 -- typography is its subject
+# ruff: noqa: RUF001 -- typography is its subject
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.findings import FixKind, Rung, RungState, Severity, Verdict
+from gpudoctor.findings import Rung, RungState, Severity, Verdict
+from gpudoctor.findings.naming import counted
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -20,41 +19,36 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 VERDICTS = {
-    Verdict.READY.value: Mark("✓", "OK", "bold green", "this environment can train"),
-    Verdict.DEGRADED.value: Mark("!", "!", "bold yellow", "this environment can train, but slower, at risk or not for long"),
-    Verdict.UNKNOWN.value: Mark("?", "?", "bold yellow", "whether this environment can train was not shown"),
-    Verdict.BROKEN.value: Mark("✗", "X", "bold red", "this environment cannot train here"),
+    Verdict.READY.value: Mark("✓", "OK", "bold green", "READY"),
+    Verdict.DEGRADED.value: Mark("!", "!", "bold yellow", "DEGRADED"),
+    Verdict.UNKNOWN.value: Mark("?", "?", "bold yellow", "UNKNOWN"),
+    Verdict.BROKEN.value: Mark("✗", "X", "bold red", "BROKEN"),
 }
+STOPPED = Mark("■", "#", "bold yellow", "STOPPED")
+"""Instead of the verdict unknown, if a signal stopped the check."""
 SEVERITIES = {Severity.ERROR.value: "bold red", Severity.WARNING.value: "bold yellow", Severity.NOTE.value: "bold cyan"}
-FIXES = {
-    FixKind.CHECK.value: "Check: ",
-    FixKind.FIX.value: "Fix: ",
-    FixKind.ELSE.value: "If that fails: ",
-    FixKind.INSTEAD.value: "Or instead: ",
-}
-"""What a fix is headed with, by its kind."""
 STATES = {
-    RungState.PROVEN.value: Mark("✓", "ok", "green", "proven"),
+    RungState.PROVEN.value: Mark("✓", "ok", "green", "passed"),
     RungState.FAILED.value: Mark("✗", "NO", "bold red", "failed"),
-    RungState.NOT_SHOWN.value: Mark("?", "?", "yellow", "not shown"),
+    RungState.NOT_SHOWN.value: Mark("?", "?", "yellow", "not verified"),
     RungState.NOT_ASKED.value: Mark("·", ".", "dim", "not tried"),
-    RungState.MASKED.value: Mark("hidden", "hidden", "yellow", "hidden by the environment"),
-    RungState.NOT_APPLICABLE.value: Mark("–", "-", "dim", "does not apply here"),
+    RungState.MASKED.value: Mark("hidden", "hidden", "yellow", "hidden"),
+    RungState.NOT_APPLICABLE.value: Mark("–", "-", "dim", "does not apply"),
 }
-RUNGS = {
-    Rung.SLOT.value: "slot",
+STAGES = {
+    Rung.SLOT.value: "PCI",
     Rung.KERNEL_DRIVER.value: "driver",
-    Rung.DEVICE_NODE.value: "node",
+    Rung.DEVICE_NODE.value: "/dev",
     Rung.NVML.value: "NVML",
-    Rung.LIBCUDA.value: "libcuda",
+    Rung.LIBCUDA.value: "CUDA",
     Rung.KERNEL_RAN.value: "kernel",
     Rung.FRAMEWORK.value: "framework",
-    Rung.TRAINED.value: "trained",
+    Rung.TRAINED.value: "training",
 }
-"""Short names that head the ladder's columns."""
+"""What the rungs of the ladder are called to users, who climb none: stages."""
 
 _ASCII = str.maketrans(
-    {"–": "-", "—": "-", "…": "...", "×": "x", "✓": "ok", "✗": "NO", "·": "-", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->"}
+    {"–": "-", "—": "-", "…": "...", "×": "x", "✓": "ok", "✗": "NO", "·": "|", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->", "■": "#"}
     | {"≥": ">=", "≤": "<=", "°": " deg ", "µ": "u", "│": "|", "└": "`"}
 )
 
@@ -64,22 +58,6 @@ def scope(rung: str | None, gpus: int, of: int) -> str:
     if rung is None or not gpus:
         return ""
     return f"{Rung(rung).proof} {gpus} of {counted(of, 'GPU')}"
-
-
-def counted(number: int, what: str) -> str:
-    """A number and its noun: 1 GPU, 8 GPUs."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Numbers in order, neighbours joined: 0–2, 5."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
 
 
 def printable(text: str, *, plain: bool) -> str:
@@ -100,9 +78,3 @@ def _escaped(letter: str) -> str:
 def upper_first(text: str) -> str:
     """A phrase as the beginning of a sentence."""
     return text[:1].upper() + text[1:]
-
-
-def lower_first(sentence: str) -> str:
-    """A sentence as part of another: its first letter small, unless its first word is an acronym or a name."""
-    word = sentence.partition(" ")[0]
-    return sentence if word[1:] != word[1:].lower() else sentence[:1].lower() + sentence[1:]

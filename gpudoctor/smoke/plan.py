@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Level
+from gpudoctor.findings.naming import counted, joined
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.snapshot import Cause, CudaContext, CudaDevice, Hang, LeftAlone, Missing, NvmlGpu, Python
 
@@ -123,10 +124,14 @@ def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | N
     return Memory(free // MEMORY_SHARE, total)
 
 
+_USERS = 3
+"""Processes named of those that use a GPU; the others are counted."""
+
+
 def in_use(gpu: Gpu) -> str:
     """Who computes on a GPU, as a phrase; empty if nobody was seen. Displays and desktops do not count."""
     if not isinstance(gpu.nvml, NvmlGpu) or isinstance(gpu.nvml.compute_processes, Missing) or not gpu.nvml.compute_processes:
         return ""
-    pids = ", ".join(str(process.pid) for process in gpu.nvml.compute_processes)
-    count = len(gpu.nvml.compute_processes)
-    return f"in use by {count} other {'process' if count == 1 else 'processes'} (pid {pids}) and skipped; --force uses it anyway"
+    users = [process.label for process in gpu.nvml.compute_processes]
+    others = [counted(len(users) - _USERS, "other process", "other processes")] if len(users) > _USERS else []
+    return f"in use by {joined(users[:_USERS] + others)}; --force uses it anyway"

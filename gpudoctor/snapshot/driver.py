@@ -15,6 +15,11 @@ class GpuProcess(Observed, frozen=True):
     name: str | Missing = NOT_ASKED
     """The program without its folder, for compute processes only; empty for another container's."""
 
+    @property
+    def label(self) -> str:
+        """The program with its number, "python3 (pid 4711)"; its number alone if the name is not known."""
+        return f"{self.name} (pid {self.pid})" if isinstance(self.name, str) else f"pid {self.pid}"
+
 
 class MigInstance(Observed, frozen=True):
     """A MIG compute instance of a GPU, which CUDA programs see as a device. Memory is in bytes."""

@@ -17,8 +17,7 @@ def test_broken_opens_with_the_verdict_and_the_root_cause_and_shows_what_was_tak
     ended = run(*BROKEN)
     lines = ended.stdout.decode().splitlines()
     assert ended.returncode == 1
-    assert lines[0] == "✗ BROKEN: this combination cannot work"
-    assert lines[1].startswith("  GD203 driver-too-old: ")
+    assert lines[0].startswith("✗ BROKEN GD203  ")
     text = "\n".join(lines)
     assert "GPU          NVIDIA GeForce GTX 1080, compute capability 6.1  [matrix:" in text
     assert "470.57.02, which supports CUDA 11.4" in text
@@ -33,8 +32,10 @@ def test_broken_opens_with_the_verdict_and_the_root_cause_and_shows_what_was_tak
 def test_ready_says_how_far_that_goes() -> None:
     ended = run(*FINE)
     assert ended.returncode == 0
-    assert ended.stdout.decode().splitlines()[0] == "✓ READY: nothing that is known speaks against this combination"
-    assert run(*FINE, "--format", "oneline").stdout == b"READY nothing that is known speaks against it; nothing was tried\n"
+    text = ended.stdout.decode()
+    assert text.startswith("✓ READY  1 × NVIDIA GeForce RTX 4090")  # noqa: RUF001 -- a cross counts
+    assert "\n  No conflict is known; nothing was tried" in text
+    assert run(*FINE, "--format", "oneline").stdout == b"READY no conflict is known; nothing was tried\n"
 
 
 def test_the_document_is_the_one_that_check_writes() -> None:
@@ -68,14 +69,14 @@ def test_what_was_not_judged_is_in_the_headline() -> None:
     said = "tensroflow-text 2.16.1 was not checked: no table lists this package (did you mean tensorflow-text?)"
     text = run(*asked)
     assert text.returncode == 3
-    assert " ".join(text.stdout.decode().split()).startswith(f"? UNKNOWN: {said.replace('-text?', '?')}")
+    assert " ".join(text.stdout.decode().split()).startswith(f"? UNKNOWN {said.replace('-text?', '?')}")
     assert run(*asked, "--format", "oneline").stdout == b"UNKNOWN tensroflow-text 2.16.1 was not checked: no table lists this package...\n"
 
 
 def test_junit_oneline_output_and_rules_as_with_check(tmp_path: Path) -> None:
     assert run(*BROKEN, "--format", "junit").stdout.startswith(b"<?xml")
     oneline = run(*BROKEN, "--format", "oneline").stdout
-    assert oneline.startswith(b"BROKEN GD203 driver-too-old: ")
+    assert oneline.startswith(b"BROKEN GD203 ")
     assert len(oneline) <= 81
     file = tmp_path / "report.json"
     ended = run(*BROKEN, "--format", "json", "-o", str(file))

@@ -136,7 +136,7 @@ def test_a_reason_on_the_command_line(written: str, reason: str, tmp_path: Path)
     env = libraries(tmp_path, *READY)
     report = document("report", run(*look(root, "--skip", written, "--format", "json"), env=env).stdout)
     assert report["skipped"] == [{"code": "GD101", "name": "no-gpu", "reason": reason}]
-    assert f"note: skipped: GD101 no-gpu ({reason})" in " ".join(run(*look(root, "--skip", written), env=env).stdout.decode().split())
+    assert f"Skipped: GD101 no-gpu ({reason})" in " ".join(run(*look(root, "--skip", written), env=env).stdout.decode().split())
 
 
 def test_junit_of_a_real_check(tmp_path: Path) -> None:

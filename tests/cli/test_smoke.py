@@ -51,7 +51,7 @@ def test_the_text_is_a_table_of_numbers_and_ascii_where_standard_output_is_not_u
     lines = ended.stdout.decode().splitlines()
     assert any(line.startswith("tensorflow 2.") for line in lines)
     labels = {line[2:21].strip() for line in lines if line.startswith("  ")}
-    assert {"loss", "accuracy", "images per second", "against the CPU"} <= labels
+    assert {"loss", "accuracy", "images/s", "vs CPU"} <= labels
     assert max(map(len, lines)) <= 80
     told = ended.stderr.decode().splitlines()
     assert told
@@ -124,6 +124,6 @@ def test_a_stopped_training_leaves_nothing_and_is_reported(number: signal.Signal
     assert process.returncode == whole["exit_code"] == code
     assert marked(marker) == []
     assert [sorted(place.rglob("*")) for place in places.values()] == [[], []]
-    assert whole["snapshot"]["remarks"] == [f"the check was ended by {number.name}"]
+    assert whole["snapshot"]["remarks"] == [f"stopped by {number.name}"]
     (smoke,) = whole["snapshot"]["smoke"]
     assert [one["name"] for one in smoke["stages"] if one["state"] == "stopped"] == ["import" if "import" in stage else "training"]

@@ -89,10 +89,9 @@ def test_a_green_states_its_scope(matrix: Matrix) -> None:
     assert "CPU" in diagnose(ON_CPU, matrix, Policy(allow_cpu=True)).proved_to.text
 
 
-def test_unknown_says_which_rung_was_not_shown_and_why(matrix: Matrix) -> None:
+def test_unknown_says_what_was_not_verified_and_why(matrix: Matrix) -> None:
     because = diagnose(machine(8, libcuda=TIMED_OUT), matrix, Policy(level=Level.LOOK)).because
-    assert "libcuda" in because
-    assert "8 GPUs" in because
+    assert because.startswith("CUDA was not verified on GPUs 0–7: ")  # noqa: RUF001 -- a dash joins neighbours
     assert TIMED_OUT.reason in because
 
 
@@ -114,7 +113,7 @@ def test_only_and_skip_choose_rules(matrix: Matrix) -> None:
 
 @pytest.mark.parametrize("wishes", [{"only": ("GD999",)}, {"skip": ("GD",)}, {"only": ("GD101",), "skip": ("no-gpu",)}])
 def test_a_choice_that_cannot_be_is_an_error(wishes: dict[str, tuple[str, ...]], matrix: Matrix) -> None:
-    with pytest.raises(UsageError, match=r"gpudoctor rules"):
+    with pytest.raises(UsageError, match=r"gpudoctor rules|did you mean"):
         diagnose(bare(), matrix, msgspec.convert(wishes, Policy))
 
 

@@ -35,7 +35,7 @@ def keep(texts: dict[str, str]) -> None:
 
 def _lines(finding: Finding) -> Iterator[str]:
     subject = f"{finding.subject.kind.value} {finding.subject.key}".strip()
-    yield f"{finding.id} {finding.name} ({finding.severity.value}, {finding.confidence.value}) of {subject}"
+    yield f"{finding.id} {finding.name} ({finding.severity.value}, {finding.confidence.value}, {finding.impact.value}) of {subject}"
     yield f"title: {finding.title}"
     yield f"message: {finding.message}"
     yield f"breaks: {finding.breaks.value}"

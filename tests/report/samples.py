@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec.structs import replace
+
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import (
     ENVIRONMENT,
@@ -12,6 +16,7 @@ from gpudoctor.findings import (
     Finding,
     Fix,
     FixKind,
+    Impact,
     LadderRow,
     Level,
     Outcome,
@@ -27,6 +32,7 @@ from gpudoctor.findings import (
     Verdict,
 )
 from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
 from gpudoctor.snapshot import (
     Cause,
     Distribution,
@@ -70,6 +76,9 @@ def row(number: int, *states: RungState, detail: str = "", model: str = "NVIDIA 
     return LadderRow(gpu(number), number, model, steps)
 
 
+_IMPACTS: dict[object, Impact] = {Severity.ERROR: Impact.CANNOT_TRAIN, Severity.WARNING: Impact.PARTLY, Severity.NOTE: Impact.NONE}
+
+
 def finding(code: str, name: str, title: str, message: str, **more: object) -> Finding:
     subject = more.pop("subject", MACHINE)
     assert isinstance(subject, Subject)
@@ -79,6 +88,7 @@ def finding(code: str, name: str, title: str, message: str, **more: object) -> F
         "breaks": Rung.NVML,
         "action": Action.REBOOT,
         "domain": Domain.DRIVER,
+        "impact": _IMPACTS[more.get("severity", Severity.ERROR)],
         "id": f"{code}:{subject.key}" if subject.key else code,
         **more,
     }
@@ -93,7 +103,8 @@ def examined(verdict: Verdict, exit_code: int, proved: ProvedTo, **more: object)
     policy = more.pop("policy", Policy())
     interrupted = more.pop("interrupted", 0)
     snapshot = more.pop("snapshot", SNAPSHOT)
-    diagnosis = Diagnosis(verdict=verdict, exit_code=exit_code, proved_to=proved, **{"findings": (), "outcomes": (), "ladder": (), **more})  # type: ignore[arg-type]
+    told: dict[str, Any] = {"findings": (), "outcomes": (), "ladder": (), "summary": EIGHT, **more}
+    diagnosis = Diagnosis(verdict=verdict, exit_code=exit_code, proved_to=proved, **told)
     return Examination(
         snapshot=snapshot,  # type: ignore[arg-type]
         diagnosis=diagnosis,
@@ -103,6 +114,15 @@ def examined(verdict: Verdict, exit_code: int, proved: ProvedTo, **more: object)
         interrupted=interrupted,  # type: ignore[arg-type]
     )
 
+
+EIGHT = Summary(
+    gpus=(GpuModel("NVIDIA H100 80GB HBM3", 8, 80 << 30),),
+    driver="550.163.01",
+    cuda="12.4",
+    frameworks=(FrameworkBuild("tensorflow", "2.18.0", "12.5.1", "9.3.0"),),
+    python="3.11.7",
+    environment="venv",
+)
 
 NO_GPU = finding(
     "GD101",
@@ -140,6 +160,7 @@ broken_no_gpu = examined(
     Verdict.BROKEN,
     1,
     ProvedTo(None, 0, 0, "nothing was verified"),
+    summary=replace(EIGHT, gpus=(), driver="", cuda=None),
     findings=(NO_GPU,),
     outcomes=(
         outcome("GD101", "no-gpu", OutcomeKind.FOUND),
@@ -271,28 +292,40 @@ unknown = examined(
     Verdict.UNKNOWN,
     3,
     ProvedTo(Rung.LIBCUDA, 2, 2, "CUDA initialised on 2 of 2 GPUs"),
-    because=f"GPU 0 NVIDIA A100 at {address(0)}: trained was not shown (used by others: 2 processes); GPU 1 NVIDIA L4 at {address(1)}: the same",
+    because="training was not verified on GPUs 0–1: in use by python3 (pid 4711) and pid 4712; --force uses it anyway",  # noqa: RUF001 -- a dash joins neighbours
     outcomes=(
         outcome("GD204", "device-permission-denied", OutcomeKind.COULD_NOT_TELL, "/dev could not be listed: Permission denied"),
         *(outcome("GD905", "smoke-hung", OutcomeKind.COULD_NOT_TELL, "nothing was trained", subject=gpu(number)) for number in (0, 1)),
     ),
     ladder=(
-        row(0, P, P, P, P, P, Q, Q, Q, model="NVIDIA A100", detail="used by others: 2 processes"),
-        row(1, P, P, P, P, P, Q, Q, Q, model="NVIDIA L4", detail="used by others: 2 processes"),
+        row(0, P, P, P, P, P, Q, Q, Q, model="NVIDIA A100", detail="in use by python3 (pid 4711) and pid 4712; --force uses it anyway"),
+        row(1, P, P, P, P, P, Q, Q, Q, model="NVIDIA L4", detail="in use by python3 (pid 4711) and pid 4712; --force uses it anyway"),
     ),
 )
-on_cpu = examined(Verdict.READY, 0, ProvedTo(Rung.TRAINED, 0, 0, "trained on the CPU (tensorflow), no GPU"), policy=Policy(allow_cpu=True))
+on_cpu = examined(
+    Verdict.READY,
+    0,
+    ProvedTo(Rung.TRAINED, 0, 0, "trained on the CPU (tensorflow), no GPU"),
+    policy=Policy(allow_cpu=True),
+    summary=replace(EIGHT, gpus=(), driver="", cuda=None),
+)
 interrupted = examined(
     Verdict.UNKNOWN,
     3,
     ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
-    because="the check was ended by SIGINT",
-    snapshot=Snapshot(created="2026-11-21T04:00:00Z", python=Missing(Cause.NOT_ASKED, "the check was ended first"), smoke=()),
-    ladder=(row(0, P, Q, detail="the check was ended by SIGINT"),),
+    because="training was not verified on GPU 0: stopped by SIGINT",
+    snapshot=Snapshot(created="2026-11-21T04:00:00Z", python=Missing(Cause.NOT_ASKED, "stopped by SIGINT"), smoke=()),
+    ladder=(row(0, P, Q, detail="stopped by SIGINT"),),
     interrupted=2,
 )
 
 _STATED = "stated: tensorflow[and-cuda]>=2.16,<2.17"
+STATED = Summary(
+    gpus=(GpuModel("NVIDIA GeForce GTX 1080", 1, 8 << 30),),
+    driver="470.57.02",
+    cuda="11.4",
+    frameworks=(FrameworkBuild("tensorflow", "2.16.2", "12.3", "8.9"), FrameworkBuild("torch", "2.5.1", "12.4", "9.1")),
+)
 SUPPOSED = Snapshot(
     created="2026-11-21T04:00:00Z",
     origin="supposed",
@@ -320,6 +353,7 @@ compat_broken = examined(
     ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
     policy=Policy(level=None),
     snapshot=SUPPOSED,
+    summary=STATED,
     findings=(
         finding(
             "GD203",
@@ -341,7 +375,7 @@ compat_broken = examined(
     ladder=(row(0, Q, detail="not stated"),),
 )
 compat_ready = examined(
-    Verdict.READY, 0, ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"), policy=Policy(level=None), snapshot=SUPPOSED
+    Verdict.READY, 0, ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"), policy=Policy(level=None), snapshot=SUPPOSED, summary=STATED
 )
 compat_unknown = examined(
     Verdict.UNKNOWN,
@@ -350,6 +384,7 @@ compat_unknown = examined(
     because="the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest known release",
     policy=Policy(level=None),
     snapshot=SUPPOSED,
+    summary=STATED,
 )
 
 ALL = {

@@ -66,7 +66,7 @@ def test_only_a_name_that_was_asked_for_is_written() -> None:
 
 def test_no_interpreter_is_said_with_its_reason() -> None:
     report = build(samples.interrupted)
-    assert (report.examined.python, report.examined.why) == (None, "the check was ended first")
+    assert (report.examined.python, report.examined.why) == (None, "stopped by SIGINT")
     assert isinstance(report.snapshot.python, Missing)
 
 

@@ -10,6 +10,7 @@ from markdown_it import MarkdownIt
 
 from gpudoctor.report import markdown
 from gpudoctor.report.build import build
+from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Report
 from tests.report import machines, samples
 
@@ -28,11 +29,13 @@ def check(report: Report) -> None:
     assert written.endswith("\n")
     assert written.count("<details>") == written.count("</details>") == written.count("<summary>")
     first, *others = headings(report)
-    assert report.verdict.upper() in first
+    assert headline(report).mark.word in first
     for cause in report.causes:
         assert any(heading.startswith(f"[{cause.code}]({cause.url})") for heading in others)
-    commands = {token.content.rstrip("\n") for token in READER.parse(written) if token.type == "fence" and token.info == "sh"}
-    assert commands == {fix.command for cause in report.causes for fix in cause.fixes if fix.command}
+    commands = {
+        line for token in READER.parse(written) if token.type == "fence" and token.info == "sh" for line in token.content.splitlines()
+    }
+    assert commands == {line for cause in report.causes for fix in cause.fixes for line in fix.command.splitlines()}
     tables = [token for token in READER.parse(written) if token.type == "table_open"]
     evidence = any(cause.evidence for cause in report.causes)
     assert len(tables) == bool(report.ladder) + evidence
@@ -46,15 +49,16 @@ def test_every_sample(name: str) -> None:
 def test_the_headline_says_what_is_wrong_and_the_fix_follows() -> None:
     lines = [line for line in markdown.render(REPORTS["mismatch"]).splitlines() if line]
     assert lines[0].startswith("## ✗ BROKEN: The kernel driver is 535.154.05")
-    assert lines[1].startswith("### [GD202]")
-    assert lines[2].startswith("**Fix:** Reboot")
-    assert lines[3:6] == ["```sh", "sudo reboot", "```"]
-    assert lines[6] == "Verify: `nvidia-smi`"
+    assert lines[1].startswith("8 × NVIDIA H100 80GB HBM3 · driver 550.163.01")  # noqa: RUF001 -- a cross counts
+    assert lines[2].startswith("### [GD202]")
+    assert lines[3].startswith("**Fix:** Reboot")
+    assert lines[4:7] == ["```sh", "sudo reboot", "```"]
+    assert lines[7] == "Verify: `nvidia-smi`"
 
 
 def test_gpus_that_are_alike_share_a_row() -> None:
-    rows = re.findall(r"^\| (GPU \d.*?) \|", markdown.render(REPORTS["one_lost"]), re.MULTILINE)
-    assert rows == ["GPU 0–4, 6–7 NVIDIA H100 80GB HBM3", "GPU 5 NVIDIA H100 80GB HBM3"]  # noqa: RUF001 -- a dash joins neighbours
+    rows = re.findall(r"^\| (GPUs? \d.*?) \|", markdown.render(REPORTS["one_lost"]), re.MULTILINE)
+    assert rows == ["GPUs 0–4, 6–7 NVIDIA H100 80GB HBM3", "GPU 5 NVIDIA H100 80GB HBM3"]  # noqa: RUF001 -- a dash joins neighbours
 
 
 def test_a_report_too_long_for_an_issue_loses_its_last_details_only() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -9,21 +11,21 @@ from hypothesis import strategies as st
 
 from gpudoctor.report import oneline
 from gpudoctor.report.build import build
-from tests.report import samples
+from tests.report import machines, samples
 
 LINES = {
-    "compat_broken": "BROKEN GD203 driver-too-old: the driver is older than the CUDA that the... (+1)",
-    "compat_ready": "READY nothing that is known speaks against it; nothing was tried",
+    "compat_broken": "BROKEN GD203 The driver is older than the CUDA that the framework was... (+1)",
+    "compat_ready": "READY no conflict is known; nothing was tried",
     "compat_unknown": "UNKNOWN the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the...",
-    "broken_no_gpu": "BROKEN GD101 no-gpu: no NVIDIA GPU is on the PCI bus",
-    "mismatch": "BROKEN GD202 driver-library-mismatch: the loaded kernel driver and the...",
-    "one_lost": "BROKEN GD102 gpu-count-mismatch: a GPU of this machine cannot be opened...",
-    "degraded": "DEGRADED GD501 cpu-only-build: the framework's build has no CUDA (GD205 crashed)",
+    "broken_no_gpu": "BROKEN GD101 No NVIDIA GPU is on the PCI bus",
+    "mismatch": "BROKEN GD202 The loaded kernel driver and the driver's libraries are of...",
+    "one_lost": "BROKEN GD102 GPU 5 0000:15:00.0: A GPU of this machine cannot be opened...",
+    "degraded": "DEGRADED GD501 The framework's build has no CUDA (GD205 crashed)",
     "ready": "READY trained on 8 of 8 GPUs",
     "looked": "READY CUDA initialised on 1 of 1 GPU",
-    "unknown": "UNKNOWN GPU 0 NVIDIA A100 at 0000:10:00.0: trained was not shown (used by...",
+    "unknown": "UNKNOWN training was not verified on GPUs 0-1: in use by python3 (pid 4711)...",
     "on_cpu": "READY trained on the CPU (tensorflow), no GPU",
-    "interrupted": "UNKNOWN the check was ended by SIGINT",
+    "interrupted": "UNKNOWN stopped by Ctrl-C (SIGINT); nothing was verified on 1 GPU",
 }
 
 
@@ -37,7 +39,25 @@ def test_further_causes_are_counted_and_notes_and_consequences_are_not() -> None
     other = msgspec.structs.replace(report.findings[0], id="GD999", severity="warning")
     note = msgspec.structs.replace(report.findings[0], id="GD998", severity="note")
     line = oneline.render(msgspec.structs.replace(report, findings=(*report.findings, other, note)))
-    assert line == "BROKEN GD202 driver-library-mismatch: the loaded kernel driver and the... (+1)"
+    assert line == "BROKEN GD202 The loaded kernel driver and the driver's libraries are of... (+1)"
+
+
+def test_the_gpu_is_the_subject_of_a_title_about_gpus() -> None:
+    title = machines.report("eight-one-lost").causes[0].title
+    assert title.startswith("GPU ")
+    assert oneline.render(machines.report("eight-one-lost")) == f"BROKEN GD103 GPU 3 0000:1f:00.0 {title.removeprefix('GPU ')}"
+    assert oneline.render(machines.report("eight-all-lost-in-mid-look")) == f"BROKEN GD103 GPUs 0-7: {title}"
+
+
+def test_the_line_of_every_machine_names_the_code_and_the_gpus() -> None:
+    for name in machines.NAMES:
+        report = machines.report(name)
+        line = oneline.render(report)
+        assert len(line.encode("ascii")) <= 80
+        if report.causes and report.verdict != "unknown":
+            assert line.startswith(f"{report.verdict.upper()} {report.causes[0].code} ")
+            numbers = [row.index for row in report.ladder if row.subject == report.causes[0].subject]
+            assert not numbers or numbers[0] is None or re.search(rf" GPUs? {numbers[0]}\b", line)
 
 
 @given(title=st.text(), because=st.text(), name=st.sampled_from(sorted(samples.ALL)), more=st.integers(0, 1000))

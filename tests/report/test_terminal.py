@@ -62,37 +62,80 @@ def test_commands_stand_alone_and_whole() -> None:
             assert not fix.verify or fix.verify in lines
 
 
-def test_green_is_one_line() -> None:
-    assert terminal.render(build(samples.ready)) == "✓ READY: trained on 8 of 8 GPUs\n"
+def test_ready_says_what_was_proven_and_what_a_deeper_level_adds() -> None:
+    lines = terminal.render(build(samples.ready)).splitlines()
+    assert lines[0] == "✓ READY  8 × NVIDIA H100 80GB HBM3 · driver 550.163.01 (CUDA 12.4)"
+    assert lines[1] == "  tensorflow 2.18.0 (CUDA 12.5, cuDNN 9.3) · Python 3.11 (venv)"
+    assert " ".join(lines[2:4]) == "  Trained on 8 of 8 GPUs; 1 check passed. --level full would also measure speed   and all-reduce."
+    looked = terminal.render(build(samples.looked))
+    assert "\n  CUDA initialised on 1 of 1 GPU. --level train would train on it.\n" in looked
+    assert "\nnote GD704: It is off on GPU 0.\n" in looked
 
 
-def test_green_says_that_nothing_was_trained() -> None:
-    assert terminal.render(build(samples.looked)).startswith(
-        "✓ READY: CUDA initialised on 1 of 1 GPU; nothing was trained (--level look)\n"
-    )
-
-
-def test_verdict_and_root_cause_come_first_and_consequences_beneath_their_cause() -> None:
+def test_the_fix_follows_the_headline_and_the_summary_and_consequences_their_cause() -> None:
     lines = terminal.render(build(samples.mismatch)).splitlines()
-    assert lines[0].startswith("✗ BROKEN")
-    assert lines[1].startswith("  GD202 driver-library-mismatch: ")
-    beneath = lines.index("  This also explains:")
-    assert [line.split()[0] for line in lines[beneath + 1 : beneath + 4]] == ["GD206", "GD102", "GD901"]
-    assert "(GPU 0–1)" in lines[beneath + 2]
-    assert not any(line.startswith("error: GD206") for line in lines)
+    assert lines[0] == "✗ BROKEN GD202  The kernel driver is 535.154.05 and the libraries are"
+    assert lines[2] == "  8 × NVIDIA H100 80GB HBM3 · driver 550.163.01 (CUDA 12.4)"
+    assert lines[4].startswith("Fix: Reboot, ")
+    assert lines[6:9] == ["    sudo reboot", "Verify:", "    nvidia-smi"]
+    order = [next(place for place, line in enumerate(lines) if line.startswith(word)) for word in ORDER]
+    assert order == sorted(order)
+    assert "Also explains: GD206 cuda-init-fails, GD102 gpu-count-mismatch, GD901" in lines
+    assert not any(line.startswith("error GD206") for line in lines)
+
+
+ORDER = ("Fix:", "Verify:", "Or instead:", "Evidence:", "Also explains:", "Stages per GPU", "Not checked", "Verified:", "More:")
+
+
+def test_a_short_report_shows_three_observations_and_a_full_one_all() -> None:
+    report = build(samples.mismatch)
+    evidence = tuple(msgspec.structs.replace(report.findings[0].evidence[0], what=f"number {number}") for number in range(5))
+    long = msgspec.structs.replace(report, findings=(msgspec.structs.replace(report.findings[0], evidence=evidence),))
+    assert terminal.render(long).count("number") == 3
+    assert terminal.render(long).endswith("; -v shows everything\n")
+    assert terminal.render(long, Look(verbose=True)).count("number") == 5
+    assert "-v" not in terminal.render(long, Look(verbose=True))
+
+
+def test_a_long_message_follows_the_summary_and_its_title_is_the_headline() -> None:
+    report = build(samples.mismatch)
+    long = msgspec.structs.replace(report.findings[0], message="A long story. " * 40)
+    lines = terminal.render(msgspec.structs.replace(report, findings=(long,))).splitlines()
+    assert lines[0].startswith("✗ BROKEN GD202  The loaded kernel driver and the driver's libraries")
+    assert lines[4].startswith("A long story.")
+
+
+def test_the_same_on_several_gpus_is_one_block_with_the_commands_of_each() -> None:
+    report = build(samples.one_lost)
+    found = report.findings[0]
+    lost = tuple(
+        msgspec.structs.replace(
+            found,
+            id=f"GD102:{samples.address(number)}",
+            subject=Subject("gpu", samples.address(number)),
+            message=f"GPU {number} ({samples.address(number)}) is lost.",
+            fixes=(msgspec.structs.replace(found.fixes[0], command=f"sudo nvidia-smi --gpu-reset -i {number}"),),
+        )
+        for number in (3, 5, 6)
+    )
+    text = terminal.render(msgspec.structs.replace(report, findings=lost))
+    assert text.startswith("✗ BROKEN GD102 (likely)  GPUs 3, 5–6 of 8 cannot train, 5 can: GPU 3\n")
+    assert "is lost. The same on GPUs 5–6." in text
+    assert text.count("Fix:") == 1
+    assert re.findall("gpu-reset -i (.)", text) == ["3", "5", "6"]
 
 
 def test_alike_gpus_share_a_row_and_the_lost_one_has_its_own() -> None:
     text = terminal.render(build(samples.one_lost))
-    assert re.search(r"^  GPU 0–4, 6–7 +✓( +✓){7}$", text, re.MULTILINE)
+    assert re.search(r"^  GPUs 0–4, 6–7 +✓( +✓){7}$", text, re.MULTILINE)
     assert re.search(r"^  GPU 5 +✓ +✓ +✓ +✗( +·){4}$", text, re.MULTILINE)
-    assert "  GPU 5 reached device node; NVML failed (GPU is lost)\n" in text
+    assert "  GPU 5: NVML failed: GPU is lost\n" in text
 
 
 def test_a_gpu_without_number_goes_by_its_address() -> None:
     report = build(samples.looked)
     row = msgspec.structs.replace(report.ladder[0], index=None, model="", subject=Subject("gpu", "0000:3b:00.0"))
-    assert "GPU 0000:3b:00.0 reached libcuda" in terminal.render(_unready(report, (row,)), Look(width=40))
+    assert "GPU 0000:3b:00.0: passed CUDA" in terminal.render(_unready(report, (row,)), Look(width=40))
 
 
 def test_words_that_a_newer_version_uses_are_shown_as_they_are() -> None:
@@ -101,9 +144,8 @@ def test_words_that_a_newer_version_uses_are_shown_as_they_are() -> None:
     row = msgspec.structs.replace(report.ladder[5], steps=(*report.ladder[5].steps[:3], step))
     finding = msgspec.structs.replace(report.findings[0], severity="fatal")
     text = terminal.render(msgspec.structs.replace(report, verdict="doomed", ladder=(row,), findings=(finding,)))
-    assert text.startswith("DOOMED:\n")
+    assert text.startswith("DOOMED GD102 (likely)  NVML counts GPU 5")
     assert "firmware asleep" in text
-    assert "fatal, likely: GD102" in text
 
 
 def _unready(report: Report, ladder: tuple[LadderRow, ...]) -> Report:
@@ -118,5 +160,4 @@ def test_no_text_steers_the_terminal_or_breaks_the_page(text: str, width: int, p
     page = terminal.render(msgspec.structs.replace(report, findings=(finding,), could_not_tell=(untold,)), Look(width=width, plain=plain))
     assert all(letter.isprintable() or letter == "\n" for letter in page)
     assert page.isascii() or not plain
-    assert "Not checked\n" in page
     page.encode()

@@ -12,18 +12,11 @@ from gpudoctor.report import words
 def test_every_word_has_its_mark() -> None:
     assert set(words.VERDICTS) == {word.value for word in Verdict}
     assert set(words.STATES) == {word.value for word in RungState}
-    assert set(words.RUNGS) == {word.value for word in Rung}
+    assert set(words.STAGES) == {word.value for word in Rung}
     assert set(words.SEVERITIES) == {word.value for word in Severity}
     for mark in (*words.VERDICTS.values(), *words.STATES.values()):
         assert mark.ascii.isascii()
         assert mark.word
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"), [([], ""), ([3], "3"), ([1, 0], "0–1"), (range(8), "0–7"), ([7, 0, 1, 2, 5], "0–2, 5, 7"), ([1, 1], "1, 1")]
-)
-def test_ranges(numbers: list[int], text: str) -> None:
-    assert words.ranges(numbers) == text
 
 
 @pytest.mark.parametrize(
@@ -55,11 +48,3 @@ def test_scope(rung: str | None, gpus: int, of: int, text: str) -> None:
 def test_printable(text: str, shown: str, plain: str) -> None:
     assert words.printable(text, plain=False) == shown
     assert words.printable(text, plain=True) == plain
-
-
-@pytest.mark.parametrize(
-    ("text", "lowered"),
-    [("No GPU", "no GPU"), ("NVML is", "NVML is"), ("CUDA_VISIBLE_DEVICES hides", "CUDA_VISIBLE_DEVICES hides"), ("", "")],
-)
-def test_lower_first(text: str, lowered: str) -> None:
-    assert words.lower_first(text) == lowered

@@ -145,6 +145,6 @@ def test_a_child_that_ignores_the_signals_ends_with_the_command(start: Start, nu
     ignore = f"signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN); open({str(there)!r}, 'w').close(); time.sleep(600)"
     seen = start(at_import("tensorflow", ignore), meanwhile=interrupt)
     assert (seen.code, seen.ended, seen.findings) == (code, [("import", "stopped")], [])
-    assert seen.report["snapshot"]["remarks"] == [f"the check was ended by {number.name}"]
+    assert seen.report["snapshot"]["remarks"] == [f"stopped by {number.name}"]
     assert "tensorflow: import was stopped" in seen.report["because"]  # on a busy machine before the child could say in what
     assert seen.seconds < 15

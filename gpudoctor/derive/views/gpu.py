@@ -67,7 +67,7 @@ class GpuView(NvmlGpuView):
 
     @property
     def label(self) -> str:
-        """Index, model and address, as a person names the GPU."""
+        """Return its index and address: "GPU 3 (0000:1f:00.0)"."""
         return self.observed.label
 
     @property

@@ -31,8 +31,7 @@ def set_variable(name: str, value: str, title: str) -> Fix:
 
 def names_of(processes: Iterable[GpuProcess]) -> str:
     """Return processes by name and pid, separated by commas; empty where there are none."""
-    named = (f"{process.name} (pid {process.pid})" if isinstance(process.name, str) else f"pid {process.pid}" for process in processes)
-    return ", ".join(named)
+    return ", ".join(process.label for process in processes)
 
 
 def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:

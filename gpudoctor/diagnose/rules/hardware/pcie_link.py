@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
-from gpudoctor.findings import Confidence, Evidence, Severity
+from gpudoctor.findings import Confidence, Evidence, Impact, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 
 BUSY = 10
@@ -25,6 +25,7 @@ class LinkFault(NamedTuple):
     evidence: Evidence
     confidence: Confidence = Confidence.CERTAIN
     severity: Severity = Severity.WARNING
+    impact: Impact = Impact.SLOWER
 
 
 def link_faults(gpu: GpuView) -> Iterator[LinkFault]:
@@ -114,4 +115,5 @@ def _failing(gpu: GpuView) -> Iterator[LinkFault]:
     count = sum(errors for errors in (device.aer_fatal, device.aer_nonfatal) if isinstance(errors, int))
     if count:
         evidence = Evidence("uncorrectable AER errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*")
-        yield LinkFault(f"had {count} uncorrectable {'error' if count == 1 else 'errors'} (AER) since boot", evidence, Confidence.LIKELY)
+        text = f"had {count} uncorrectable {'error' if count == 1 else 'errors'} (AER) since boot"
+        yield LinkFault(text, evidence, Confidence.LIKELY, impact=Impact.AT_RISK)

@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
 from gpudoctor.diagnose.rules.hardware.pcie_link import link_faults
-from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
 
@@ -37,6 +37,7 @@ def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
         yield Problem(
             message=f"{gpu.label}: PCIe link {', '.join(fault.text for fault in faults)}.",
             severity=max(fault.severity for fault in faults),
+            impact=Impact.SLOWER if any(fault.impact is Impact.SLOWER for fault in faults) else Impact.AT_RISK,
             confidence=max(fault.confidence for fault in faults),
             evidence=tuple(fault.evidence for fault in faults),
             fixes=(

@@ -1,0 +1,37 @@
+"""Counts and names in sentences: "1 GPU", "GPUs 0–3, 6"."""
+
+# ruff: noqa: RUF001, RUF002 -- a dash joins neighbours
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def counted(number: int, what: str, many: str = "") -> str:
+    """Return a number and its noun: 1 GPU, 8 GPUs; `many` is an irregular plural."""
+    return f"{number} {what if number == 1 else many or f'{what}s'}"
+
+
+def joined(words: Iterable[str]) -> str:
+    """Return words as a list in a sentence: "a", "a and b", "a, b and c"."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Return numbers in order, neighbours joined: 0–2, 5."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs)
+
+
+def gpu_names(gpus: Iterable[tuple[int | None, str]]) -> str:
+    """Return the names of GPUs, given the index and the address of each: GPU 3, GPUs 0–3, GPU 0000:3b:00.0."""
+    gpus = list(gpus)
+    numbered = ranges({index for index, _ in gpus if index is not None})
+    addresses = dict.fromkeys(address for index, address in gpus if index is None)
+    names = ", ".join(filter(None, (numbered, *addresses)))
+    return f"{'GPU' if len(set(gpus)) == 1 else 'GPUs'} {names}"

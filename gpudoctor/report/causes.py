@@ -1,0 +1,102 @@
+"""The root causes on a page, each with its fixes, its evidence and what it explains; then the notes."""
+
+from __future__ import annotations
+
+from gpudoctor.findings import Confidence, FixKind, Impact
+from gpudoctor.report import gpus, groups
+from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.groups import Group
+from gpudoctor.report.model import Finding, Report
+from gpudoctor.report.page import Page
+from gpudoctor.report.words import SEVERITIES
+
+_EVIDENCE = 3
+"""Observations that a short report shows of a finding, a line each."""
+_SEEN = "Evidence: "
+
+
+def draw(page: Page, report: Report, *, told: bool) -> None:
+    """Add every root cause; the message of the first is in the headline if it was `told` there."""
+    for number, group in enumerate(groups.causes(report)):
+        if number:
+            page.gap()
+            _head(page, report, group)
+        elif not told:
+            page.paragraph(groups.message(report, group))
+        _body(page, report, group)
+
+
+def draw_notes(page: Page, report: Report) -> None:
+    """Add the notes: what they say, and in a full report what to do."""
+    for number, group in enumerate(groups.notes(report)):
+        if not number or page.look.verbose:
+            page.gap()
+        _head(page, report, group)
+        if page.look.verbose:
+            _body(page, report, group)
+        elif group.first.fixes:
+            page.shortened = True
+
+
+def _head(page: Page, report: Report, group: Group) -> None:
+    first = group.first
+    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
+    cost = first.impact if first.impact in {Impact.SLOWER, Impact.AT_RISK, Impact.PARTLY} else ""
+    aside = f" ({', '.join(filter(None, (doubt, cost)))})" if doubt or cost else ""
+    style = SEVERITIES.get(first.severity, "bold")
+    page.paragraph(groups.message(report, group), f"{first.severity} {first.code}{aside}: ", lead_style=style, hang=2)
+
+
+def _body(page: Page, report: Report, group: Group) -> None:
+    for step in steps(group):
+        _step(page, report, step)
+    _evidence(page, group)
+    _explained(page, report, {finding.id for finding in group.findings})
+
+
+def _step(page: Page, report: Report, step: Step) -> None:
+    page.paragraph(step.title, f"{step.lead}: ", lead_style="bold green", hang=2)
+    for command in _commands(page, step):
+        page.command(command, indent=4)
+    if step.verify and not report.is_supposed:
+        page.paragraph("Verify:", lead_style="bold green")
+        page.command(step.verify, indent=4)
+
+
+def _commands(page: Page, step: Step) -> tuple[str, ...]:
+    """Return the commands of a step; in a short report a check of one GPU stands for those of the others."""
+    if step.kind != FixKind.CHECK or len(step.commands) < 2 or page.look.verbose:
+        return step.commands
+    page.shortened = True
+    return step.commands[:1]
+
+
+def _evidence(page: Page, group: Group) -> None:
+    """Add what was seen: a line each of the first GPU, or everything of every GPU."""
+    every = tuple(dict.fromkeys(seen for finding in group.findings for seen in finding.evidence))
+    shown = every if page.look.verbose else group.first.evidence[:_EVIDENCE]
+    page.shortened |= len(shown) < len(every)
+    for number, seen in enumerate(shown):
+        text = f"{'' if number else _SEEN}{seen.what} = {seen.value}" + (f"  [{seen.where}]" if seen.where else "")
+        indent = len(_SEEN) if number else 0
+        if page.look.verbose:
+            page.paragraph(text, style="dim", indent=indent, hang=len(_SEEN) + 2 - indent)
+        else:
+            page.cut(text, indent=indent, style="dim")
+
+
+def _explained(page: Page, report: Report, causes: set[str]) -> None:
+    """Add what follows from `causes`, directly or not."""
+    following: dict[str, list[Finding]] = {}
+    reached = set(causes)
+    while new := [item for item in report.findings if item.id not in reached and reached.intersection(item.because_of)]:
+        reached.update(item.id for item in new)
+        for item in new:
+            following.setdefault(item.code, []).append(item)
+    if not following:
+        return
+    named = {code: f"{code} {items[0].name}" for code, items in following.items()}
+    page.paragraph(", ".join(named.values()), "Also explains: ", style="dim", hang=2)
+    for code, items in following.items() if page.look.verbose else ():
+        about = gpus.subjects(report, (item.subject for item in items))
+        page.paragraph(items[0].message, f"{named[code]}{f' ({about})' if about else ''}: ", style="dim", indent=2, hang=2)

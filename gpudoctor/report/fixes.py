@@ -1,0 +1,54 @@
+"""How fixes are headed and described in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.findings import FixKind
+from gpudoctor.findings.naming import joined
+from gpudoctor.report.groups import Group
+from gpudoctor.report.model import Fix
+
+_LEADS = {
+    FixKind.CHECK.value: "Check",
+    FixKind.FIX.value: "Fix",
+    FixKind.ELSE.value: "If that fails",
+    FixKind.INSTEAD.value: "Or instead",
+}
+_NEEDS = {"root": "root", "reboot": "a reboot", "download": "a download"}
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A fix as it is shown."""
+
+    lead: str
+    title: str
+    commands: tuple[str, ...]
+    """One for each GPU if they differ."""
+    verify: str
+    """Empty if the command was shown with a step before."""
+    kind: str
+
+
+def steps(group: Group) -> Iterator[Step]:
+    """Yield the fixes of findings that say the same."""
+    verified, fixed = {""}, False
+    for place, fix in enumerate(group.first.fixes):
+        again = fixed and fix.kind == FixKind.FIX
+        yield Step(
+            lead="Then" if again else _LEADS.get(fix.kind, "Fix"),
+            title=_title(fix),
+            commands=tuple(filter(None, group.commands(place))),
+            verify="" if fix.verify in verified else fix.verify,
+            kind=fix.kind,
+        )
+        verified.add(fix.verify)
+        fixed |= fix.kind == FixKind.FIX
+
+
+def _title(fix: Fix) -> str:
+    """Return what to do and what it takes, as a sentence that ends with a colon if a command follows."""
+    needs = f" (needs {joined(_NEEDS.get(need, need) for need in fix.needs)})" if fix.needs else ""
+    return f"{fix.title.rstrip('.')}{needs}{':' if fix.command else '.'}"

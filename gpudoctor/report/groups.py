@@ -1,0 +1,70 @@
+"""Findings that say the same of several GPUs, as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from gpudoctor.report import gpus
+from gpudoctor.report.model import Finding, Report
+
+
+class Group(msgspec.Struct, frozen=True):
+    """A finding, and those of other GPUs that say the same."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Finding:
+        """The one that speaks for all."""
+        return self.findings[0]
+
+    @property
+    def others(self) -> tuple[Finding, ...]:
+        """The same of other GPUs."""
+        return self.findings[1:]
+
+    def commands(self, place: int) -> list[str]:
+        """Return the commands of the fix at a place, one for each GPU if they differ."""
+        return list(dict.fromkeys(finding.fixes[place].command for finding in self.findings))
+
+
+def causes(report: Report) -> list[Group]:
+    """Return the root causes that count, the worst first."""
+    return _grouped(report, report.causes)
+
+
+def notes(report: Report) -> list[Group]:
+    """Return the notes that no other finding explains."""
+    return _grouped(report, (one for one in report.findings if not one.because_of and one not in report.causes))
+
+
+def message(report: Report, group: Group) -> str:
+    """Return what the group says, and of which other GPUs."""
+    told = group.first.message
+    return f"{told} The same on {gpus.subjects(report, (one.subject for one in group.others))}." if group.others else told
+
+
+def _grouped(report: Report, findings: Iterable[Finding]) -> list[Group]:
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        same = (finding.code, finding.severity, finding.confidence, *_told(report, finding))
+        groups.setdefault(same, []).append(finding)
+    return [Group(tuple(group)) for group in groups.values()]
+
+
+def _told(report: Report, finding: Finding) -> Iterator[str | tuple[str, ...]]:
+    """Yield what a finding says without the name of its GPU: its message, and of each fix the kind, title and needs."""
+    yield _anonymous(report, finding, finding.message)
+    for fix in finding.fixes:
+        yield (fix.kind, _anonymous(report, finding, fix.title), *fix.needs)
+
+
+def _anonymous(report: Report, finding: Finding, text: str) -> str:
+    if finding.subject.kind != "gpu":
+        return text
+    address, number = finding.subject.key, gpus.index(report, finding.subject)
+    names = (re.escape(address), re.escape(address.partition(":")[2]), rf"GPU {number}\b")
+    return re.sub("|".join(filter(None, names)), "GPU", text)

@@ -1,0 +1,76 @@
+"""The first sentence of a report: the verdict, what does not work, and the finding that says why."""
+
+from __future__ import annotations
+
+import signal
+
+import msgspec
+
+from gpudoctor.findings import Confidence, Impact, Level, Verdict
+from gpudoctor.findings.naming import counted, gpu_names
+from gpudoctor.report.model import Finding, LadderRow, Report
+from gpudoctor.report.words import STOPPED, VERDICTS, Mark
+
+_SIGNALS = {int(signal.SIGINT): "Ctrl-C"}
+"""How a user calls a signal."""
+
+
+class Headline(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of a headline. The text is a sentence, or a phrase if no finding is behind it."""
+
+    mark: Mark
+    code: str = ""
+    confidence: str = ""
+    scope: str = ""
+    text: str = ""
+
+
+def headline(report: Report) -> Headline:
+    """Return the headline of `report`; that of a ready machine has no text."""
+    mark = VERDICTS.get(report.verdict) or Mark("", "", "bold", report.verdict.upper())
+    if report.verdict == Verdict.READY:
+        return Headline(mark=mark)
+    if stopped_by(report) and report.verdict != Verdict.BROKEN:
+        return Headline(mark=STOPPED, text=f"by {stopped_by(report)} before the check was complete; {report.proved_to.text}")
+    if report.verdict == Verdict.UNKNOWN or not report.causes:
+        return Headline(mark=mark, text=report.because)
+    first = report.causes[0]
+    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
+    return Headline(mark=mark, code=first.code, confidence=doubt, scope=scope(report), text=first.message)
+
+
+def stopped_by(report: Report) -> str:
+    """Return which signal stopped the check; empty if none did."""
+    number = report.exit_code - 128
+    if number <= 0:
+        return ""
+    name = signal.Signals(number).name
+    return f"{_SIGNALS[number]} ({name})" if number in _SIGNALS else name
+
+
+def scope(report: Report) -> str:
+    """Return what does not work where that is less, or other, than all training; empty if the verdict says it."""
+    worst = [cause for cause in report.causes if cause.severity == report.causes[0].severity]
+    impact = worst[0].impact
+    if all(cause.impact == Impact.REQUIREMENT for cause in worst):
+        return Impact.REQUIREMENT.value if len(worst) == 1 else f"{counted(len(worst), 'requirement')} not met"
+    return _some_gpus(report, worst) if impact == Impact.CANNOT_TRAIN else impact
+
+
+def _some_gpus(report: Report, errors: list[Finding]) -> str:
+    """Return which GPUs of several cannot train, if the errors are about these alone."""
+    keys = {error.subject.key for error in errors}
+    lost = [row for row in report.ladder if row.subject.key in keys]
+    if any(error.subject.kind != "gpu" for error in errors) or len(lost) != len(keys) or len(lost) == len(report.ladder):
+        return ""
+    can = sum(_passed(report, row) for row in report.ladder if row not in lost)
+    names = gpu_names((row.index, row.subject.key) for row in lost)
+    return f"{names} of {len(report.ladder)} cannot train" + (f", {can} can" if can and not report.not_judged else "")
+
+
+def _passed(report: Report, row: LadderRow) -> bool:
+    """Whether all that was asked of a GPU was proven."""
+    if report.policy.level is None:
+        return False
+    asked = Level(report.policy.level).must_prove
+    return any(step.rung == asked and step.state == "proven" for step in row.steps)

@@ -1,0 +1,61 @@
+"""How a report begins: the headline, then the line that sums the machine up."""
+
+from __future__ import annotations
+
+from gpudoctor.findings import Level, Verdict
+from gpudoctor.findings.naming import counted
+from gpudoctor.report import groups
+from gpudoctor.report.headline import Headline, headline
+from gpudoctor.report.model import Report
+from gpudoctor.report.page import Page
+from gpudoctor.report.summary import parts
+from gpudoctor.report.words import upper_first
+
+_MOST = 3
+"""Lines of a headline; a longer message follows the summary."""
+
+
+def draw(page: Page, report: Report) -> bool:
+    """Add the headline and the summary; return whether the headline holds the message of the first root cause."""
+    top = headline(report)
+    lead = _lead(page, top)
+    if report.verdict == Verdict.READY:
+        page.parts(parts(report.summary), lead, lead_style=top.mark.style, hang=2)
+        _proven(page, report)
+        return False
+    group = next(iter(groups.causes(report)), None) if top.code else None
+    message = groups.message(report, group) if group else top.text
+    told = len(page.wrapped(message, lead, hang=2)) <= _MOST
+    instead = f"{group.first.title}." if group else "not everything was verified"
+    page.paragraph(message if told else instead, lead, lead_style=top.mark.style, hang=2)
+    page.parts(parts(report.summary), style="dim", indent=2)
+    if not told and not group:
+        page.paragraph(message)
+    return told and group is not None
+
+
+def _lead(page: Page, top: Headline) -> str:
+    """Return the verdict, the code of the finding and what does not work."""
+    sign = top.mark.ascii if page.look.plain else top.mark.sign
+    doubt = f"({top.confidence})" if top.confidence else ""
+    words = " ".join(filter(None, (sign, top.mark.word, top.code, doubt)))
+    return f"{words}  {top.scope}: " if top.scope else f"{words}  "
+
+
+def _proven(page: Page, report: Report) -> None:
+    """Add what was proven, and what a deeper level would add."""
+    passed = f"; {counted(len(report.passed), 'check')} passed" if report.passed else ""
+    deeper = _deeper(report)
+    page.paragraph(f"{upper_first(report.proved_to.text)}{passed}." + (f" {deeper}" if deeper else ""), indent=2)
+
+
+def _deeper(report: Report) -> str:
+    """Return what the next level would do; empty if there is none."""
+    each = "it" if report.proved_to.of == 1 else "each"
+    if report.policy.level is None or not report.proved_to.of:
+        return ""
+    if report.policy.node:
+        return f"--level touch would run a kernel on {each}." if report.policy.level == Level.LOOK else ""
+    if report.policy.level in {Level.LOOK, Level.TOUCH}:
+        return f"--level train would train on {each}."
+    return "--level full would also measure speed and all-reduce." if report.policy.level == Level.TRAIN else ""

@@ -1,0 +1,82 @@
+"""The stages that each GPU passed, as a table: alike GPUs in one row, and what stopped each of the others."""
+
+from __future__ import annotations
+
+from gpudoctor.findings import RungState
+from gpudoctor.report.gpus import gpu_label
+from gpudoctor.report.model import LadderRow, Report, Step
+from gpudoctor.report.page import Page
+from gpudoctor.report.words import STAGES, STATES
+
+_PROVEN, _IDLE = RungState.PROVEN.value, {RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
+_GAP = 2
+
+
+def draw(page: Page, report: Report) -> None:
+    """Add the section; nothing if no GPU is known."""
+    if not report.ladder:
+        return
+    page.heading("Stages per GPU")
+    groups = _groups(report.ladder)
+    labels = [gpu_label(group) for group in groups]
+    rungs = [step.rung for step in report.ladder[0].steps]
+    widths = [
+        max(len(STAGES.get(rung, rung)), *(len(_sign(page, row.steps[place])) for row in report.ladder)) + _GAP
+        for place, rung in enumerate(rungs)
+    ]
+    first = max(len(page.text(label)) for label in labels) + _GAP
+    wide = 2 + first + sum(widths) - _GAP <= page.look.width
+    if wide:
+        _table(page, list(zip(labels, groups, strict=True)), list(zip(rungs, widths, strict=True)), first)
+    for label, group in zip(labels, groups, strict=True):
+        if not wide or _trouble(group[0]):
+            page.paragraph(_sentence(group[0]), f"{label}: ", indent=2, hang=2, lead_style="bold")
+
+
+def _groups(rows: tuple[LadderRow, ...]) -> list[list[LadderRow]]:
+    groups: dict[tuple[object, ...], list[LadderRow]] = {}
+    for row in rows:
+        trouble = _trouble(row)
+        alike = (row.index is None, *(step.state for step in row.steps), trouble.detail if trouble else "")
+        groups.setdefault(alike, []).append(row)
+    return list(groups.values())
+
+
+def _trouble(row: LadderRow) -> Step | None:
+    """Return the first stage that was tried and not passed."""
+    return next((step for step in row.steps if step.state != _PROVEN and step.state not in _IDLE), None)
+
+
+def _sentence(row: LadderRow) -> str:
+    """Return where a GPU was stopped, and by what; else how far it came."""
+    trouble = _trouble(row)
+    if trouble is None:
+        last = next((step.rung for step in reversed(row.steps) if step.state == _PROVEN), "")
+        return f"passed {STAGES.get(last, last)}" if last else "nothing was tried"
+    if trouble.state == RungState.MASKED:
+        return trouble.detail or "hidden from CUDA programs"
+    mark = STATES.get(trouble.state)
+    why = f": {trouble.detail}" if trouble.detail else ""
+    return f"{STAGES.get(trouble.rung, trouble.rung)} {mark.word if mark else trouble.state}{why}"
+
+
+def _sign(page: Page, step: Step) -> str:
+    mark = STATES.get(step.state)
+    return page.text(step.state) if mark is None else mark.ascii if page.look.plain else mark.sign
+
+
+def _table(page: Page, groups: list[tuple[str, list[LadderRow]]], columns: list[tuple[str, int]], first: int) -> None:
+    page.cells([("", 2 + first, ""), *((STAGES.get(rung, rung), width, "dim") for rung, width in columns)])
+    for label, group in groups:
+        cells = [("", 2, ""), (label, first, "")]
+        for step, (_, width) in zip(group[0].steps, columns, strict=True):
+            mark = STATES.get(step.state)
+            cells.append((_sign(page, step), width, mark.style if mark else ""))
+        page.cells(cells)
+    used = {step.state for _, group in groups for step in group[0].steps}
+    legend = [
+        f"{mark.ascii if page.look.plain else mark.sign} {mark.word}"
+        for state, mark in STATES.items()
+        if state in used and mark.word != mark.sign
+    ]
+    page.paragraph("   ".join(legend), indent=2 + first, style="dim")

@@ -1,0 +1,34 @@
+"""What each finding costs the user."""
+
+from __future__ import annotations
+
+from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.impact import AT_RISK, PARTLY, SLOWER
+from gpudoctor.findings import Impact, Severity
+from tests.machines.diagnoses import diagnosis
+from tests.machines.store import NAMES
+
+FINDINGS = [finding for name in NAMES for finding in diagnosis(name).findings]
+
+
+def test_the_tables_name_rules_once() -> None:
+    listed = [*SLOWER, *AT_RISK, *PARTLY]
+    assert len(listed) == len(set(listed))
+    assert set(listed) <= {rule.name for rule in RULES}
+
+
+def test_every_rule_that_warns_says_what_its_warnings_cost() -> None:
+    usual = {rule.name for rule in RULES if rule.severity is Severity.WARNING}
+    seen = {finding.name for finding in FINDINGS if finding.severity is Severity.WARNING}
+    assert usual | seen <= SLOWER | AT_RISK | PARTLY
+
+
+def test_only_a_note_costs_nothing_and_only_an_error_all_training() -> None:
+    for finding in FINDINGS:
+        assert (finding.impact is Impact.NONE) == (finding.severity is Severity.NOTE)
+        assert (finding.impact in {Impact.CANNOT_TRAIN, Impact.REQUIREMENT}) == (finding.severity is Severity.ERROR)
+
+
+def test_a_requirement_that_is_not_met_does_not_keep_from_training() -> None:
+    impacts = {(finding.name, finding.impact) for finding in diagnosis("required-driver-newer").findings}
+    assert impacts == {("requirement-not-met", Impact.REQUIREMENT)}
