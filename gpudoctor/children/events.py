@@ -1,4 +1,4 @@
-"""What each probing script may say: a struct for each event. What is required here, no answer can be without."""
+"""The events of each probe script, one struct each. Required fields are in every answer."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Digits = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
-    """Base of the events that are no part of a snapshot."""
+    """Base of the events that are not part of a snapshot."""
 
 
 class Count(Said, tag="count", frozen=True):
-    """How many devices the library counts; whatever it answered."""
+    """How many devices the library counts, whatever else it answers."""
 
     count: int
 
 
 class Unable(Said, tag="unable", frozen=True):
-    """Why this interpreter cannot ask at all."""
+    """Why this interpreter cannot query at all."""
 
     reason: str
 
@@ -52,18 +52,18 @@ class KernelResult(Said, tag="kernel-result", frozen=True):
 
 
 class Stopped(Said, tag="stopped", frozen=True):
-    """The call that the script could not go on after."""
+    """The call after which the script could not continue."""
 
     refused: Missing
 
 
 class PythonSaid(Said, tag="python", frozen=True):
-    """What an interpreter says of itself."""
+    """An interpreter's report about itself."""
 
     process: tuple[int, int, int]
-    """Its number, its parent's and its session's."""
+    """Its pid, its parent's and its session's."""
     executable: str
-    """Empty where it does not know."""
+    """Empty if unknown."""
     version: str
     implementation: str
     bits: int
@@ -75,11 +75,11 @@ class PythonSaid(Said, tag="python", frozen=True):
     headers: Fact | Missing
     path: tuple[str, ...]
     path_hex: tuple[Digits, ...] = ()
-    """The bytes of the entries of `path`, where that has some escaped."""
+    """The bytes of the entries of `path`, if some are escaped."""
 
 
 class InsideSaid(Said, tag="inside", frozen=True):
-    """What only a process of the interpreter knows, bytes as hexadecimal digits; a part that it cannot ask is left out."""
+    """What only a process of the interpreter knows, bytes as hexadecimal digits; parts that it cannot read are left out."""
 
     imports: dict[str, tuple[Digits, ...]] = {}
     variables: dict[str, Digits] | None = None
@@ -101,27 +101,27 @@ class UnreadFile(Said, tag="unread-file", frozen=True):
 
 
 class Pids(Said, tag="pids", frozen=True):
-    """Whether process numbers here are those of the whole machine."""
+    """Whether process ids here are those of the whole machine."""
 
     of_host: bool | Missing
 
 
 class Refused(Said, tag="refused", frozen=True):
-    """What a GPU does not tell."""
+    """What a GPU does not report."""
 
     gpu: int
     fields: dict[str, Missing]
 
 
 class Alarmed(Said, tag="alarmed", frozen=True):
-    """Answers that tell of the GPU itself."""
+    """Errors about the GPU itself."""
 
     gpu: int
     alarms: tuple[Status, ...]
 
 
 def part(kind: type[msgspec.Struct], *required: str, without: tuple[str, ...] = ()) -> type[msgspec.Struct]:
-    """The event that brings some fields of a section of the snapshot, each of its own type; `required` are in every such event."""
+    """The event with some fields of a snapshot section, each with its own type; `required` are in every such event."""
     fields: list[Any] = [
         (field.name, field.type) if field.name in required else (field.name, field.type | msgspec.UnsetType, msgspec.UNSET)
         for field in msgspec.structs.fields(kind)
@@ -134,12 +134,12 @@ def part(kind: type[msgspec.Struct], *required: str, without: tuple[str, ...] = 
 
 
 def said(event: msgspec.Struct) -> dict[str, Any]:
-    """The fields that an event brings."""
+    """The fields of an event."""
     return {name: value for name in event.__struct_fields__ if (value := getattr(event, name)) is not msgspec.UNSET}
 
 
 def known(events: tuple[msgspec.Struct, ...]) -> dict[str, Any]:
-    """The fields that several events bring together, the later ones winning."""
+    """The fields of several events together; later ones win."""
     return {name: value for event in events for name, value in said(event).items()}
 
 

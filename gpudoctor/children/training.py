@@ -1,4 +1,4 @@
-"""What the smoke-training script may say; gpudoctor/children/train/stages.py, measure.py and all_reduce.py have the meaning of each field."""
+"""The events of the smoke-training script; gpudoctor/children/train/stages.py, measure.py and all_reduce.py describe each field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudoctor.snapshot import Real, StageKind
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
-    """Base of the events; `device` is the physical one, "GPU:1", and `logical` what the framework calls it."""
+    """Base of the events; `device` is the physical one, "GPU:1", and `logical` the framework's name for it."""
 
 
 class Begin(Said, tag="begin", frozen=True):
@@ -30,20 +30,20 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Ended(Said, frozen=True, forbid_unknown_fields=False, kw_only=True):
-    """A stage ended; further facts are for whoever reads the script's own output."""
+    """A stage ended; further facts are for readers of the script's own output."""
 
     stage: StageKind
     seconds: float
     network: str = ""
     device: str = ""
     version: str | None = None
-    """The framework's, where the stage has learnt it."""
+    """The framework's version, if already known."""
     devices: tuple[Device, ...] | None = None
     networks: tuple[str, ...] | None = None
 
 
 class End(Ended, tag="end", frozen=True, kw_only=True):
-    """It came to its end."""
+    """The stage succeeded."""
 
 
 class Failed(Ended, tag="failed", frozen=True, kw_only=True):
@@ -54,11 +54,11 @@ class Failed(Ended, tag="failed", frozen=True, kw_only=True):
 
 
 class Unsupported(Failed, tag="unsupported", frozen=True, kw_only=True):
-    """The training cannot be done with this release."""
+    """This release cannot be trained with."""
 
 
 class Number(Said, tag="number", frozen=True):
-    """How far a training is: its mean loss."""
+    """The progress of training: its mean loss."""
 
     name: str
     device: str
@@ -87,7 +87,7 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Trained(Said, tag="training", frozen=True):
-    """A training on one device."""
+    """Training on one device."""
 
     device: str
     logical: str
@@ -106,7 +106,7 @@ class Trained(Said, tag="training", frozen=True):
 
 
 class Agreed(Said, tag="agreement", frozen=True):
-    """The first steps against the CPU's."""
+    """The first steps compared with the CPU's."""
 
     device: str
     network: str
@@ -181,7 +181,7 @@ class Summed(Said, tag="sum", frozen=True):
 
 
 class Mapped(Said, tag="mapped", frozen=True):
-    """CUDA's libraries in the process."""
+    """The CUDA libraries in the process."""
 
     files: tuple[str, ...]
 
@@ -191,7 +191,7 @@ class Done(channel.Done, tag_field="event", tag="done", frozen=True):
 
 
 class Crashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
-    """A script of ours broke outside every stage."""
+    """Our script crashed outside the stages."""
 
 
 RESULTS: dict[type[Said], StageKind] = {
@@ -205,5 +205,5 @@ RESULTS: dict[type[Said], StageKind] = {
     Compiled: StageKind.COMPILED_STEP,
     Summed: StageKind.ALL_REDUCE,
 }
-"""The event without which a stage has shown nothing."""
+"""The event that a stage must send to show anything."""
 TRAINING = (Begin, End, Failed, Unsupported, Number, *RESULTS, Mapped, Done, Crashed)

@@ -99,7 +99,7 @@ def _unsupported(python: Python | Missing) -> str:
     version = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
     if version is None or version[:2] >= OLDEST_PYTHON:
         return ""
-    return f"The smoke training needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or newer; this is {version}."
+    return f"Smoke training needs Python {OLDEST_PYTHON[0]}.{OLDEST_PYTHON[1]} or newer; this is {version}."
 
 
 def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:

@@ -36,11 +36,11 @@ for ordinal in range(count.value):
 print("holding", flush=True)
 sys.stdin.read()
 """
-"""Holds a context and 256 MiB on each GPU, or all memory but the MiB that it is told to leave, until its standard input is closed."""
+"""Holds a context and 256 MiB on each GPU, or all memory except a number of MiB, until its standard input is closed."""
 HELD_WITHIN: Final = 60.0
-"""Seconds that the holder has for that."""
+"""Seconds until the holder must have it."""
 LEFT_FREE: Final = 400
-"""MiB that are left of a GPU's memory: enough for another context, not for a training in a quarter of the rest."""
+"""MiB of a GPU's memory to leave free: enough for another context, not for training in a quarter of it."""
 MEMORY_CAUSES: Final = {"gpu-memory-insufficient", "gpu-memory-held-by-other-process"}
 ONLY_IN_TRAINING: Final = "import sys\nif any(argument.endswith('/smoke.py') for argument in sys.orig_argv):\n"
 SLOWED: Final = {
@@ -60,7 +60,7 @@ SLOWED: Final = {
         return _matmul(left, right, **options)
     tf.matmul = matmul
 """,
-    # a compiler leaves out what nobody needs, so that each product needs the one before
+    # each matmul needs the previous one, or the compiler would drop it
     "jax": """
     import jax
     _matmul = jax.numpy.matmul
@@ -72,7 +72,7 @@ SLOWED: Final = {
     jax.numpy.matmul = matmul
 """,
 }
-"""Computes each matmul three times: it runs at a third of its speed and stays right; of square matrices, as the measured ones are."""
+"""Computes each matmul of square matrices three times, which gives the right result at a third of the speed."""
 
 
 def roots(report: Mapping[str, Any]) -> list[str]:
@@ -141,8 +141,8 @@ def held(*leaving: str) -> Iterator[str]:
 
 
 def in_use(acceptance: Acceptance, name: str) -> None:
-    """Check that a GPU in use is left alone at level train, and trained on with --force."""
-    what = "a GPU in use is left alone"
+    """Check that a GPU in use is skipped at level train, and trained on with --force."""
+    what = "a GPU in use is skipped"
     with held() as problem:
         if problem:
             acceptance.skip(what, problem)

@@ -1,4 +1,4 @@
-"""The part of gpu_acceptance for a machine in order: every level, NVML facts against nvidia-smi, our own kernel, run times."""
+"""The part of gpu_acceptance for a healthy machine: every level, NVML facts compared with nvidia-smi, our own kernel, run times."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scripts.acceptance.results import ROOT, UUID, Acceptance
 from tests.machines.diagnoses import again, diagnosed
 
 KEPT_BY_DRIVER: Final = 64 << 20
-"""Bytes that a context may hold more of after its first kernel."""
+"""Bytes that the driver may keep after a context's first kernel."""
 NODE: Final = "--node"
 NONE_INSTALLED: Final = "no framework is installed in this environment"
-"""The whole reason for the verdict unknown where nothing but a framework is missing."""
+"""The only reason for the verdict unknown if nothing but a framework is missing."""
 RUNGS: Final = {"look": "libcuda", "touch": "kernel ran", "train": "trained", "full": "trained"}
 
 
@@ -39,7 +39,7 @@ def bare(report: Mapping[str, Any]) -> bool:
 
 
 def level(acceptance: Acceptance, name: str, framework: str = "", *, node: bool = False) -> Mapping[str, Any]:
-    """Check at one level, with one framework if it trains, or the machine alone (`node`); judge and return the report."""
+    """Check at one level, with one framework if it trains, or only the machine (`node`); judge and return the report."""
     what = " ".join(filter(None, (name, framework, NODE if node else "")))
     about = (*(("--framework", framework) if framework else ()), *((NODE,) if node else ()))
     code, report, seconds = acceptance.check("--level", name, *about)
@@ -55,19 +55,19 @@ def level(acceptance: Acceptance, name: str, framework: str = "", *, node: bool 
 
 
 def judged(report: Mapping[str, Any], rung: str) -> tuple[str, bool]:
-    """Return what a report of a machine in order shows, and whether this one does.
+    """Return what a healthy machine's report should show, and whether this one does.
 
-    That is ready, or degraded, and the rung on every GPU. Without a framework it is unknown, for that reason alone.
+    That is ready or degraded, with the rung reached on every GPU; without a framework, unknown for that reason alone.
     """
     if bare(report):
         holds, expected = (report["verdict"], report["because"]) == ("unknown", NONE_INSTALLED), "unknown without a framework"
     else:
         holds, expected = report["verdict"] in {"ready", "degraded"}, "ready"
-    return f"{expected}, proved on every GPU", holds and proved(report, rung)
+    return f"{expected}, on every GPU", holds and proved(report, rung)
 
 
 def _stages(acceptance: Acceptance, what: str, report: Mapping[str, Any]) -> None:
-    """Check that every stage ended, and note how long each took."""
+    """Check that every stage ended, and record how long each took."""
     smokes = report["snapshot"].get("smoke")
     for smoke in smokes if isinstance(smokes, list) else ():
         ended = [stage for stage in smoke.get("stages", ()) if stage["state"] != "done"]
@@ -75,7 +75,7 @@ def _stages(acceptance: Acceptance, what: str, report: Mapping[str, Any]) -> Non
             f"{stage['name']} {stage['seconds']:.1f}" for stage in smoke.get("stages", ()) if _is_number(stage.get("seconds"))
         )
         told = "; ".join(f"{stage['name']} {stage['state']}: {stage.get('error')}" for stage in ended)
-        acceptance.judge(f"{what}: every stage of {smoke['framework']} came to its end", not ended, told or f"seconds: {times}")
+        acceptance.judge(f"{what}: every stage of {smoke['framework']} finished", not ended, told or f"seconds: {times}")
 
 
 def _is_number(value: object) -> bool:
@@ -86,7 +86,9 @@ def untrained(acceptance: Acceptance, name: str) -> None:
     """Check that a level that trains is not ready without a framework."""
     code, report, _ = acceptance.check("--level", name)
     acceptance.reports[name] = report
-    acceptance.judge(f"{name}: unproven is not ready", report["verdict"] in {"unknown", "broken"}, f"{code}: {report['verdict']}")
+    acceptance.judge(
+        f"{name}: an untrained machine is not ready", report["verdict"] in {"unknown", "broken"}, f"{code}: {report['verdict']}"
+    )
 
 
 def facts(acceptance: Acceptance) -> None:
@@ -98,9 +100,9 @@ def facts(acceptance: Acceptance) -> None:
     states = [state for *_, state in acceptance.facts]
     different = [f"{whose} {fact}: {ours} and {its}" for whose, fact, ours, its, state in acceptance.facts if state == "different"]
     counts = ", ".join(f"{states.count(state)} {state}" for state in ("equal", "changed", "different", "not comparable"))
-    acceptance.judge("every comparable NVML fact is nvidia-smi's", not different and "equal" in states, "; ".join([counts, *different]))
+    acceptance.judge("every comparable NVML fact matches nvidia-smi", not different and "equal" in states, "; ".join([counts, *different]))
     if unknown:
-        acceptance.skip("facts that this nvidia-smi does not know", ", ".join(unknown))
+        acceptance.skip("facts unknown to this nvidia-smi", ", ".join(unknown))
 
 
 def _left_behind() -> tuple[object, ...]:
@@ -112,7 +114,7 @@ def _left_behind() -> tuple[object, ...]:
 def kernels(acceptance: Acceptance) -> None:
     """Check our own kernel at level touch: right on every GPU, attributes equal to nvidia-smi's, nothing left behind.
 
-    Without a framework in the environment it asks about the machine alone, which must be ready.
+    Without a framework in the environment only the machine is checked, which must be ready.
     """
     before = _left_behind()
     report = level(acceptance, "touch", node=bare(acceptance.reports.get("look", {"snapshot": {}})))
@@ -127,8 +129,8 @@ def kernels(acceptance: Acceptance) -> None:
     ours = sorted(str(context.get("compute_capability")) for context in contexts)
     if len(ours) == len(capabilities):
         theirs = sorted(row["compute_cap"] for row in capabilities)
-        acceptance.judge("touch: compute capabilities are nvidia-smi's", ours == theirs, str(ours))
-    acceptance.judge("touch: MIG modes, the list of devices and the cache of compiled kernels are as before", before == after)
+        acceptance.judge("touch: compute capabilities match nvidia-smi", ours == theirs, str(ours))
+    acceptance.judge("touch: MIG modes, the list of devices and the cache of compiled kernels are unchanged", before == after)
 
 
 def _kernel(acceptance: Acceptance, context: Mapping[str, Any]) -> None:
@@ -139,7 +141,7 @@ def _kernel(acceptance: Acceptance, context: Mapping[str, Any]) -> None:
     slow = max(context["calls"], key=lambda call: call["milliseconds"])
     lost = context["memory_free"] - context["memory_free_after"]
     kept = f"{lost >> 20} MiB less are free; the slowest call was {slow['call']}, {slow['milliseconds']} ms"
-    acceptance.judge(f"{where}: its memory was given back, but for what the driver keeps", lost < KEPT_BY_DRIVER, kept)
+    acceptance.judge(f"{where}: its memory was freed, except what the driver keeps", lost < KEPT_BY_DRIVER, kept)
     acceptance.judge(f"{where}: CUDA's attributes give the same PCI address", context["pci_address"] == context["address"])
 
 
@@ -163,7 +165,7 @@ def times(acceptance: Acceptance, repeat: int) -> None:
 
 
 def record(acceptance: Acceptance, about: str) -> None:
-    """Write the machine of the most complete report in the form of tests/machines."""
+    """Write the machine of the most complete report in the format of tests/machines."""
     best = next(
         report for beginning in ("full", "train", "touch") for name, report in acceptance.reports.items() if name.startswith(beginning)
     )

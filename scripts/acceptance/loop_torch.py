@@ -1,4 +1,4 @@
-"""A plain PyTorch training loop, as anybody would write it; gpu_acceptance compares the smoke training's figures with it.
+"""A plain PyTorch training loop as a user would write it; gpu_acceptance compares the smoke training's figures with it.
 
     PYTHON scripts/acceptance/loop_torch.py gpu|cpu BATCH
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from gpudoctor.snapshot import normalise_address
 
 Fact: TypeAlias = tuple[str, str, str, str, str]
-"""Whose, which fact, gpudoctor's value, nvidia-smi's, and equal, different, changed or not comparable."""
+"""The GPU, the fact, gpudoctor's value, nvidia-smi's, and equal, different, changed or not comparable."""
 
 MIB: Final = 1 << 20
 NOT_THERE: Final = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions)\]?", re.IGNORECASE)
@@ -39,7 +39,7 @@ def _milliwatts(text: str) -> int:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """A fact of the snapshot, a dot leading into a struct, and where nvidia-smi says the same.
+    """A fact of the snapshot, with dots for fields of structs, and its counterpart in nvidia-smi.
 
     A fact that `changes` by itself may differ between two readings.
     """
@@ -96,17 +96,17 @@ COUNTERPARTS: Final = (
     Counterpart("power_limit_max", "power.max_limit", _milliwatts, lambda value: round(value, -1)),
     Counterpart("fabric.state", "fabric.state", _word, changes=True),
 )
-"""The names of the queries are those that nvidia-smi 550.163.01 holds; gpu_recovery_action came later."""
+"""The query names of nvidia-smi 550.163.01; gpu_recovery_action came later."""
 
 
 def smi(*arguments: str) -> str:
-    """Return what nvidia-smi writes; OSError where there is none."""
+    """Return nvidia-smi's output. Raises OSError without one."""
     done = subprocess.run(["nvidia-smi", *arguments], capture_output=True, text=True, errors="replace", timeout=120, check=False)
     return done.stdout + done.stderr
 
 
 def queried(fields: Sequence[str], about: str = "gpu") -> tuple[list[dict[str, str]], list[str]]:
-    """Return nvidia-smi's values, a dictionary for each GPU (row `about` something else), and the fields that this nvidia-smi does not know."""
+    """Return nvidia-smi's values, a dictionary for each GPU (or row of `about`), and the fields that this nvidia-smi lacks."""
     asked, unknown = list(fields), list[str]()
     while True:
         output = smi(f"--query-{about}={','.join(asked)}", "--format=csv,noheader,nounits")
@@ -124,7 +124,7 @@ def is_missing(value: object) -> bool:
 
 
 def compared(mine: Any, text: str, pair: Counterpart) -> tuple[str, str, str]:
-    """Return both values in words, and what they are to each other."""
+    """Return both values as text, and how they compare."""
     shown = mine.get("reason", "") if isinstance(mine, dict) else mine
     if NOT_THERE.fullmatch(text) or is_missing(mine):
         both = bool(NOT_THERE.fullmatch(text)) and is_missing(mine)
@@ -141,7 +141,7 @@ def compared(mine: Any, text: str, pair: Counterpart) -> tuple[str, str, str]:
 
 
 def rows() -> tuple[list[dict[str, str]], list[str]]:
-    """Return everything nvidia-smi reports for each GPU, and the fields that it does not know."""
+    """Return everything nvidia-smi reports for each GPU, and the fields that it lacks."""
     queries = [pair.query for pair in COUNTERPARTS]
     remapped = [query for query in queries if query.startswith("remapped_rows.")]
     found, unknown = queried([query for query in queries if query not in remapped])
@@ -157,13 +157,13 @@ def links_up(index: int) -> list[int] | None:
 
 
 def computing(uuid: str) -> list[int]:
-    """Return the processes that compute on a GPU, in order."""
+    """Return the sorted pids of the processes that compute on a GPU."""
     listed, _ = queried(["gpu_uuid", "pid"], "compute-apps")
     return sorted(int(row["pid"]) for row in listed if row["gpu_uuid"] == uuid)
 
 
 def facts(snapshot: Mapping[str, Any]) -> tuple[list[Fact], int, list[str]]:
-    """Return each NVML fact beside nvidia-smi's, how many GPUs that lists, and the fields that it does not know."""
+    """Return each NVML fact with nvidia-smi's, the number of GPUs in nvidia-smi, and the fields that it lacks."""
     listed, unknown = rows()
     by_address = {normalise_address(row["pci.bus_id"]): row for row in listed}
     found: list[Fact] = []

@@ -19,9 +19,9 @@ from scripts.acceptance import nvidia_smi
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 UUID: Final = re.compile(r"\b(GPU|MIG)-[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-NO_FRAMEWORK: Final = "no framework in the examined environment that can be trained with"
+NO_FRAMEWORK: Final = "no framework in the examined environment can train"
 ENDING: Final = 5.0
-"""Seconds that gpudoctor has after its own deadline, to write what it knows."""
+"""Seconds that gpudoctor has after its own deadline to write its report."""
 
 
 class NoDocumentError(Exception):
@@ -67,7 +67,7 @@ class Acceptance:
         """Run one part for at most `seconds`. An exception fails this part only."""
         whole = self._began + self.limit
         if whole - time.monotonic() < min(seconds, max(3 * ENDING, seconds / 3)):
-            self.skip(what, f"no time is left of {self.limit:.0f} s")
+            self.skip(what, f"none of the {self.limit:.0f} s is left")
             return
         began = time.monotonic()
         self._until = min(whole, began + seconds)
@@ -75,7 +75,7 @@ class Acceptance:
             do(self, *arguments)
         except Exception as error:  # noqa: BLE001 -- see above
             self.crashes.append(traceback.format_exc())
-            self.judge(f"{what}: goes through", holds=False, detail=f"{type(error).__name__}: {error}"[:300])
+            self.judge(f"{what}: completes", holds=False, detail=f"{type(error).__name__}: {error}"[:300])
         self._until = whole
         self.seconds[f"part: {what}"] = [time.monotonic() - began]
         self.write()
@@ -98,7 +98,7 @@ class Acceptance:
     ) -> tuple[int, dict[str, Any], float]:
         """Run `gpudoctor check` within the current part; return its exit code, JSON document and seconds.
 
-        Raises NoDocumentError, and subprocess.TimeoutExpired where it outlives its own deadline.
+        Raises NoDocumentError, and subprocess.TimeoutExpired if it exceeds its own deadline.
         """
         base = {name: value for name, value in os.environ.items() if not name.startswith("GPUDOCTOR_")} | {"PYTHONPATH": self.path()}
         timeout = () if "--timeout" in arguments else ("--timeout", f"{max(self.left - ENDING, 2):.0f}")
@@ -118,7 +118,7 @@ class Acceptance:
 
     @staticmethod
     def path(*before: str) -> str:
-        """Return PYTHONPATH with these folders and this clone in front of its present value, which may hold gpudoctor's dependencies."""
+        """Return PYTHONPATH with these folders and this clone before its present value, which may have gpudoctor's dependencies."""
         return os.pathsep.join(filter(None, (*before, str(ROOT), os.environ.get("PYTHONPATH", ""))))
 
     def run(self, *command: str | Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

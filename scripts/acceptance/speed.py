@@ -18,28 +18,28 @@ from scripts.acceptance.results import NO_FRAMEWORK, ROOT, Acceptance
 
 LOOP_BATCH: Final = 1024
 RATIO, VENDOR_SHARE = 0.95, 0.9
-"""The least of a plain training loop's speed, and of what cuBLAS reaches at its best size, that the smoke training must reach."""
+"""The share of a plain training loop's speed, and of cuBLAS at its best size, that the smoke training must reach."""
 VENDOR_SIZES: Final = ("4096", "8192", "16384")
 CALIBRATION: Final = 10.0
-"""Seconds that copies, memory and matmuls may take on a GPU, with what chooses their sizes."""
+"""Seconds for measuring copies, memory and matmuls on a GPU, including the choice of sizes."""
 MEASURES: Final = ("copies", "memory", "products")
 PAUSE: Final = 0.2
-"""Seconds between two questions to nvidia-smi."""
+"""Seconds between two queries of nvidia-smi."""
 
 
 def smokes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the smoke trainings of a report."""
+    """Return the smoke training of each framework in a report."""
     found = report["snapshot"].get("smoke")
     return found if isinstance(found, list) else []
 
 
 def against_loop(acceptance: Acceptance, name: str) -> None:
     """Compare the smoke training's speed with a plain loop in the same framework."""
-    what = f"{name}: as quick as a plain loop"
+    what = f"{name}: as fast as a plain loop"
     speeds = [speed for smoke in smokes(acceptance.reports.get(f"train {name}", {"snapshot": {}})) for speed in smoke.get("speeds", ())]
     numbers = [speed["samples_per_second"] for speed in speeds if speed["batch"] == LOOP_BATCH and speed["device"] == "GPU:0"]
     if not numbers:
-        acceptance.skip(what, f"the smoke training told no speed for batches of {LOOP_BATCH} on GPU:0")
+        acceptance.skip(what, f"the smoke training reported no speed for batches of {LOOP_BATCH} on GPU:0")
         return
     done = acceptance.run(acceptance.python, ROOT / "scripts" / "acceptance" / f"loop_{name}.py", "gpu", str(LOOP_BATCH))
     if done.returncode:
@@ -61,7 +61,7 @@ def against_vendor(acceptance: Acceptance) -> None:
             _calibration(acceptance, smoke)
     done = acceptance.run(acceptance.python, ROOT / "scripts" / "acceptance" / "cublas_matmul.py", *VENDOR_SIZES)
     if done.returncode:
-        acceptance.skip("matmuls against cuBLAS", (done.stderr.strip().splitlines() or ["no word"])[-1])
+        acceptance.skip("matmuls against cuBLAS", (done.stderr.strip().splitlines() or ["no output"])[-1])
         return
     rates = {precision: max(by_size.items(), key=lambda one: one[1]) for precision, by_size in json.loads(done.stdout).items()}
     for report in fulls.values():
@@ -115,16 +115,16 @@ def _told(run: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Sampled:
-    """A number that both watch: nvidia-smi's word, ours in a stage or of the whole GPU, the unit, and how far the highest of each may lie apart.
+    """A value that both sample: nvidia-smi's name, ours in a stage or for the whole GPU, the unit, and how far the maxima may differ.
 
-    Neither sees the other's moments, so a peak that is shorter than the pause between two samples may be in one of them alone.
+    The two sample at different times, so a peak shorter than the interval may appear in only one.
     """
 
     query: str
     ours: str
     scale: float
     apart: float
-    """As a share of the greater one, or in the unit, whichever is more."""
+    """As a share of the larger one, or in the unit, whichever is more."""
     units: float
 
 
@@ -144,7 +144,7 @@ def watched(acceptance: Acceptance, framework: str) -> None:
     with sampling() as seen:
         level(acceptance, "full", framework)
     loads = acceptance.reports[f"full {framework}"]["snapshot"].get("loads")
-    what = f"full {framework}: NVML's samples are nvidia-smi's"
+    what = f"full {framework}: NVML's samples match nvidia-smi"
     if not isinstance(loads, dict) or not loads.get("gpus"):
         acceptance.judge(what, holds=False, detail=str(loads))
         return
@@ -170,7 +170,7 @@ def most_of(load: Mapping[str, Any], one: Sampled) -> float | None:
 
 @contextmanager
 def sampling() -> Iterator[list[dict[str, str]]]:
-    """Ask nvidia-smi several times a second inside the block; its samples of each GPU are there afterwards."""
+    """Query nvidia-smi several times a second inside the block; its samples of each GPU are there afterwards."""
     rows: list[dict[str, str]] = []
     over = threading.Event()
 
@@ -189,7 +189,7 @@ def sampling() -> Iterator[list[dict[str, str]]]:
 
 
 def highest(rows: Iterable[Mapping[str, str]]) -> dict[str, dict[str, float]]:
-    """Return the highest of each number by GPU address, without what is no number."""
+    """Return the maximum of each value by GPU address, without values that are not numbers."""
     found: dict[str, dict[str, float]] = {}
     for row in rows:
         of_gpu = found.setdefault(str(normalise_address(row["pci.bus_id"])), {})

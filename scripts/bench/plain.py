@@ -1,6 +1,6 @@
-"""Shared by the plain trainings (plain_*.py), with NumPy alone: data, initial weights, and the first matmul.
+"""Shared by the plain training scripts (plain_*.py), with NumPy alone: data, initial weights, and the first matmul.
 
-Nothing of gpudoctor is used here. The images and weights are those of its smoke training, made in the same order from the same seeds.
+Independent of gpudoctor. Images and weights are those of its smoke training, generated in the same order from the same seeds.
 """
 
 import json
@@ -38,14 +38,14 @@ def weights(network: str) -> list[Any]:
 
 
 def batches(pixels: Any, labels: Any, steps: int) -> Any:
-    """Yield so many batches of the images, from their beginning again when they are used up."""
+    """Yield this many batches of the images, starting over when they run out."""
     for step in range(steps):
         first = step * BATCH % len(pixels)
         yield pixels[first : first + BATCH], labels[first : first + BATCH]
 
 
 def blocks(losses: Any, size: int) -> list[float]:
-    """Return the mean of each `size` losses, asked for when that many are there."""
+    """Return the mean of each `size` losses, read once that many are computed."""
     means, block = [], []
     for loss in losses:
         block.append(loss)
@@ -56,9 +56,9 @@ def blocks(losses: Any, size: int) -> list[float]:
 
 
 def run(version: str, multiply: Callable[[Any, Any], Any], train: Train) -> None:
-    """Multiply, train both networks, take the first ten steps of each twice and compare; print what came of it.
+    """Run the matmul, train both networks, run the first ten steps of each twice and compare; print the results.
 
-    `train(network, steps, size)` returns the means of each `size` losses, the weights after so many steps and, where size is 10, the accuracy.
+    `train(network, steps, size)` returns the means of each `size` losses, the weights after so many steps and, if size is 10, the accuracy.
     """
     random = np.random.RandomState(3)
     left, right = (random.standard_normal((256, 256)).astype(np.float32) for _ in range(2))

@@ -13,7 +13,7 @@ tree = jax.tree_util.tree_map
 
 
 def outputs(weights: Any, images: Any) -> Any:
-    """Return the logits; a kernel of four dimensions is that of a convolution."""
+    """Return the logits; a four-dimensional kernel is a convolution's."""
     hidden = images[..., None]
     for number in range(0, len(weights), 2):
         kernel, bias = weights[number : number + 2]
@@ -64,7 +64,7 @@ def train(network: str, steps: int, size: int) -> tuple[list[float], list[Any], 
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """Return the product."""
+    """Return the matmul."""
     return np.asarray(jnp.matmul(left, right))
 
 

@@ -12,7 +12,7 @@ TRAINING, TEST = plain.images(4096, 0), plain.images(2000, 1)
 
 @functools.lru_cache
 def trainer(network: str) -> tuple[Any, list[tuple[Any, Any]], Any]:
-    """Return a network with its initial weights, the values that all variables begin with, and its step, which is traced once."""
+    """Return a network with its initial weights, the initial values of all variables, and its step, which is traced once."""
     layers = tf.keras.layers
     if network == "dense":
         parts = [layers.Flatten(), layers.Dense(128, activation="tanh"), layers.Dense(10)]
@@ -47,7 +47,7 @@ def train(network: str, steps: int, size: int) -> tuple[list[float], list[Any], 
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """Return the product."""
+    """Return the matmul."""
     return tf.matmul(left, right).numpy()
 
 

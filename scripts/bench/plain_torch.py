@@ -47,7 +47,7 @@ def train(network: str, steps: int, size: int) -> tuple[list[float], list[Any], 
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """Return the product."""
+    """Return the matmul."""
     return np.asarray(torch.matmul(torch.from_numpy(left), torch.from_numpy(right)))
 
 

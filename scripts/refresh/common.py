@@ -1,4 +1,4 @@
-"""Shared by the refresh modules: releases from a list of files, wheels with cached answers, and a table that is rebuilt and compared."""
+"""Shared by the refresh modules: releases from a list of files, wheels with cached answers, and rebuilding and comparing a table."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ COMPAT = Path(__file__).resolve().parents[2] / "compat"
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
 _ONLY_DEVELOPMENT = {"tensorflow-directml-plugin"}
 _AT_ONCE = 8
-"""Wheels read at the same time; the time goes into waiting for small answers."""
+"""Wheels read in parallel; most of the time is spent waiting for small responses."""
 _LOOKED_UP, _STREAMED = 1 << 16, 1 << 23
-"""Bytes asked for at once where a few members are wanted, and where a library of hundreds of megabytes is."""
+"""Bytes per request for a few members, and for a library of hundreds of megabytes."""
 
 
 class Release(NamedTuple):
@@ -54,7 +54,7 @@ class Published(Protocol):
         ...
 
     def wheel(self, url: str, least: int = ..., /) -> zipfile.ZipFile:
-        """Return a wheel that transfers only what is read, `least` bytes at a time."""
+        """Return a wheel that transfers only what is read, at least `least` bytes at a time."""
         ...
 
 
@@ -65,7 +65,7 @@ Wanted = Callable[[str, Version], bool]
 class Wheel:
     """A published wheel, opened when it is first read; earlier answers come from the cache.
 
-    Published files never change, so an answer in the cache stays true; `question` must name what is asked exactly.
+    Published files never change, so cached answers stay valid; `question` must identify them exactly.
     """
 
     def __init__(self, release: Release, index: Published, cache: Path) -> None:
@@ -82,11 +82,11 @@ class Wheel:
         return self._zip
 
     def find(self, ending: str) -> str | None:
-        """Return the member whose path ends so, the least deep of several; None if there is none."""
+        """Return the member whose path ends like this, the least deeply nested if there are several; None if there is none."""
         return next((name for name in sorted(self.zip.namelist(), key=len) if f"/{name}".endswith(ending)), None)
 
     def text(self, ending: str) -> str | None:
-        """Return the text of the member whose path ends so, from the cache if it is there; None if there is no such member."""
+        """Return the text of the member whose path ends like this, cached; None if there is no such member."""
 
         def read() -> str | None:
             name = self.find(ending)
@@ -99,7 +99,7 @@ class Wheel:
         """Return its METADATA without the description. Raises ValueError if it has none."""
 
         def read() -> str:
-            name = self.find(".dist-info/METADATA") or self.find(".dist.info/METADATA")  # torch 1.7.0 for Windows spells it so
+            name = self.find(".dist-info/METADATA") or self.find(".dist.info/METADATA")  # torch 1.7.0 for Windows has this name
             if name is None:
                 raise ValueError("the wheel has no METADATA")
             return self.zip.read(name).decode().replace("\r\n", "\n").partition("\n\n")[0]
@@ -116,14 +116,14 @@ class Wheel:
         return Wheel(fitting[-1], self._index, self._cache)
 
     def learn(self, question: str, read: Callable[[], Any]) -> Any:
-        """Return the answer to a question: from the cache, else from `read`, whose answer (a JSON value) is then cached."""
+        """Return the cached answer to a question, otherwise the answer of `read` (a JSON value), which is then cached."""
         return self._learnt.answer(question, read)
 
     def learn_of(self, ending: str, question: str, read: Callable[[IO[bytes]], Any]) -> Any:
         """Return the answer to a question about one big member, which `read` streams once; None if there is no such member.
 
-        Kept by the member's digest in RECORD: two distributions often hold one library. Where RECORD does not name it (wheels that
-        were renamed by hand), kept for this wheel alone.
+        Cached by the member's digest in RECORD, because distributions often share a library. Without a digest (wheels renamed by hand) it is
+        cached for this wheel only.
         """
 
         def name_and_digest() -> list[str] | None:
@@ -161,13 +161,13 @@ class _Learnt:
 
 
 Reading = Callable[[Wheel], dict[str, Any]]
-"""The fields of a row that a wheel tells."""
+"""The fields of a row that a wheel provides."""
 
 
 def numpy_abi(module: bytes) -> int | None:
-    """Return the newest major NumPy that a compiled module runs with: NumPy 2's headers name numpy._core, earlier ones numpy.core alone.
+    """Return the newest major version of NumPy that a compiled module supports: NumPy 2's headers name numpy._core, earlier ones only numpy.core.
 
-    None where the module does not use NumPy's C interface.
+    None if the module does not use NumPy's C interface.
     """
     if b"numpy._core._multiarray_umath" in module:
         return 2
@@ -175,7 +175,7 @@ def numpy_abi(module: bytes) -> int | None:
 
 
 def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]:
-    """Return the final releases by platform, sorted as the tables are; a universal wheel is for the platform "any"."""
+    """Return the final releases by platform, sorted as in the tables; a universal wheel has the platform "any"."""
     found: dict[tuple[str, Version, str], dict[str, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -189,7 +189,7 @@ def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]
 
 
 def _published(wheel: WheelName) -> Version | None:
-    """Return the release that a table may hold: a final one, or a development release if the project makes no others."""
+    """Return the release if a table may have it: a final one, or a development release if the project makes no others."""
     if wheel.distribution in _ONLY_DEVELOPMENT and ".dev" in wheel.release:
         parsed: Version = RELEASE.parse(wheel.release)
         return parsed
@@ -221,8 +221,8 @@ def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease |
 def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading) -> int:
     """Rebuild a framework's table and show, check or write the difference; return the exit status.
 
-    `read` gives the fields that a wheel tells; fields it leaves out keep the value of the row that is there. Rows of releases that
-    no wheel has (an sdist's) stay. Where one release cannot be read, it is reported and the file stays as it is.
+    `read` returns the fields that a wheel provides; other fields keep the value in the existing row. Rows of releases without a wheel
+    (only an sdist) are kept. If a release cannot be read, that is reported and the file is not changed.
     """
     options = arguments(projects)
     index = Index()
@@ -248,7 +248,7 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
 
 
 def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Version]]) -> list[tuple[str, Version]]:
-    """Return the final releases on the index that the table should hold and lacks."""
+    """Return the final releases on the index that the table should have and lacks."""
     try:
         wheels = [wheel for file in index.files(project) if (wheel := parse_wheel_name(file.filename))]
     except (OSError, ValueError):
@@ -278,7 +278,7 @@ def _sorted(pythons: Iterable[str]) -> list[str]:
 
 
 def _telling(pythons: Iterable[str]) -> str:
-    """Return the interpreter whose wheel is read for the release: the newest with a GIL."""
+    """Return the interpreter whose wheel represents the release: the newest with a GIL."""
     order = _sorted(pythons)
     return ([python for python in order if not python.endswith("t")] or order)[-1]
 
@@ -286,13 +286,13 @@ def _telling(pythons: Iterable[str]) -> str:
 def arguments(projects: Sequence[str]) -> argparse.Namespace:
     """Return the options that the refresh modules share, from the command line."""
     parser = argparse.ArgumentParser(description="Rebuilds a table of compat/ from the published wheels; shows the difference.")
-    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read these alone, of {', '.join(projects)}")
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read only these, of {', '.join(projects)}")
     parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
     kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpudoctor" / "wheels"
-    parser.add_argument("--cache", type=Path, default=kept, help="the folder that keeps what was learnt from wheels, kilobytes each")
+    parser.add_argument("--cache", type=Path, default=kept, help="the cache folder, kilobytes per wheel")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--write", action="store_true", help="write the table and the day of reading")
-    choice.add_argument("--check", action="store_true", help="exit with 1 where the table differs")
+    choice.add_argument("--check", action="store_true", help="exit with 1 if the table differs")
     return parser.parse_args()
 
 

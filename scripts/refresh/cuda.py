@@ -1,8 +1,8 @@
 """Updates compat/cuda.csv from the published wheels of CUDA's compiler and libraries.
 
-For each minor release it reads the newest final wheel of the compiler, since all builds of a minor release agree: `ptxas --help` lists the
+For each minor version it reads the newest final wheel of the compiler, because all builds of a minor version agree: `ptxas --help` lists the
 targets, the error for a PTX version that does not exist names the newest one, and crt/host_config.h the newest gcc. The libraries are
-those that the package cuda-toolkit pins for that release. A toolkit on the index without a row gets one, without a driver of its own.
+those that the package cuda-toolkit pins for that release. A toolkit on the index without a row gets one, without a driver.
 Drivers, and releases without wheels, were entered by hand.
 """
 
@@ -32,7 +32,7 @@ from scripts.refresh.index import Index, IndexFile, parse_wheel_name
 
 COMPILERS = ("nvidia-cuda-nvcc-cu11", "nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvcc")
 HEADERS = ("nvidia-cuda-crt",)
-"""Since CUDA 13 the compiler's headers are a package of their own, of the compiler's version."""
+"""Since CUDA 13 the compiler's headers are a separate package with the compiler's version."""
 TOOLKITS = ("cuda-toolkit",)
 PLATFORM = "linux_x86_64"
 SOURCE = "cuda-wheels"
@@ -50,7 +50,7 @@ def parse_targets(help_page: str) -> tuple[str, ...]:
     )
     found = set(re.findall(r"'(sm_\d+[af]?)'", option[1])) if option else set()
     if not found:
-        raise ValueError("ptxas --help names no target")
+        raise ValueError("ptxas --help lists no targets")
     return tuple(sorted(found, key=order))
 
 
@@ -72,7 +72,7 @@ def parse_host_gcc(header: str) -> int:
 
 
 def sonames(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the libraries among a wheel's members that programs link; wheels hold them under their sonames."""
+    """Return the libraries among a wheel's members that programs link; wheels contain them under their sonames."""
     files = (name.rpartition("/")[2] for name in names)
     return tuple(sorted(name for name in files if _SONAMES.fullmatch(name)))
 
@@ -80,18 +80,18 @@ def sonames(names: Iterable[str]) -> tuple[str, ...]:
 def pins(metadata: str) -> dict[str, str]:
     """Return the library packages that METADATA of cuda-toolkit requires, each with its version or the start of it ("12.4.5.8").
 
-    Of nvJitLink later ones are allowed; its version is the oldest, which came with that toolkit.
+    Later versions of nvJitLink are allowed; the result has the oldest, which shipped with that toolkit.
     """
     return {name: version for name, version in every_pin(metadata).items() if _LIBRARIES.fullmatch(name)}
 
 
 def every_pin(metadata: str) -> dict[str, str]:
-    """Return every package that METADATA of cuda-toolkit requires, in the same form."""
+    """Return every package that METADATA of cuda-toolkit requires, in the same format."""
     return dict(re.findall(r"^Requires-Dist: *([\w-]+) *\(?(?:==|<\d+,>=)(\d+(?:\.\d+)*)", metadata, re.MULTILINE))
 
 
 def newest_by_minor(listed: Iterable[IndexFile]) -> dict[str, tuple[Version, IndexFile]]:
-    """Return the newest final release of each minor ("12.4") with a wheel for Linux on x86_64 or for any platform."""
+    """Return the newest final release of each minor version ("12.4") with a wheel for Linux on x86_64 or for any platform."""
     found: dict[str, tuple[Version, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -114,13 +114,13 @@ def by_release(listed: Iterable[IndexFile]) -> dict[tuple[int, ...], tuple[Versi
 
 
 def updated(row: CudaRelease, told: Told) -> CudaRelease:
-    """Return the row, updated from the wheels of its minor release."""
+    """Return the row, updated from the wheels of its minor version."""
     source = row.source if SOURCE in row.source else (*row.source, SOURCE)
     return msgspec.structs.replace(row, source=source, **told)
 
 
 def unlisted(rows: Sequence[CudaRelease], toolkits: Iterable[tuple[int, ...]]) -> list[CudaRelease]:
-    """Yield a row for each toolkit without one, with what NVIDIA states for its whole major release; without a driver if the major is new."""
+    """Yield a row for each toolkit without one, with NVIDIA's values for its major version; without a driver if the major version is new."""
     known = {(*row.release[:3],) for row in rows}
     return [_blank(number, rows) for number in sorted(set(toolkits) - known)]
 
@@ -128,7 +128,7 @@ def unlisted(rows: Sequence[CudaRelease], toolkits: Iterable[tuple[int, ...]]) -
 def _blank(number: tuple[int, ...], rows: Sequence[CudaRelease]) -> CudaRelease:
     version = versions.parse(".".join(map(str, number[:2] if number[2] == 0 else number)))
     if version is None:
-        raise ValueError(f"{number} is no release")
+        raise ValueError(f"{number} is not a release")
     of_major = [row for row in rows if row.release.major == version.major]
     return CudaRelease(
         release=version,
@@ -156,7 +156,7 @@ class Published:
         self.releases = by_release(file for project in TOOLKITS for file in self._files(project))
 
     def compiler(self, minor: str) -> Told:
-        """Return what the newest compiler of a minor release supports."""
+        """Return what the newest compiler of a minor version supports."""
         wheel = self._wheel(*self.compilers[minor])
         told = wheel.learn_of("/bin/ptxas", "targets and PTX version", _run) or ("", "")
         header = wheel.text("crt/host_config.h")
@@ -165,7 +165,7 @@ class Published:
         return {"sass": parse_targets(told[0]), "ptx_isa": parse_ptx_isa(told[1]), "host_gcc": parse_host_gcc(header or "")}
 
     def libraries(self, minor: str) -> Told:
-        """Return the sonames of the libraries that the newest toolkit of a minor release pins."""
+        """Return the sonames of the libraries that the newest toolkit of a minor version pins."""
         pinned = pins(self._wheel(*self.toolkits[minor]).metadata())
         found = {name for package, version in pinned.items() for name in self._sonames(package, version)}
         if not found:
@@ -206,7 +206,7 @@ def _sonames_in(wheel: Wheel) -> tuple[str, ...]:
 
 
 def _run(ptxas: IO[bytes]) -> tuple[str, str]:
-    """Return what ptxas prints for --help, and for a PTX version that does not exist."""
+    """Return ptxas's output for --help, and for a PTX version that does not exist."""
     with tempfile.TemporaryDirectory() as folder:
         program, code = Path(folder) / "ptxas", Path(folder) / "no_such.ptx"
         with program.open("wb") as copy:
@@ -219,7 +219,7 @@ def _run(ptxas: IO[bytes]) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Read the newest wheels of each minor release; show, check or write the difference; return the exit status."""
+    """Read the newest wheels of each minor version; show, check or write the difference; return the exit status."""
     options = arguments(())
     found = Published(options.cache)
     rows = read_table(str(options.compat), CUDA)

@@ -1,7 +1,7 @@
-"""Adds new releases of cuDNN to compat/cudnn.csv: for which GPUs their wheels hold SASS and PTX.
+"""Adds new cuDNN releases to compat/cudnn.csv, with the SASS and PTX in their wheels.
 
-Each wheel is streamed once, about 60 MB of it. Rows in the table are kept, since a published wheel never changes; to read one again, delete its row.
-Releases without wheels (7.x, 8.0 to 8.4) were entered by hand.
+Each wheel is streamed once, about 60 MB of it. Existing rows are kept, because published wheels never change; to read one again, delete its
+row. Releases without wheels (7.x, 8.0 to 8.4) were entered by hand.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from scripts.refresh.index import Index, IndexFile, parse_wheel_name
 PROJECTS = ("nvidia-cudnn-cu11", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
 _PLATFORMS = {"linux_x86_64", "linux_aarch64", "win_amd64"}
 _DECIDES = re.compile(r"libcudnn_ops(_infer)?\.so\.\d+|cudnn_ops(_infer)?64_\d+\.dll")
-"""The library that speaks for the wheel; compat/README.md tells what the others were found to hold."""
+"""The library that represents the wheel; compat/README.md says what the others contain."""
 _SONAME = re.compile(r"libcudnn\.so\.\d+|cudnn64_\d+\.dll")
 _WHEELS_AT_ONCE = 4
-"""The time goes into waiting for the index."""
+"""Most of the time is spent waiting for the index."""
 
 
 class Published(NamedTuple):
-    """A wheel of cuDNN for one major release of CUDA and one platform."""
+    """A cuDNN wheel for one major version of CUDA and one platform."""
 
     cuda: int
     release: versions.Version
@@ -41,7 +41,7 @@ class Published(NamedTuple):
 
 
 def published(listed: Iterable[IndexFile]) -> list[Published]:
-    """Return the final releases by platform, oldest first; the later build of a wheel that was built twice."""
+    """Return the final releases by platform, oldest first; the later build if a wheel was built twice."""
     found = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -78,11 +78,11 @@ def row_of(one: Published, soname: str, code: Code) -> CudnnRelease:
 
 
 def read(wheel: Wheel) -> tuple[str, Code]:
-    """Return the soname of cuDNN and the GPU code in its library. Raises ValueError if the wheel has an unknown form."""
+    """Return the soname of cuDNN and the GPU code in its library. Raises ValueError if the wheel has an unknown layout."""
     deciding, soname = wheel.learn("libraries of cuDNN", lambda: libraries(wheel.zip.namelist()))
     sass, ptx = wheel.learn_of(f"/{deciding}", "GPU code", read_code) or ((), ())
     if not sass:
-        raise ValueError("no machine code was found in it")
+        raise ValueError("it contains no machine code")
     return soname, Code(tuple(sass), tuple(ptx))
 
 

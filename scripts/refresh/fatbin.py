@@ -1,8 +1,8 @@
-"""Reads for which GPUs a library holds code, from the fatbin headers in a stream of it.
+"""Reads the GPU architectures in a library from the fatbin headers in a stream of it.
 
-A container is a header of 16 bytes (magic, version 1, that size, the size of what follows) and its entries, each a header and a
-payload. An entry's header has its kind (1 is PTX, 2 is machine code), both sizes, the architecture as a number, and flags that
-tell sm_90a and sm_100f from sm_90 and sm_100. Seen in what CUDA 13.0's fatbinary writes; no public document describes it.
+A container is a header of 16 bytes (magic, version 1, header size, size of the rest) and its entries, each a header and a payload.
+An entry's header has its kind (1 is PTX, 2 is machine code), both sizes, the architecture as a number, and flags that distinguish sm_90a
+and sm_100f from sm_90 and sm_100. Seen in the output of CUDA 13.0's fatbinary; no public document describes it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Code(NamedTuple):
 
 
 def read_code(library: Readable) -> Code:
-    """Return the architectures in a library's containers. Raises ValueError if one is cut short or has an unknown form."""
+    """Return the architectures in a library's containers. Raises ValueError if one is truncated or has an unknown format."""
     found = set(_architectures(_Stream(library)))
     sass, ptx = ({name for name in found if name.startswith(kind)} for kind in ("sm_", "compute_"))
     return Code(tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order)))

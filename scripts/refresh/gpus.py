@@ -49,7 +49,7 @@ NO_GPU = re.compile(r"Audio|NVSwitch|USB|UCSI|[Bb]ridge|PCIe host|FPGA|Tegra")
 NO_PRODUCT = re.compile(
     r"Matrox|CMP|DRIVE|DGX|PG50|Embedded|PCIe LC| Super$|3050Ti|^NVIDIA H100$|A100-SXM-64GB|A4000H|T400E|2000E|AX800|H20 NVL16"
 )
-"""Products for other uses, for single customers, or that differ from another in nothing that the table says."""
+"""Products for other uses, for single customers, or equal to another in every column."""
 LAPTOP = re.compile(r"Laptop|Max-Q Design|GeForce MX|Quadro (T\d|RTX 3000)")
 DATA_CENTRE = re.compile(r"^(Tesla|NVIDIA (A|H|L|B|GB|GH)\d)|Server Edition")
 
@@ -73,7 +73,7 @@ def generation(name: str) -> Generation | None:
 
 
 def parse_pci_ids(text: str) -> dict[int, Generation | None]:
-    """Return NVIDIA's devices in pci.ids by id, without functions of a GPU and parts of a board."""
+    """Return NVIDIA's devices in pci.ids by id, without secondary functions and board parts."""
     found: dict[int, Generation | None] = {}
     ours = False
     for line in text.splitlines():
@@ -94,7 +94,7 @@ def parse_open_modules(text: str) -> dict[str, set[int]]:
 
 
 def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
-    """Return rows that join neighbouring device ids of one compute capability."""
+    """Return rows that join neighbouring device ids with one compute capability."""
     rows: list[Chip] = []
     before: Generation | None = None
     for device, chip in sorted(listed.items()):
@@ -117,7 +117,7 @@ def kind_of(name: str) -> str:
 
 
 def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generation | None], known: Collection[str]) -> Iterator[GpuProduct]:
-    """Return rows for products that the table lacks, without those whose chips are not listed or differ in compute capability."""
+    """Return rows for products that the table lacks, unless their chips are unlisted or differ in compute capability."""
     for name, devices in products.items():
         found = {listed.get(device) for device in devices} - {None}
         if name.casefold() in known or NO_PRODUCT.search(name) or len(found) != 1:
@@ -146,7 +146,7 @@ def disagreements(rows: Collection[GpuProduct], products: Mapping[str, set[int]]
     for row in rows:
         found = {listed.get(device) for device in products.get(row.name, ())}
         if any(chip and chip.compute_capability != row.compute_capability for chip in found):
-            yield f"{row.name} has {row.compute_capability} in gpus.csv and is on a chip of another compute capability."
+            yield f"{row.name} has {row.compute_capability} in gpus.csv, but its chip has another compute capability."
 
 
 def main() -> int:
@@ -157,7 +157,7 @@ def main() -> int:
     parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--write", action="store_true", help="write the tables")
-    choice.add_argument("--check", action="store_true", help="exit with 1 where a table differs")
+    choice.add_argument("--check", action="store_true", help="exit with 1 if a table differs")
     options = parser.parse_args()
     listed = parse_pci_ids(options.pci_ids.read_text(encoding="utf-8"))
     products = parse_open_modules(options.open_modules.read_text(encoding="utf-8"))

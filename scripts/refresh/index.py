@@ -1,7 +1,7 @@
 """The package index as pip is configured for it, and published wheels read by HTTP range.
 
-The index's address, certificates and proxies are pip's own; nothing here names a host. Of a 600 MB wheel only the table of contents
-and a few members are transferred.
+The index's address, certificates and proxies are pip's own; no host is named here. Only the table of contents and a few members of a
+600 MB wheel are transferred.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class IndexFile(NamedTuple):
 
 
 class WheelName(NamedTuple):
-    """What a wheel's file name says.
+    """The parts of a wheel's file name.
 
-    `pythons` are the interpreters ("3.11", "3.14t"), of a wheel with a stable ABI all from the named one on, and () for Python code
-    that its metadata alone bounds. `platforms` are as the tables name them: "linux_x86_64", "win_amd64", "macos_arm64", "any".
+    `pythons` are the interpreters ("3.11", "3.14t"), for a stable ABI all from the named one on, and () for pure Python, which only its
+    metadata limits. `platforms` are as in the tables: "linux_x86_64", "win_amd64", "macos_arm64", "any".
     """
 
     distribution: str
@@ -79,7 +79,7 @@ def python_order(python: str) -> tuple[int, int, bool]:
 
 
 def pythons_within(requires_python: str) -> tuple[str, ...]:
-    """Return the interpreters that metadata allows; () if it says nothing. Raises ValueError if that is no specifier."""
+    """Return the interpreters that metadata allows; () if it says nothing. Raises ValueError for an invalid specifier."""
     allowed = SpecifierSet(requires_python)
     return tuple(python for python in _PYTHONS if requires_python and allowed.contains(f"{python}.99"))
 
@@ -116,12 +116,12 @@ class Index:
         return self._listed[project]
 
     def wheel(self, url: str, least: int = 1 << 16) -> zipfile.ZipFile:
-        """Return a published wheel that transfers only what is read, `least` bytes at a time."""
+        """Return a published wheel that transfers only what is read, at least `least` bytes at a time."""
         return zipfile.ZipFile(RangeFile(self._session, url, least))
 
 
 class RangeFile(io.RawIOBase):
-    """A remote file that is read by ranges of at least `least` bytes, over anything with the `get` of a requests session."""
+    """A remote file, read in ranges of at least `least` bytes through anything with the `get` of a requests session."""
 
     def __init__(self, session: Any, url: str, least: int = 1 << 16) -> None:
         super().__init__()

@@ -19,12 +19,12 @@ from scripts.refresh.metadata import requires
 PROJECTS = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
 _OLDEST = (0, 4, 30)
 _ON = "linux_x86_64"
-"""The platform for which the files of hundreds of MB are read."""
+"""The platform whose files of hundreds of MB are read."""
 _USES_NUMPY = ("/jaxlib/xla_extension.so", "/jaxlib/libjax_common.so")
 _OTHER_EXTRA = re.compile(r'extra=="(?!cuda|with-cuda)')
 _FLOORS = {
-    "12": "JAX's documentation names compute capability 5.2 and driver 525 as the least",
-    "13": "JAX's documentation names compute capability 7.5 and driver 580 as the least",
+    "12": "JAX's documentation requires compute capability 5.2 and driver 525",
+    "13": "JAX's documentation requires compute capability 7.5 and driver 580",
 }
 
 
@@ -34,10 +34,10 @@ def wanted(_: str, release: Version) -> bool:
 
 
 def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | None:
-    """The CUDA and the cuDNN that a plugin was built with, which _versions.so answers to those who ask; None where not found.
+    """Return the CUDA and cuDNN versions that a plugin was built with, as _versions.so returns them; None if not found.
 
     cuda_runtime_build_version, cudnn_build_version and cublas_build_version are three functions in this order, each of which only
-    turns a constant into a Python integer: 12090, 90800, 120901.
+    converts a constant to a Python integer: 12090, 90800, 120901.
     """
     constants = _x86_64_constants(module) if platform == "linux_x86_64" else _aarch64_constants(module)
     found = {
@@ -52,12 +52,12 @@ def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | No
 
 
 def for_gpus(required: Iterable[str]) -> tuple[str, ...]:
-    """The requirements without those of extras that serve other accelerators, tests or nothing but a version."""
+    """Return the requirements without extras for other accelerators, for tests, or for nothing but a version."""
     return tuple(text for text in required if _OTHER_EXTRA.search(text) is None)
 
 
 def cudnn_version(number: int) -> Version:
-    """The version in cudnn.h's packing: 8904 is 8.9.4, since 9 with two more digits: 90800 is 9.8.0."""
+    """Return the version in cudnn.h's encoding: 8904 is 8.9.4; since 9 with two more digits: 90800 is 9.8.0."""
     unit = 1000 if number < 10000 else 10000
     major, minor, patch = number // unit, number % unit // 100, number % 100
     return Version(major, minor, patch, text=f"{major}.{minor}.{patch}")
@@ -90,18 +90,18 @@ def _versions(wheel: Wheel) -> tuple[str, str]:
     name = wheel.find("/_versions.so")
     found = parse_versions(wheel.zip.read(name), wheel.release.platform) if name else None
     if found is None:
-        raise ValueError("_versions.so does not tell the CUDA that it was built with")
+        raise ValueError("_versions.so does not state its CUDA version")
     return str(found[0]), str(found[1])
 
 
 def _numpy(wheel: Wheel) -> int | None:
-    """The NumPy that the largest library of jaxlib runs with."""
+    """Return the NumPy that the largest library of jaxlib supports."""
     abis = (wheel.learn_of(name, "NumPy", lambda library: numpy_abi(library.read())) for name in _USES_NUMPY)
     return next(filter(None, abis), None)
 
 
 def _code(wheel: Wheel, *, big: bool) -> tuple[tuple[str, ...], ...]:
-    """The architectures with machine code and with PTX in its libraries; a `big` wheel has one library, which is streamed."""
+    """Return the architectures with machine code and with PTX in its libraries; a `big` wheel has one library, which is streamed."""
 
     def of_all() -> list[str]:
         code: set[str] = set()
@@ -121,13 +121,13 @@ def _threes(numbers: Sequence[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _x86_64_constants(module: bytes) -> Iterator[int]:
-    """The constants handed to a function at once: mov edi, constant; call or jmp."""
+    """Yield the constants passed straight to a function: mov edi, constant; call or jmp."""
     for found in re.finditer(rb"\xbf(.{4})[\xe8\xe9]", module, re.DOTALL):
         yield struct.unpack("<I", found[1])[0]
 
 
 def _aarch64_constants(module: bytes) -> Iterator[int]:
-    """The constants handed to a function at once: movz w0 (and movk w0 for the upper half); bl or b."""
+    """Yield the constants passed straight to a function: movz w0 (and movk w0 for the upper half); bl or b."""
     held: int | None = None
     for (word,) in struct.iter_unpack("<I", module[: len(module) // 4 * 4]):
         half = word >> 5 & 0xFFFF

@@ -1,4 +1,4 @@
-"""Reads from a wheel's METADATA what it requires of packages that matter to a GPU, in the tables' form."""
+"""Reads the GPU-relevant requirements from a wheel's METADATA, in the tables' format."""
 
 from __future__ import annotations
 
@@ -27,10 +27,9 @@ _CPYTHON = {"implementation_name": "cpython", "platform_python_implementation": 
 
 
 def requires(metadata: str, platform: str) -> tuple[str, ...]:
-    """Requires-Dist of the packages that matter, for one platform ("any" for all), as PEP 508 without a space, sorted.
+    """Return the GPU-relevant Requires-Dist for one platform ("any" for all), as PEP 508 without spaces, sorted.
 
-    What a marker says of the platform is decided and left out; what it says of Python and extras stays. ValueError where a
-    requirement is not of that form.
+    Platform markers are evaluated and dropped; markers on Python and extras stay. Raises ValueError if a requirement does not fit that format.
     """
     known = dict(_CPYTHON)
     if platform in _PLATFORMS:
@@ -45,7 +44,7 @@ def requires_python(metadata: str) -> str:
 
 
 def _condensed(text: str, known: dict[str, str]) -> str:
-    """Return the requirement without spaces; empty if it does not matter or its marker is false."""
+    """Return the requirement without spaces; empty if it is irrelevant or its marker is false."""
     requirement = Requirement(text)
     name = canonicalize_name(requirement.name)
     if not _MATTERS.fullmatch(name) or _DOES_NOT.fullmatch(name):
@@ -61,7 +60,7 @@ def _condensed(text: str, known: dict[str, str]) -> str:
 
 
 def _decided(tree: Any, known: dict[str, str]) -> bool | str:
-    """Return a marker with its known parts decided: True, False, or the text of the rest."""
+    """Return a marker with its known parts evaluated: True, False, or the text of the rest."""
     if isinstance(tree, tuple):
         words = [part.serialize() for part in tree]
         if known.keys().isdisjoint(words):

@@ -1,4 +1,4 @@
-"""Rebuilds compat/others.csv: what brings a GPU to TensorFlow without CUDA, Keras, and other packages that come with CUDA code."""
+"""Rebuilds compat/others.csv: GPU packages for TensorFlow without CUDA, Keras, and other packages with CUDA code."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PROJECTS = (
 )
 _OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
-"""The library of onnxruntime that holds the code for the GPU."""
+"""The library of onnxruntime with the GPU code."""
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
-"""Distributions that hold no CUDA, by a word of their name."""
+"""Distributions without CUDA, by a part of their name."""
 
 
 def wanted(distribution: str, release: Version) -> bool:
-    """Return whether the table holds this release; of packages for one exact CUDA, the last of each line."""
+    """Return whether the table has this release; of packages for one exact CUDA version, the last of each series."""
     if re.fullmatch(r"cupy-cuda\d+", distribution):
         return release[:2] in {(10, 6), (12, 3)}
     oldest = [first for word, first in _OLDEST.items() if distribution.startswith(word)]
@@ -47,27 +47,27 @@ def wanted(distribution: str, release: Version) -> bool:
 
 
 def cuda_in(distribution: str) -> Version | None:
-    """The CUDA in a distribution's name: "cupy-cuda12x" is 12, "mxnet-cu112" 11.2; None where it names none."""
+    """Return the CUDA version in a distribution's name: "cupy-cuda12x" is 12, "mxnet-cu112" 11.2; None if there is none."""
     named = re.fullmatch(r".*-cu(?:da)?(?:(\d\d)x|(\d+)(\d))", distribution)
     return versions.parse(named[1] or f"{named[2]}.{named[3]}") if named else None
 
 
 def parse_cupy(text: str) -> dict[str, Any]:
-    """The CUDA and cuDNN that CuPy's _wheel.json names; "12.x" is all of 12, "10.2-jetson" 10.2."""
+    """Return the CUDA and cuDNN versions in CuPy's _wheel.json; "12.x" is all of 12, "10.2-jetson" 10.2."""
     told = json.loads(text)
     cuda = re.match(r"\d+(\.\d+)*", told["cuda"])
     return {"built_with_cuda": versions.parse(cuda[0] if cuda else ""), "cudnn": versions.parse(told.get("cudnn", {}).get("version", ""))}
 
 
 def parse_constants(text: str) -> dict[str, Any]:
-    """The CUDA and cuDNN among the variables of a module; nothing in it is run."""
+    """Return the CUDA and cuDNN versions among the variables of a module, without running it."""
     told = parse_version_py(text)
     named = {"built_with_cuda": told.get("cuda_version"), "cudnn": told.get("cudnn_version")}
     return {field: versions.parse(str(text)) for field, text in named.items() if versions.parse(str(text))}
 
 
 def libraries_in(found: Libraries) -> dict[str, Any]:
-    """The CUDA and cuDNN whose libraries a provider names; libcudart.so.11.0 and cudart64_110.dll are those of all 11.x."""
+    """Return the CUDA and cuDNN versions in the libraries that a provider names; libcudart.so.11.0 and cudart64_110.dll stand for all of 11.x."""
     cuda, cudnn = (set(filter(None, map(parse_version, named))) for named in (found.cuda, found.cudnn))
     told: dict[str, Any] = {}
     if len(cuda) == 1:
@@ -77,7 +77,7 @@ def libraries_in(found: Libraries) -> dict[str, Any]:
 
 
 def read(wheel: Wheel) -> dict[str, Any]:
-    """Return the fields that one wheel gives, over what its name does."""
+    """Return the fields that one wheel provides, in addition to those in its name."""
     name, platform = wheel.release.distribution, wheel.release.platform
     if name == "tensorflow-intel":
         return refresh_tensorflow.read(wheel)
@@ -96,7 +96,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
 
 
 def _provider(wheel: Wheel) -> dict[str, Any]:
-    """What the CUDA provider of onnxruntime holds and asks for, read once from end to end."""
+    """Return what the CUDA provider of onnxruntime contains and needs, read once from end to end."""
     answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _PROVIDERS)
     found = next((Libraries(**answer) for answer in answers if answer), Libraries())
     return {**libraries_in(found), "sass": tuple(found.sass) or None, "ptx": tuple(found.ptx) if found.sass else None}

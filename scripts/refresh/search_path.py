@@ -15,9 +15,9 @@ from gpudoctor.elf import file
 from scripts.refresh.common import Wheel
 
 _NEEDED = re.compile(r"(.*)/lib(?:cudart|cublas|cublasLt|cufft|cusolver|cusparse|cudnn)\.so\.\d+")
-"""What TensorFlow opens before it registers a GPU since CUDA 11.8 (tsl/platform/default/dlopen_checker.cc); without one it registers none.
+"""What TensorFlow opens before it registers a GPU since CUDA 11.8 (tsl/platform/default/dlopen_checker.cc); all are required.
 
-CUPTI and NCCL, which it opens later, are not counted.
+CUPTI and NCCL, which it opens later, do not count.
 """
 
 
@@ -40,14 +40,14 @@ def folders(path: str, home: str) -> frozenset[str]:
 
 
 def held(names: Iterable[str]) -> list[str]:
-    """Return the folders of a package that hold the needed libraries, from the members of its wheel."""
+    """Return the folders of a package with needed libraries, from the members of its wheel."""
     return sorted({match[1] for match in map(_NEEDED.fullmatch, names) if match})
 
 
 def unreachable(wheel: Wheel, required: Iterable[str], opener: str) -> tuple[str, ...] | None:
-    """Return the NVIDIA packages in `required` whose libraries `opener`, a library of the wheel, must open and does not find.
+    """Return the NVIDIA packages in `required` whose libraries `opener`, a library of the wheel, must open but cannot find.
 
-    None where it requires no such package or has no such library. ValueError where a required package has no wheel.
+    None if it requires no such package or has no such library. Raises ValueError if a required package has no wheel.
     """
     packages = [Requirement(text) for text in required if re.match(r"nvidia-[\w-]+-cu\d+[^\w-]", text)]
     path = wheel.learn_of(opener, "search path", search_path) if packages else None

@@ -29,16 +29,16 @@ _LIBRARIES = (
     "/libtensorflow_framework.so.1",
     "/libtensorflow_framework.so.2",
 )
-"""The files of old releases that hold the code for the GPU and name the CUDA libraries."""
+"""The files of old releases that contain the GPU code and name the CUDA libraries."""
 _OPENS_CUDA = "/tensorflow/libtensorflow_framework.so.2"
-"""The library that opens CUDA's libraries by name since 2.2: its search path counts."""
+"""The library that opens CUDA libraries by name since 2.2: its search path applies."""
 _NAMED = re.compile(rb"cud(art|nn)(?:\.so\.(\d[\d.]*)\0|(64_\d+)\.dll|\0)")
-"""A CUDA library by its file name, or by its bare name, before which its version stands."""
+"""A CUDA library by its file name, or by its bare name preceded by its version."""
 _BEFORE = re.compile(rb"\0(\d[\d.]*)\0$")
 
 
 class Libraries(NamedTuple):
-    """What the libraries of an old release hold: architectures, and the CUDA and cuDNN libraries they name ("10.0", "64_100")."""
+    """The content of an old release's libraries: architectures, and the CUDA and cuDNN libraries they name ("10.0", "64_100")."""
 
     sass: tuple[str, ...] = ()
     ptx: tuple[str, ...] = ()
@@ -47,12 +47,12 @@ class Libraries(NamedTuple):
 
 
 def wanted(_: str, release: Version) -> bool:
-    """Return whether the table holds this release."""
+    """Return whether the table has this release."""
     return release[:2] >= _OLDEST
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
-    """The facts in build_info.py: the dictionary `build_info`, or in old releases one variable a fact; nothing in it is run."""
+    """Return the facts in build_info.py, without running it: the dictionary `build_info`, or one variable per fact in old releases."""
     facts: dict[str, Any] = {}
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -63,15 +63,15 @@ def parse_build_info(text: str) -> dict[str, Any]:
 
 
 def parse_version(named: str) -> Version | None:
-    """A version as wheels name it: "12.5.1", "8", and on Windows by the DLL, "64_112" (11.2), "64_90" (9.0), "64_12" and "64_8"."""
+    """Return a version as wheels spell it: "12.5.1", "8", and on Windows by the DLL, "64_112" (11.2), "64_90" (9.0), "64_12" and "64_8"."""
     digits = named.removeprefix("64_")
-    if len(digits) == 2 and digits[0] == "1":  # since CUDA 12 a DLL names the major release alone
+    if len(digits) == 2 and digits[0] == "1":  # since CUDA 12 a DLL only names the major version
         return versions.parse(digits)
     return versions.parse(f"{digits[:-1]}.{digits[-1]}" if digits != named and len(digits) > 1 else digits)
 
 
 def names_in(piece: bytes) -> Iterator[tuple[str, str]]:
-    """The CUDA libraries that a piece of a library names: ("art", "10.0"), ("nn", "64_7")."""
+    """Yield the CUDA libraries that a piece of a library names: ("art", "10.0"), ("nn", "64_7")."""
     for match in _NAMED.finditer(piece):
         before = _BEFORE.search(piece[max(0, match.start() - 12) : match.start()])
         version = match[2] or match[3] or (before[1] if before else b"")
@@ -80,13 +80,13 @@ def names_in(piece: bytes) -> Iterator[tuple[str, str]]:
 
 
 def facts_of(build_info: dict[str, Any], libraries: Libraries) -> dict[str, Any]:
-    """What the row says of the build.
+    """Return the build's columns of the row.
 
-    build_info.py lists "sm_80" for machine code alone and "compute_90" for both machine code and PTX, as the fat binaries of 2.21.0
-    show. Old releases have no such list, and those before 1.14 no versions; their libraries tell.
+    build_info.py lists "sm_80" for machine code only and "compute_90" for both machine code and PTX, like the fat binaries of 2.21.0.
+    Old releases have no such list, and those before 1.14 no versions; these come from their libraries.
     """
     if "is_cuda_build" not in build_info:
-        raise ValueError("build_info.py does not say whether this is a CUDA build")
+        raise ValueError("build_info.py does not state whether this is a CUDA build")
     if not build_info["is_cuda_build"]:
         return {"accelerator": "cpu", "built_with_cuda": None, "cudnn": None, "sass": None, "ptx": None}
     listed = build_info.get("cuda_compute_capabilities") or ()
@@ -119,7 +119,7 @@ def _unreachable(wheel: Wheel, required: Iterable[str], accelerator: str) -> tup
 
 
 def _without_build_info(wheel: Wheel, required: Iterable[str]) -> dict[str, Any]:
-    """The build of a wheel up to 1.3, by its libraries, or of one without files."""
+    """Return the build of a wheel up to 1.3, from its libraries, or of one without files."""
     if not any(map(wheel.find, _LIBRARIES)):
         return _in_place_of(required)
     libraries = _libraries(wheel)
@@ -128,16 +128,16 @@ def _without_build_info(wheel: Wheel, required: Iterable[str]) -> dict[str, Any]
 
 
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:
-    """The build of a wheel without files, whose only use is the package that it requires."""
+    """Return the build of a wheel without files, which only exists for the package that it requires."""
     names = [re.split(r"[=<>~!\[;]", text)[0] for text in required]
     others = [name for name in names if name in {"tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws"}]
     if len(others) != 1:
         raise ValueError("the wheel has no build_info.py")
-    return {"accelerator": "cpu", "note": f"holds no files; installs {others[0]}"}
+    return {"accelerator": "cpu", "note": f"has no files; installs {others[0]}"}
 
 
 def _told(said: str | None, named: tuple[str, ...]) -> Version | None:
-    """The version that build_info.py says, or its library where that is more exact ("10.0" for "10")."""
+    """Return the version in build_info.py, or its library's if that is more exact ("10.0" for "10")."""
     exact = parse_version(named[0]) if len(named) == 1 else None
     vague = parse_version(said or "")
     return exact if exact is not None and (vague is None or ("." not in vague.text and exact.major == vague.major)) else vague
@@ -149,7 +149,7 @@ def _numpy(wheel: Wheel) -> int | None:
 
 
 def _libraries(wheel: Wheel) -> Libraries:
-    """What the libraries hold that have the code for the GPU, some 300 MB of a wheel, read once from end to end."""
+    """Read the libraries with GPU code, some 300 MB of a wheel, once from end to end."""
     answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _LIBRARIES)
     found = [Libraries(**answer) for answer in answers if answer]
     sass, ptx, cuda, cudnn = ({item for one in found for item in one[field]} for field in range(4))
@@ -157,7 +157,7 @@ def _libraries(wheel: Wheel) -> Libraries:
 
 
 def read_library(library: IO[bytes]) -> Libraries:
-    """What a library holds and names, read once from end to end."""
+    """Read the architectures and names in a library once from end to end."""
     watched = _Watched(library)
     code = read_code(watched)
     cuda, cudnn = (tuple(sorted(version for name, version in watched.named if name == which)) for which in ("art", "nn"))
@@ -165,14 +165,14 @@ def read_library(library: IO[bytes]) -> Libraries:
 
 
 class _Watched:
-    """A stream that notes the CUDA libraries named in what passes."""
+    """A stream that records the CUDA libraries named in its content."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self._tail = file, b""
         self.named: set[tuple[str, str]] = set()
 
     def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes."""
+        """Return up to `size` bytes."""
         piece = self._file.read(size)
         self.named.update(names_in(self._tail + piece))
         self._tail = piece[-64:]

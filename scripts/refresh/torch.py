@@ -24,17 +24,17 @@ _ARCHITECTURE = rb"(?:sm|compute)_\d+[af]?"
 _ARCHITECTURES = re.compile(_ARCHITECTURE + rb"(?: " + _ARCHITECTURE + rb"){2,}")
 _METAL = b"/MetalPerformanceShaders.framework/"
 _HEADER = 1 << 16
-"""Bytes of a macOS library that hold the names of those it needs."""
+"""Bytes of a macOS library with the names of those it needs."""
 _CUDART = re.compile(rb"libcudart[-.0-9a-f]*\.so\.(\d+\.\d+)\0")
 
 
 def wanted(distribution: str, release: Version) -> bool:
-    """Return whether the table holds this release."""
+    """Return whether the table has this release."""
     return distribution in _OLDEST and release >= _OLDEST[distribution]
 
 
 def parse_version_py(text: str) -> dict[str, Any]:
-    """The variables of version.py that are constants; nothing in it is run."""
+    """Return the constant variables of version.py, without running it."""
     facts: dict[str, Any] = {}
     for statement in ast.parse(text).body:
         if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(statement.value, ast.Constant):
@@ -44,21 +44,21 @@ def parse_version_py(text: str) -> dict[str, Any]:
 
 
 def parse_architectures(library: bytes) -> tuple[str, ...] | None:
-    """What torch.cuda.get_arch_list() answers, which libtorch_python.so holds as one string; None where it holds none or several."""
+    """Return the result of torch.cuda.get_arch_list(), one string in libtorch_python.so; None if there is none, or several."""
     found = {text.decode() for text in _ARCHITECTURES.findall(library)}
     return tuple(found.pop().split()) if len(found) == 1 else None
 
 
 def cuda_of(local: str) -> Version | None:
-    """The CUDA that a local version names: "cu128" is 12.8; None for anything else."""
+    """Return the CUDA version in a local version: "cu128" is 12.8; None for anything else."""
     named = re.fullmatch(r"cu(\d+)(\d)", local)
     return versions.parse(f"{named[1]}.{named[2]}") if named else None
 
 
 def torch_facts(version_py: dict[str, Any], required: Iterable[str], architectures: Iterable[str] | None, *, metal: bool) -> dict[str, Any]:
-    """What the row says of a build of torch; its cuDNN is the one that it pins."""
+    """Return the row's facts about a build of torch; its cuDNN is the one that it pins."""
     if "cuda" not in version_py:
-        raise ValueError("torch/version.py does not name its CUDA")
+        raise ValueError("torch/version.py does not state its CUDA version")
     if version_py["cuda"] is None:
         return _without_cuda("metal" if metal else "cpu")
     pins = {name: pin for name, _, pin in (requirement.partition("==") for requirement in required)}
@@ -68,12 +68,12 @@ def torch_facts(version_py: dict[str, Any], required: Iterable[str], architectur
 
 
 def extension_facts(version_py: dict[str, Any], code: Iterable[str], opened: Iterable[str]) -> dict[str, Any]:
-    """What the row says of a build of torchvision or torchaudio, by its local version or the CUDA runtime that its library opens.
+    """Return the row's facts about a build of torchvision or torchaudio, by its local version or the CUDA runtime that its library opens.
 
     Windows and macOS have no wheel with CUDA on the index.
     """
     if "__version__" not in version_py:
-        raise ValueError("version.py does not name its version")
+        raise ValueError("version.py does not state its version")
     cuda = cuda_of(version_py["__version__"].partition("+")[2])
     runtimes = set(opened)
     if cuda is None and len(runtimes) == 1:
@@ -113,7 +113,7 @@ def _without_cuda(accelerator: str) -> dict[str, Any]:
 
 
 def _python_library(wheel: Wheel) -> tuple[tuple[str, ...] | None, int | None]:
-    """The architectures that the library lists, and the NumPy that it runs with."""
+    """Return the architectures that the library lists, and the NumPy that it supports."""
     name = next((found for found in map(wheel.find, _LIBRARIES) if found), None)
     if name is None:
         raise ValueError("the wheel has no torch_python library")
@@ -122,14 +122,14 @@ def _python_library(wheel: Wheel) -> tuple[tuple[str, ...] | None, int | None]:
 
 
 def _kernels(wheel: Wheel) -> tuple[str, ...] | None:
-    """The architectures in the library with the kernels, by its fat binaries: the list is there since 1.6."""
+    """Return the architectures in the library with the kernels, by its fat binaries: the list exists since 1.6."""
     answers = (wheel.learn_of(ending, "GPU code", read_code) for ending in _KERNELS)
     found = next((answer for answer in answers if answer and any(answer)), None)
     return None if found is None else tuple(name for names in found for name in names)
 
 
 def _metal(wheel: Wheel) -> bool:
-    """Whether the library of a macOS wheel needs Metal's."""
+    """Return whether the library of a macOS wheel needs Metal."""
     name = wheel.find("/torch/lib/libtorch_cpu.dylib")
     if name is None:
         return False
@@ -138,7 +138,7 @@ def _metal(wheel: Wheel) -> bool:
 
 
 def _modules(wheel: Wheel) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The architectures in the Linux modules of torchvision or torchaudio, and the CUDA runtimes they need ("10.2")."""
+    """Return the architectures in the Linux modules of torchvision or torchaudio, and the CUDA runtimes they need ("10.2")."""
     code: set[str] = set()
     opened: set[str] = set()
     inside = f"{wheel.release.distribution}/"

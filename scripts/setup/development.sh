@@ -4,9 +4,9 @@
 fill() {
     say "setting up ${1##*/} (once, and when pyproject.toml changes)"
     # dependency groups came with pip 25.1
-    have_uv || install "$1" --upgrade 'pip>=25.1' || die "pip could not be brought up to date: see the message above."
+    have_uv || install "$1" --upgrade 'pip>=25.1' || die "pip could not be updated: see the message above."
     (cd "$root" && install "$1" --editable . --group test --group lint) ||
-        die "what the tests need could not be installed: see the message above; with network and package index in reach, run this again."
+        die "the tests' requirements could not be installed: see the message above; run this again with access to the package index."
 }
 
 development_environment() {

@@ -24,7 +24,7 @@ find_python() {
     return 1
 }
 
-# new_environment FOLDER: an empty environment there, in place of whatever is.
+# new_environment FOLDER: an empty environment there, replacing anything else.
 new_environment() {
     rm -rf "$1"
     if python=$(find_python); then
@@ -53,7 +53,7 @@ install() {
     fi >&2
 }
 
-# wanted NAME: what an environment must have been made from to be used as it is: place, contents, pyproject.toml.
+# wanted NAME: what an environment must have been made from to be reused: place, contents, pyproject.toml.
 wanted() { printf '%s %s %s' "$root" "$1" "$(cksum <"$root/pyproject.toml")"; }
 
 # is_ready FOLDER NAME: its last step was finished, for these contents. The file `ready` is written last and removed first.
@@ -70,7 +70,7 @@ make_ready() {
             flock 9
         fi
         is_ready "$1" "$2" && exit 0
-        # one that was finished from here is brought up to date; anything else may be half an environment
+        # a finished environment of this clone is updated; anything else may be incomplete
         case "$(cat "$1/ready" 2>/dev/null)" in
             "$root "*) [ -x "$1/bin/python" ] || new_environment "$1" 9>&- ;;
             *) new_environment "$1" 9>&- ;;
@@ -78,5 +78,5 @@ make_ready() {
         rm -f "$1/ready"
         "$3" "$1" "$2" 9>&- || exit
         wanted "$2" >"$1/ready.new" && mv "$1/ready.new" "$1/ready"
-    ) 9>>"$root/pyproject.toml" # opened to be locked; nothing is written
+    ) 9>>"$root/pyproject.toml" # only opened for the lock
 }

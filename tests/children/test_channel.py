@@ -123,7 +123,7 @@ def test_an_event_that_lacks_a_part_is_a_failure(place: int, name: str) -> None:
     told = [dict(event) for event in TOLD]
     del told[place][name]
     found = smoke(*told)
-    assert [str(stage.error) for stage in found.stages if "is no event of its script" in str(stage.error)] != []
+    assert [str(stage.error) for stage in found.stages if "wrote an invalid line" in str(stage.error)] != []
     assert len(found.kernels) + len(found.trainings) == (1 if TOLD[place]["event"] in {"kernel", "training"} else 2)
 
 
@@ -170,7 +170,7 @@ def test_every_stage_that_measures_has_a_result() -> None:
 def test_a_script_that_says_that_it_broke_has_a_defect_however_it_ends() -> None:
     for code in (0, 1):
         heard = Heard(ended({"type": "crashed", "reason": "ValueError: x in y.py, line 3"}, code=code), events.NVML, "the NVML probe")
-        assert heard.gap() == Missing(Cause.CRASHED, "the NVML probe has a defect: ValueError: x in y.py, line 3")
+        assert heard.gap() == Missing(Cause.CRASHED, "the NVML probe crashed: ValueError: x in y.py, line 3")
 
 
 def test_a_traceback_of_somebody_else_is_no_defect_of_ours() -> None:

@@ -32,7 +32,7 @@ class Comparison:
     words: str
     """Its own, where it did not."""
     expects: bool
-    """Whether gpudoctor has nothing against it."""
+    """Whether gpudoctor reports no error."""
     findings: tuple[str, ...]
     """gpudoctor's, but for notes: code, name, and the message of those about this framework."""
     differences: tuple[str, ...]

@@ -113,10 +113,10 @@ def test_a_text_that_is_not_known_is_not_guessed_at(tmp_path: Path, change: tupl
     (home / "__init__.py").write_text(text.replace(*change))
     (seen,) = xray(tmp_path, framework("torch", home, "12.4", "")).frameworks
     if change[1].startswith("@"):
-        assert not isinstance(seen.uses, Missing) or "is not known" in seen.uses.reason
+        assert not isinstance(seen.uses, Missing) or "is unknown" in seen.uses.reason
     else:
         assert isinstance(seen.uses, Missing)
-        assert "how torch/__init__.py loads its libraries is not known" in seen.uses.reason
+        assert "how torch/__init__.py loads its libraries is unknown" in seen.uses.reason
 
 
 def test_a_function_ends_where_the_next_statement_of_the_module_begins() -> None:

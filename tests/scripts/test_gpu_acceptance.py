@@ -96,15 +96,15 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     states = {result["what"]: result["state"] for result in seen["results"]}
     assert states["CUDA_VISIBLE_DEVICES empty: root cause cuda-visible-devices-masked"] == "held"
     assert {states[f"{name}: trains on a GPU"] for name in ("tensorflow", "torch", "jax")} == {"skipped"}
-    skipped = ("a GPU in use is left alone", "out of memory", "a wrong libcudart first", "slow matmuls", "as quick as a plain loop")
+    skipped = ("a GPU in use is skipped", "out of memory", "a wrong libcudart first", "slow matmuls", "as fast as a plain loop")
     assert {states[what] for what in skipped} == {"skipped"}
     reasons = {result["what"]: result["detail"] for result in seen["results"]}
-    assert reasons["out of memory"] == "no framework in the examined environment that can be trained with"
-    assert states["train: unproven is not ready"] == states["full: unproven is not ready"] == "held"
-    assert states["look: unknown without a framework, proved on every GPU"] == states["look --node: no environment is examined"] == "held"
-    assert {states[f"{level} --node: ready, proved on every GPU"] for level in ("look", "touch")} == {"held"}
+    assert reasons["out of memory"] == "no framework in the examined environment can train"
+    assert states["train: an untrained machine is not ready"] == states["full: an untrained machine is not ready"] == "held"
+    assert states["look: unknown without a framework, on every GPU"] == states["look --node: no environment is examined"] == "held"
+    assert {states[f"{level} --node: ready, on every GPU"] for level in ("look", "touch")} == {"held"}
     assert states["touch: 0000:0f:00.0: the kernel's results are right"] == "held"
-    assert states["touch: MIG modes, the list of devices and the cache of compiled kernels are as before"] == "held"
+    assert states["touch: MIG modes, the list of devices and the cache of compiled kernels are unchanged"] == "held"
     assert len(seen["seconds"]["look"]) == 3
     assert all(seconds[0] < 60 for what, seconds in seen["seconds"].items() if what.startswith("part: "))
     assert seen["crashes"] == []
@@ -190,7 +190,7 @@ class TestParts:
 
         acceptance.part("first", 30, raising)
         acceptance.part("second", 30, lambda one: one.judge("goes on", holds=True))
-        assert states(acceptance)["first: goes through"][0] == "failed"
+        assert states(acceptance)["first: completes"][0] == "failed"
         assert states(acceptance)["goes on"] == ("held", "")
         seen = json.loads((tmp_path / "out" / "acceptance.json").read_text())
         assert [one["state"] for one in seen["results"]] == ["failed", "held"]
@@ -202,7 +202,7 @@ class TestParts:
         began = time.monotonic()
         acceptance.part("slow", 1.5, lambda one: one.run("sleep", "60"))
         assert time.monotonic() - began < 5
-        assert "TimeoutExpired" in states(acceptance)["slow: goes through"][1]
+        assert "TimeoutExpired" in states(acceptance)["slow: completes"][1]
         acceptance.part("long", 30, lambda one: one.judge("never", holds=True))
         assert states(acceptance)["long"][0] == "skipped"
 
@@ -210,7 +210,7 @@ class TestParts:
         monkeypatch.setattr(sys, "executable", "/bin/false")
         acceptance = Acceptance("python", tmp_path)
         acceptance.part("look", 10, lambda one: one.check("--level", "look"))
-        assert "NoDocumentError: --level look wrote no JSON" in states(acceptance)["look: goes through"][1]
+        assert "NoDocumentError: --level look wrote no JSON" in states(acceptance)["look: completes"][1]
 
     def test_what_gpudoctor_needs_may_lie_on_pythonpath(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PYTHONPATH", "/needed")
@@ -339,7 +339,7 @@ def test_samples_under_load_are_held_against_nvidia_smi(
     monkeypatch.setattr(speed, "level", leveled)
     acceptance = Acceptance("python", tmp_path)
     speed.watched(acceptance, "torch")
-    got, told = states(acceptance)["full torch: NVML's samples are nvidia-smi's"]
+    got, told = states(acceptance)["full torch: NVML's samples match nvidia-smi"]
     assert got == state
     assert words in told
 

@@ -79,10 +79,10 @@ def test_a_filled_in_rule_passes_its_test(copy: Path) -> None:
     ("name", "code", "said"),
     [
         ("driver-too-old", "GD2xx", "there is a rule driver-too-old already"),
-        ("DriverTooOld", "GD2xx", "DriverTooOld is no name of a rule"),
+        ("DriverTooOld", "GD2xx", "DriverTooOld is not a rule name"),
         ("gpu-on-fire", "GD203", "GD203 is the code of driver-too-old; codes are never reused"),
-        ("gpu-on-fire", "GD2", "GD2 is no code"),
-        ("gpu-on-fire", "GD0xx", "GD0xx is no code"),
+        ("gpu-on-fire", "GD2", "GD2 is not a code"),
+        ("gpu-on-fire", "GD0xx", "GD0xx is not a code"),
     ],
 )
 def test_what_is_refused_changes_nothing(copy: Path, name: str, code: str, said: str) -> None:

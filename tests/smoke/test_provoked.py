@@ -95,7 +95,7 @@ for number in (1, 2) * 2000:
 """
     seen = start(ANSWERING + garbage)
     assert (seen.ended, seen.findings) == ([("between stages", "failed")], CRASHED)
-    assert "the script wrote a line that is no event of its script: [1, 2]" in seen.message
+    assert "the script wrote an invalid line: [1, 2]" in seen.message
     assert [training["network"] for training in seen.smoke["trainings"]] == ["dense", "convolutional"]
     assert seen.peak < 100 << 20
 

@@ -24,9 +24,7 @@ from tests.environments import make
 from tests.seams.build import SeamUnavailable
 from tests.smoke.child import Run
 
-UNSUPPORTED = Smoke(
-    framework="torch", stages=(Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="The smoke training needs PyTorch 1.8."),)
-)
+UNSUPPORTED = Smoke(framework="torch", stages=(Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="Smoke training needs PyTorch 1.8."),))
 
 
 def check(python: Path) -> dict[str, Any]:
@@ -68,7 +66,7 @@ def test_under_python_2_nothing_is_started(tmp_path: Path) -> None:
     (tmp_path / "python").chmod(0o755)
     report = check(tmp_path / "python")
     assert report["verdict"] == "unknown"
-    assert "The smoke training needs Python 3.6 or newer; this is 2.7" in report["because"]
+    assert "Smoke training needs Python 3.6 or newer; this is 2.7" in report["because"]
 
 
 @pytest.mark.parametrize(("version", "said"), [("2.7.18", True), ("3.5.10", True), ("3.6.0", False), ("3.13.1", False)])

@@ -1,7 +1,7 @@
-"""The X-ray of the target's libraries. Runs under gpudoctor's own interpreter with -I -S, for its package gpudoctor.elf, and loads none of them.
+"""The X-ray of the target's libraries. Runs under gpudoctor's interpreter with -I -S, for its package gpudoctor.elf, and loads no library.
 
 Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH,
---own-variables (those of the list below are as --variable NAME VALUE has them, or not set), --mapped PATH (open when Python has started).
+--own-variables (variables in the list below come from --variable NAME VALUE, or are unset), --mapped PATH (open once Python has started).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The counters that NVML answers many at a time: ECC, retired pages, PCIe replays, recovery action."""
+"""The counters that NVML returns in batches: ECC, retired pages, PCIe replays, recovery action."""
 
 import gpudoctor_answer as answer
 from nvml_questions import RECOVERY_ACTIONS, word
@@ -21,13 +21,13 @@ VALUES = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # by 
 
 
 class Counters:
-    """One GPU's counters; `ask` is the probe's way to call NVML, `explain` its way to say why a call failed."""
+    """One GPU's counters; `ask` is the probe's function that calls NVML, `explain` the one that says why a call failed."""
 
     def __init__(self, pynvml, handle, ask, explain):
         self.pynvml, self.handle, self.ask, self.explain = pynvml, handle, ask, explain
 
     def all(self, read):
-        """Every counter of FIELDS, from the values that were read."""
+        """Every counter of FIELDS, from the values read."""
         told = {name: read[code] for name, code in SINGLE.items()}
         if isinstance(told["recovery_action"], int):
             (told["recovery_action"],) = word(RECOVERY_ACTIONS)(told["recovery_action"])
@@ -39,12 +39,12 @@ class Counters:
         return problem or dict(values, type="retired-pages", pending=bool(values["pending"]))
 
     def replays(self):
-        """The PCIe replays alone, for another look at whether they grow."""
+        """Only the PCIe replays, for a second look at whether they grow."""
         return self.read([PCIE_REPLAYS])[PCIE_REPLAYS]
 
     def read(self, wanted):
         """Each field's value, or why it has none, by its number or by number and scope."""
-        places = [field if isinstance(field, tuple) else (field, 0) for field in wanted]  # with a scope: the binding tries a pair first
+        places = [field if isinstance(field, tuple) else (field, 0) for field in wanted]  # as pairs: the binding tries those first
         values = self.ask((("nvmlDeviceGetFieldValues", places),), lambda value: (value,))
         if isinstance(values, dict):
             return dict.fromkeys(wanted, values)

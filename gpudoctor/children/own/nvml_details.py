@@ -1,4 +1,4 @@
-"""What the NVML probe asks of a GPU for slow, hot or worn ones and for support tickets: board, BAR1, heat, clocks, time held back, spare rows, ECC by place."""
+"""What the NVML probe reads about a GPU for slow, hot or worn cards and support tickets: board, BAR1, heat, clocks, throttling, spare rows, ECC by place."""
 
 import gpudoctor_answer as answer
 from nvml_questions import MEMORY, SM, Into, both, number, text
@@ -57,13 +57,13 @@ def spare_rows(value):
 
 
 def whole(tag, values):
-    """A struct of these fields; where the GPU offers none of them, why not."""
+    """A struct of these fields; if the GPU offers none of them, why not."""
     told = [value for value in values.values() if not isinstance(value, dict)]
     return dict(values, type=tag) if told else next(iter(values.values()))
 
 
 class Details:
-    """One GPU's; `ask` is the probe's way to call NVML, `read` its way to read fields."""
+    """One GPU's; `ask` is the probe's function that calls NVML, `read` the one that reads fields."""
 
     NAMES = (
         "link_generation_own",
@@ -82,13 +82,13 @@ class Details:
         self.ask, self.identify = ask, identify
 
     def fields(self, ecc_enabled):
-        """The fields that `all` needs; memory errors by place only where ECC is on, which the answers before have told."""
+        """The fields that `all` needs; memory errors by place only if ECC is on, by the earlier answers."""
         places = ECC_FIELDS if ecc_enabled is True else {}
         ecc = [field for fields in places.values() for field in fields if field]
         return [*HELD_FIELDS.values(), *HEAT_FIELDS.values(), *ecc]
 
     def all(self, ecc_enabled, read):
-        """Every name of NAMES, its fields from the values that were read."""
+        """Every name of NAMES, with fields from the values read."""
         told = self.values(ALONE)
         told["board"] = whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))
         told["heat"] = whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))
@@ -109,7 +109,7 @@ class Details:
         return whole("held-back", {name: read[field] for name, field in HELD_FIELDS.items()})
 
     def ecc_places(self, read):
-        """The parts that count errors; on-chip memory as a whole has no field and is asked by calls."""
+        """The parts that count errors; on-chip memory as a whole has no field and needs calls."""
         found = {place: [read[field] for field in fields if field] for place, fields in ECC_FIELDS.items()}
         kinds = [(kind, counter) for counter in (VOLATILE, AGGREGATE) for kind in (CORRECTED, UNCORRECTED)]
         found["sram"] = [self.sram(kind, counter) for kind, counter in kinds]
@@ -122,7 +122,7 @@ class Details:
         return value if isinstance(value, dict) else value[0]
 
     def rack(self):
-        """The newer form of the struct, then the older one, whose fields have other names."""
+        """The newer version of the struct, otherwise the older one, whose fields have other names."""
         calls = [("nvmlDeviceGetPlatformInfo", Into("c_nvmlPlatformInfo_v%d_t" % version)) for version in (2, 1)]
         values = self.ask(calls, lambda value: (self.place(value),))
         return values if isinstance(values, dict) else values[0]
@@ -134,7 +134,7 @@ class Details:
             else (value.chassisPhysicalSlotNumber, value.computeSlotIndex, value.nodeIndex)
         )
         numbers = {"slot": slot, "tray": tray, "host": host, "peer": value.peerType, "module": value.moduleId}
-        unsaid = answer.missing("unsupported", "this driver does not tell the chassis")
+        unsaid = answer.missing("unsupported", "this driver does not report the chassis")
         serial = answer.readable(value.chassisSerialNumber) if hasattr(value, "chassisSerialNumber") else unsaid
         return dict(
             {name: ord(byte) for name, byte in numbers.items()}, type="rack-place", chassis_serial=serial if self.identify else SECRET

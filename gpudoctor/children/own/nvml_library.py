@@ -1,4 +1,4 @@
-"""NVML through NVIDIA's own binding, one guarded call at a time: for the scripts of this folder that ask it, under gpudoctor's interpreter with -I -S."""
+"""NVML through NVIDIA's own binding, one guarded call at a time, for the scripts of this folder. Runs under gpudoctor's interpreter with -I -S."""
 
 import sys
 
@@ -6,37 +6,37 @@ import gpudoctor_answer as answer
 from nvml_questions import Into
 
 NAME = "libnvidia-ml.so.1"
-PLACES = (NAME, "/usr/lib/wsl/lib/" + NAME)  # WSL keeps it where only its own configuration of the loader finds it
+PLACES = (NAME, "/usr/lib/wsl/lib/" + NAME)  # WSL keeps it where only its own loader configuration finds it
 
 # nvml.h, nvmlReturn_t
 FUNCTION_NOT_FOUND, VERSION_MISMATCH = 13, 25
 CAUSES = {3: "unsupported", 4: "denied", 13: "unsupported", 15: "lost", 25: "unsupported"}
-# of the GPU, whatever was asked: insufficient power, interrupt trouble, corrupt infoROM, GPU is lost, reset required
+# about the GPU, whatever the call: insufficient power, interrupt trouble, corrupt infoROM, GPU is lost, reset required
 ALARMING = (8, 11, 14, 15, 16)
 NOT_OFFERED = (2, 3, 6, 13, 25)  # invalid argument, not supported, not found, function not found, version mismatch
 
 
 class Problem(dict):
-    """A missing value, and the code that NVML gave instead, where it gave one."""
+    """A missing value, with NVML's error code if there was one."""
 
     code = None
 
 
 class Record:
-    """What one GPU's calls came to: how many there were, and those that failed by their code."""
+    """The result of one GPU's calls: how many there were, and the failed ones by code."""
 
     def __init__(self):
         self.asked, self.failed, self.alarms = 0, {}, {}
 
     def told(self):
-        """The alarms, and of the errors that say more than that something is not offered the commonest."""
+        """The alarms, and the commonest error other than "not offered"."""
         code, times = max(self.failed.items(), key=lambda item: item[1], default=(0, 0))
         refusals = {"type": "refusals", "asked": self.asked, "code": code, "times": times}
         return {"alarms": list(self.alarms.values()), "refusals": refusals}
 
 
 def load():
-    """NVIDIA's binding over the loaded library, or None where the answer is already why not."""
+    """NVIDIA's binding over the loaded library; None if the answer already says why not."""
     import ctypes
     import os
 
@@ -64,7 +64,7 @@ def load():
 
 
 def spare_find_library():
-    """pynvml imports ctypes.util, for Windows, and that takes subprocess with it: a third of this script's time."""
+    """Replace ctypes.util, which pynvml imports for Windows: it imports subprocess, a third of this script's time."""
     import types
 
     module = types.ModuleType("ctypes.util")
@@ -73,7 +73,7 @@ def spare_find_library():
 
 
 class Nvml:
-    """Asks NVML, one call at a time, and keeps in `record` what its refusals say of the GPU at hand."""
+    """Calls NVML one call at a time, and keeps in `record` what its errors say about the current GPU."""
 
     def __init__(self, pynvml):
         self.pynvml = pynvml
@@ -84,7 +84,7 @@ class Nvml:
         return {"type": "status", "code": code, "name": names.get(code, "nvmlReturn %d" % code), "text": words}
 
     def failure(self, function, error):
-        """A failed call as a missing value: its number and NVML's words."""
+        """A failed call as a missing value: NVML's error code and message."""
         code = getattr(error, "value", None)
         if isinstance(error, self.pynvml.NVMLError) and isinstance(code, int):
             if code in ALARMING:
@@ -97,7 +97,7 @@ class Nvml:
         return Problem(answer.missing("failed", "%s: %s: %s" % (function, type(error).__name__, error)))
 
     def call(self, function, handle, arguments):
-        """The answer; a struct that stands for one of the binding's is made, filled and returned."""
+        """The answer; a struct of the binding is created, filled and returned."""
         if not arguments or not isinstance(arguments[0], Into):
             return getattr(self.pynvml, function)(*handle, *arguments)
         struct = getattr(self.pynvml, arguments[0].name)()
@@ -105,7 +105,7 @@ class Nvml:
         return struct
 
     def ask(self, calls, convert, handle=(), suffix="", *, quiet=False):
-        """The values of the first call that the driver knows, or the missing value of the last; `quiet` calls set no mark of their own."""
+        """The values of the first call that the driver knows, or the missing value of the last; `quiet` calls set no mark."""
         problem = None
         self.record.asked += 1
         for function, *arguments in calls:

@@ -1,4 +1,4 @@
-"""NVLink and the fabric behind it: how many links a GPU has, which are up, the errors they count at two looks, and NVML's fabric state."""
+"""NVLink and its fabric: how many links a GPU has, which are up, their error counts at two looks, and NVML's fabric state."""
 
 import gpudoctor_answer as answer
 from nvml_questions import Into, word
@@ -15,7 +15,7 @@ COUNTERS_5 = {
     "local_link_integrity_errors": 211, "xmit_discards": 212, "link_recovery_successful_events": 213, "link_recovery_failed_events": 214,
     "link_recovery_events": 215, "effective_errors": 219, "effective_ber": 220, "symbol_errors": 221, "symbol_ber": 222,
 }  # fmt: skip
-# not asked for a second time: rates do not count, and a good link corrects symbols, discards packets and recovers
+# not compared: rates do not count, and a good link corrects symbols, discards packets and recovers
 ONCE = ("effective_ber", "symbol_ber", "symbol_errors", "xmit_discards", "link_recovery_successful_events")
 
 INVALID_ARGUMENT, NOT_SUPPORTED = 2, 3
@@ -30,9 +30,9 @@ FABRIC = (
 
 
 def fabric(value):
-    """The state of the newest form that the driver knows."""
+    """The fabric state in the newest version that the driver knows."""
     (state,) = word(FABRIC_STATES)(value.state)
-    none = answer.missing("unsupported", "this driver's fabric state has no health")
+    none = answer.missing("unsupported", "this driver does not report fabric health")
     summary = word(SUMMARIES)(value.healthSummary)[0] if hasattr(value, "healthSummary") else none
     told = {"type": "fabric", "state": state, "status": value.status, "clique": value.cliqueId}
     cluster = "".join("%02x" % byte for byte in value.clusterUuid)
@@ -40,15 +40,15 @@ def fabric(value):
 
 
 class Links:
-    """One GPU's NVLinks; `ask` is the probe's way to call NVML, `read` its way to read fields."""
+    """One GPU's NVLinks; `ask` is the probe's function that calls NVML, `read` the one that reads fields."""
 
     def __init__(self, ask, read):
         self.ask, self.read = ask, read
         self.links, self.up, self.before, self.version = [], [], {}, None
-        self.refusal = None  # of the older calls: what one link does not offer, no other does
+        self.refusal = None  # for older calls: what one link does not offer, no other does
 
     def all(self, count):
-        """The fabric's state, and each link with its speed, its other end and what it counted so far; `count` is how many links there are."""
+        """The fabric's state, and each link with its speed, peer and counters; `count` is the number of links."""
         state = self.ask(FABRIC, fabric)
         links = self.states(count)
         version = answer.missing("unsupported", "no NVLink is up")
@@ -70,7 +70,7 @@ class Links:
         return remote if isinstance(remote, dict) else remote[0]
 
     def growing(self):
-        """The names of the counters that are compared at a second look."""
+        """The counters that are compared at a second look."""
         return [name for name in self.names() if name not in ONCE]
 
     def places(self, wanted):
@@ -79,7 +79,7 @@ class Links:
         return [(names[name], link["link"]) for link in self.up for name in wanted]
 
     def again(self, read):
-        """The links once more, with what their counters grew by until `read`; nothing where none is up."""
+        """The links again, with the growth of their counters until `read`; nothing if none is up."""
         if not self.up:
             return {}
         later = self.counted(read, self.growing())
@@ -88,12 +88,12 @@ class Links:
         return {"nvlinks": self.links}
 
     def growth(self, link, name, later):
-        """By how much a counter grew, or why that is not known; one that was reset meanwhile did not grow."""
+        """By how much a counter grew, or why that is unknown; one that was reset in between did not grow."""
         values = self.before[link, name], later[link, name]
         return next((value for value in values if isinstance(value, dict)), None) or max(0, values[1] - values[0])
 
     def states(self, count):
-        """Each link and whether it is up. A driver that does not say how many there are tells by refusal where they end."""
+        """Each link and whether it is up. If the driver does not report their number, its first refusal shows where they end."""
         known = isinstance(count, int)
         found = []
         for link in range(min(count, MOST_LINKS) if known else MOST_LINKS):
@@ -114,7 +114,7 @@ class Links:
         return COUNTERS_5 if isinstance(self.version, int) and self.version >= NVLINK_5 else COUNTERS
 
     def counted(self, read, wanted=None):
-        """Each wanted counter of each link that is up, or why it has no value, by link and name; from the values that were read."""
+        """Each wanted counter of each link that is up, by link and name, or why it has no value; from the values read."""
         names = self.names()
         places = [(link["link"], name) for link in self.up for name in wanted or names]
         values = {(link, name): read[names[name], link] for link, name in places}
@@ -123,7 +123,7 @@ class Links:
         return values
 
     def old(self, link, which):
-        """A counter by the call that older drivers have for each."""
+        """A counter by the older drivers' call."""
         if self.refusal:
             return self.refusal
         value = self.ask((("nvmlDeviceGetNvLinkErrorCounter", link, which),), lambda value: (int(value),), quiet=True)
@@ -133,16 +133,16 @@ class Links:
         return value[0]
 
     def told(self, link):
-        """What a link counted: three counters of their own to NVLink 4, all that are not zero from NVLink 5 on."""
+        """A link's counters: three separate ones up to NVLink 4, the non-zero ones from NVLink 5 on."""
         values = {name: self.before[link, name] for name in self.names()}
         if self.names() is COUNTERS:
             return values
-        none = answer.missing("unsupported", "NVLink 5 counts otherwise")
+        none = answer.missing("unsupported", "NVLink 5 has other counters")
         return dict(dict.fromkeys(COUNTERS, none), errors=not_zero(values))
 
 
 def not_zero(values):
-    """The counters that are known and not zero; why not, where none is known."""
+    """The known non-zero counters; if none is known, why not."""
     known = {name: value for name, value in values.items() if isinstance(value, int)}
     counts = [{"type": "link-count", "name": name, "count": value} for name, value in known.items() if value]
     return counts if known else next(iter(values.values()))

@@ -1,16 +1,16 @@
-"""Samples GPUs some times a second through NVML while others work on them, until it is killed. Runs under gpudoctor's interpreter with -I -S.
+"""Samples GPUs several times a second through NVML while others use them, until it is killed. Runs under gpudoctor's interpreter with -I -S.
 
     nvml_load.py --answer-fd N --gpus 0,3 --path ...
 
 `--gpus` are NVML indices. On descriptor N:
 
-    {"type": "pids", "of_host": true | false | missing}   whether process numbers here are those of the whole machine
-    {"type": "refused", "gpu": 0, "fields": {field: missing}}   what this GPU does not tell: said once and not asked again
-    {"type": "alarmed", "gpu": 0, "alarms": [status, ...]}   an answer that tells of the GPU itself, such as that it is lost: said when it is new
-    {"type": "sample", "gpu": 0, "cpu": microseconds that this script has taken so far, field: value, ...}
+        {"type": "pids", "of_host": true | false | missing}   whether process ids here are those of the whole machine
+        {"type": "refused", "gpu": 0, "fields": {field: missing}}   what this GPU does not report: sent once and not queried again
+        {"type": "alarmed", "gpu": 0, "alarms": [status, ...]}   an error about the GPU itself, such as that it is lost: sent when it is new
+        {"type": "sample", "gpu": 0, "cpu": microseconds this script has used so far, field: value, ...}
 
-A call that fails costs its field in that sample. Processes are counted and not named: `listed` are all that compute on the GPU, `own` those that descend
-from the process that started this script, `own_memory` is theirs in bytes.
+A failed call costs its field in that sample. Processes are counted, not named: `listed` are all that compute on the GPU, `own` those
+descended from the process that started this script, `own_memory` is their memory in bytes.
 """
 
 import functools
@@ -28,19 +28,19 @@ from nvml_questions import QUESTIONS
 del sys.path[:2]
 
 PERIOD = 0.1
-"""Seconds between two samples of a GPU, where they are cheap."""
+"""Minimum seconds between two samples of a GPU."""
 REST = 50
-"""Times what a round of samples cost in CPU time is how long it rests: it takes at most a fiftieth of one core."""
+"""Rest after a round of samples, as a multiple of its CPU time: it uses at most a fiftieth of one core."""
 ASKED = ("clock_sm", "clock_memory", "power", "power_limit", "temperature", "clocks_event_reasons", "link_generation", "link_width", "utilization",
          "memory_total", "compute_processes")  # fmt: skip
-BESIDES = ("memory_total", "memory_free", "memory_reserved")  # come with memory_used
+BESIDES = ("memory_total", "memory_free", "memory_reserved")  # included in memory_used
 QUESTION = {fields[0]: (fields, calls, convert) for fields, calls, convert in QUESTIONS}
 PERMANENT = ("unsupported", "denied", "lost")
 HOST_PIDS = 0xEFFFFFFC  # linux/proc_ns.h, PROC_PID_INIT_INO: the number of the first PID namespace
 
 
 class Family:
-    """The processes that descend from the one that started this script."""
+    """The processes descended from the one that started this script."""
 
     def __init__(self):
         self.head, self.known = os.getppid(), {}
@@ -58,7 +58,7 @@ class Family:
 
 
 def parent(pid):
-    """The process that started `pid`; 0 where that cannot be read."""
+    """The parent of `pid`; 0 if it cannot be read."""
     try:
         with open("/proc/%d/stat" % pid, "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[1])
@@ -67,8 +67,6 @@ def parent(pid):
 
 
 class Gpu:
-    """One GPU that is sampled."""
-
     def __init__(self, nvml, index, family):
         self.nvml, self.index, self.family = nvml, index, family
         self.record, self.known = Record(), 0
@@ -90,12 +88,12 @@ class Gpu:
         return count if isinstance(count, dict) else (count,)
 
     def refuse(self, fields, problem):
-        """Take note of what this GPU will never say."""
+        """Record what this GPU never reports."""
         answer.say({"type": "refused", "gpu": self.index, "fields": {name: problem for name in fields if name not in BESIDES}})
         del self.questions[fields]
 
     def sample(self):
-        """What the GPU says now."""
+        """The GPU's current values."""
         self.nvml.record = self.record
         found = {}
         for fields, ask in list(self.questions.items()):
@@ -109,7 +107,7 @@ class Gpu:
         return found
 
     def warn(self):
-        """Say what is new among the answers that tell of the GPU itself."""
+        """Report new errors about the GPU itself."""
         if len(self.record.alarms) > self.known:
             self.known = len(self.record.alarms)
             answer.say({"type": "alarmed", "gpu": self.index, "alarms": list(self.record.alarms.values())})
@@ -131,7 +129,7 @@ def pids_of_host():
 
 
 def watch(gpus):
-    """Sample for as long as some GPU answers."""
+    """Sample while any GPU answers."""
     while any(gpu.questions for gpu in gpus):
         began, spent = time.monotonic(), time.process_time()
         for gpu in gpus:

@@ -1,6 +1,6 @@
-"""What NVML says of the driver and of each GPU, through NVIDIA's own binding. Runs under gpudoctor's interpreter with -I -S.
+"""NVML's answers about the driver and each GPU, through NVIDIA's own binding. Runs under gpudoctor's interpreter with -I -S.
 
-Each call costs its own field when it fails, each GPU its own when it is lost. A mark stands before each call, so that a hang has a name.
+A failed call costs its own field, a lost GPU its own answers. A mark before each call names it in case of a hang.
 """
 
 import gc
@@ -16,7 +16,7 @@ from nvml_links import LINK_COUNT, Links
 from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
 
 del sys.path[:2]
-gc.disable()  # for forty milliseconds, of which it would take two
+gc.disable()  # it would take two of forty milliseconds
 
 # nvml.h, nvmlReturn_t
 INVALID_ARGUMENT, NOT_FOUND = 2, 6
@@ -24,7 +24,7 @@ VGPU, P2P_READ = "vgpu", 0
 
 
 def filled(fields, values):
-    """The values by field; a missing value is that of each."""
+    """The values by field; a missing value applies to each."""
     return dict(zip(fields, [values] * len(fields) if isinstance(values, dict) else values))
 
 
@@ -65,7 +65,7 @@ class Gpu:
         self.tell(self.record.told())
 
     def look_again(self):
-        """Read once more what should not grow, and say what any call about this GPU has met since it was described."""
+        """Read again what should not grow, and report the errors of all calls about this GPU since it was described."""
         self.nvml.record = self.record
         read = self.counters.read([PCIE_REPLAYS, *HELD_FIELDS.values(), *self.links.places(self.links.growing())])
         self.tell(dict(self.links.again(read), pcie_replays_later=read[PCIE_REPLAYS], held_back_later=self.details.held(read)))
@@ -83,7 +83,7 @@ class Gpu:
         return told
 
     def process_name(self, pid):
-        """The program's name without its folder, which may be somebody's home, and without its arguments."""
+        """The program's name without arguments and without its folder, which may be a home folder."""
         name = self.nvml.ask((("nvmlSystemGetProcessName", pid),), text, quiet=True)
         return name if isinstance(name, dict) else name[0].partition(" ")[0].rpartition("/")[2]
 
@@ -111,7 +111,7 @@ FURTHER = [
 
 
 def pairs(nvml, gpus):
-    """How the PCI bus joins each two GPUs, and whether one may read the other's memory."""
+    """How the PCI bus connects each two GPUs, and whether one may read the other's memory."""
     found = []
     for place, one in enumerate(gpus):
         for other in gpus[place + 1 :]:
@@ -127,7 +127,7 @@ def pairs(nvml, gpus):
 
 
 def blame(nvml, alarms, both):
-    """Put down what NVML said of two GPUs to the one that it says it of alone, or to both where that does not tell."""
+    """Attribute NVML's errors about two GPUs to the one that also has them alone, otherwise to both."""
     for gpu in both:
         nvml.record = gpu.record
         gpu.ask((("nvmlDeviceGetUUID",),), text, quiet=True)
@@ -141,7 +141,7 @@ def first(value):
 
 
 def initialise(nvml):
-    """Whether NVML is ready; says its answer either way."""
+    """Whether NVML is ready; reports its answer either way."""
     answer.mark("nvmlInit")
     try:
         nvml.pynvml.nvmlInit()

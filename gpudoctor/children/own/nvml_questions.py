@@ -1,4 +1,4 @@
-"""What the NVML probe asks of each GPU, by which function, and how it reads the answers."""
+"""What the NVML probe reads about each GPU, by which function, and how it converts the answers."""
 
 import time
 
@@ -15,18 +15,18 @@ ANCESTORS = {0: "internal", 10: "single-switch", 20: "multiple-switches", 30: "h
 P2P = {0: "ok", 1: "chipset-not-supported", 2: "gpu-not-supported", 3: "topology-not-supported", 4: "disabled", 5: "not-supported"}
 EXPIRY_VALID = 2  # NVML_GRID_LICENSE_EXPIRY_VALID
 GPU_CORE, SHUTDOWN, SLOWDOWN, SM, MEMORY = 0, 0, 1, 1, 2
-MEMORY_2 = 0x2000028  # nvmlMemory_v2, which counts what the driver reserves apart, as nvidia-smi does
+MEMORY_2 = 0x2000028  # nvmlMemory_v2, which counts the driver's reserve separately, as nvidia-smi does
 
 
 class Into:
-    """Stands for a struct of the binding's that the function fills."""
+    """Stands for a struct of the binding that the function fills."""
 
     def __init__(self, name):
         self.name = name
 
 
 def word(words):
-    """Reads a number as its word; one that is newer than this table keeps its number."""
+    """Converts a number to its word; one newer than this table stays a number."""
     return lambda value: (words.get(value, "code %d" % value),)
 
 
@@ -51,11 +51,11 @@ def memory(value):
 
 
 def memory_and_reserved(value):
-    return (*memory(value), getattr(value, "reserved", answer.missing("unsupported", "this driver does not count what it reserves")))
+    return (*memory(value), getattr(value, "reserved", answer.missing("unsupported", "this driver does not report its reserve")))
 
 
 def processes(value):
-    unknown = answer.missing("unsupported", "the driver does not say how much memory this process uses")
+    unknown = answer.missing("unsupported", "the driver does not report this process's memory")
     return (
         [{"type": "gpu-process", "pid": one.pid, "memory": unknown if one.usedGpuMemory is None else one.usedGpuMemory} for one in value],
     )
@@ -89,10 +89,10 @@ def licences(value):
 
 
 def expiry(feature):
-    """The end of a licence and the seconds left until then."""
+    """The expiry of a licence and the seconds left until then."""
     end = getattr(feature, "licenseExpiry", None)
     if end is None or end.status != EXPIRY_VALID:
-        unknown = answer.missing("unsupported", "the licence has no end, or the driver does not say it")
+        unknown = answer.missing("unsupported", "the licence does not expire, or the driver does not report when")
         return {"expires": unknown, "seconds_left": unknown}
     import calendar  # several milliseconds, for virtual GPUs alone
 
@@ -100,8 +100,8 @@ def expiry(feature):
     return {"expires": "%04d-%02d-%02dT%02d:%02d:%02dZ" % moment, "seconds_left": calendar.timegm(moment) - int(time.time())}
 
 
-# fields, functions of which the first that the driver has is asked (with what beside the GPU), and how to read the answer.
-# Processes come first, so that nothing that we start later is counted.
+# fields, functions (the first that the driver has is called, with what follows the GPU), and the conversion of the answer.
+# Processes come first, before we start any ourselves.
 QUESTIONS = (
     (("compute_processes",), (("nvmlDeviceGetComputeRunningProcesses_v3",), ("nvmlDeviceGetComputeRunningProcesses_v2",)), processes),
     (("graphics_processes",), (("nvmlDeviceGetGraphicsRunningProcesses_v3",), ("nvmlDeviceGetGraphicsRunningProcesses_v2",)), processes),
@@ -146,9 +146,9 @@ QUESTIONS = (
     (("power_limit_default",), (("nvmlDeviceGetPowerManagementDefaultLimit",),), number),
     (("power_limit_min", "power_limit_max"), (("nvmlDeviceGetPowerManagementLimitConstraints",),), tuple),
 )
-# asked of a virtual GPU only
+# only for virtual GPUs
 LICENCES = (("nvmlDeviceGetGridLicensableFeatures_v4",),)
-# asked of each MIG instance
+# for each MIG instance
 MIG_QUESTIONS = (
     (("uuid",), (("nvmlDeviceGetUUID",),), text),
     (("name",), (("nvmlDeviceGetName",),), text),

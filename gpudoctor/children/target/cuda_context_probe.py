@@ -1,7 +1,7 @@
-"""Runs a small kernel of our own on one CUDA device and checks it: makes a context, takes memory, computes, gives everything back.
+"""Runs our own small kernel on one CUDA device and checks it: creates a context, allocates memory, computes, and cleans up.
 
-Runs under the target interpreter with -I -S; --device names the CUDA ordinal. For Python 3.4 to 3.14, standard library only.
-A mark stands before each call and its answer behind it, so that a hang or a crash has a name.
+Runs under the target interpreter with -I -S; --device is the CUDA ordinal. For Python 3.4 to 3.14, standard library only.
+A mark before each call and its answer after it name the call in case of a hang or crash.
 """
 
 import sys
@@ -15,8 +15,8 @@ import gpudoctor_libcuda as libcuda
 del sys.path[0]
 
 ELEMENTS, BLOCK = 8192, 128
-MEMORY = 16 << 20  # several of the pages in which a driver hands out memory; the kernel needs the beginning
-NEVER = 0xA5A5A5A5  # in memory before the kernel runs, so that an earlier run's results are not taken for its own
+MEMORY = 16 << 20  # several of the driver's allocation pages; the kernel uses the beginning
+NEVER = 0xA5A5A5A5  # fills memory before the kernel runs, to detect an earlier run's results
 
 # CUdevice_attribute of cuda.h
 NUMBERS = (("multiprocessors", 16), ("memory_clock", 36), ("memory_bus_width", 37))
@@ -26,11 +26,11 @@ COMPUTE_MODES = {0: "default", 1: "exclusive-thread", 2: "prohibited", 3: "exclu
 
 
 class Refused(Exception):  # noqa: N818 -- an answer, not an error
-    """A call failed; the argument is the missing value that says so."""
+    """A call failed; the argument is the missing value."""
 
 
 class Driver(object):
-    """The library; calling this calls a function by its name in the documentation, and raises Refused where that fails."""
+    """The library; calling this object calls a function by its documented name, and raises Refused if it fails."""
 
     def __init__(self, cuda, ordinal):
         self.cuda = cuda
@@ -62,7 +62,7 @@ def tell(**facts):
 
 
 def describe(driver, device):
-    """The device's attributes; one that fails costs its own field."""
+    """The device's attributes; a failing one only costs its own field."""
 
     def made(numbers, convert):
         values = [driver.attribute(number, device) for number in numbers]
@@ -86,11 +86,11 @@ def memory(driver, field):
 
 
 def check(results, seed):
-    """Compare every element; what fails after this does not undo it."""
+    """Compare every element; later failures do not invalidate the result."""
     wrong = [index for index in range(ELEMENTS) if results[index] != kernel.mix(seed + index)]
     first = answer.missing("absent", "every element is right")
     if wrong:
-        first = "element %d is 0x%08x and should be 0x%08x" % (wrong[0], results[wrong[0]], kernel.mix(seed + wrong[0]))
+        first = "element %d is 0x%08x instead of 0x%08x" % (wrong[0], results[wrong[0]], kernel.mix(seed + wrong[0]))
     answer.say({"type": "kernel-result", "elements": ELEMENTS, "wrong": len(wrong), "first_wrong": first, "kernel_right": not wrong})
 
 

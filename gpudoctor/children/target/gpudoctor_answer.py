@@ -1,6 +1,6 @@
-"""How a child answers: one JSON object a line on the descriptor named by --answer-fd, and "@..." lines that say what it is about to do.
+"""How a child answers: one JSON object per line on the descriptor in --answer-fd, and "@..." lines that announce its next step.
 
-For Python 2.7 and 3.4 to 3.14. It writes its own JSON: the standard module takes 7 ms to import, half of what these scripts need.
+For Python 2.7 and 3.4 to 3.14. It writes JSON itself: importing the standard module takes 7 ms, half of what these scripts need.
 """
 
 import os
@@ -9,11 +9,11 @@ import sys
 _fd = int(sys.argv[sys.argv.index("--answer-fd") + 1])
 _waiting = []
 _plain = frozenset(chr(code) for code in range(32, 127)) - frozenset('"\\')
-"""The characters that JSON writes as they are."""
+"""The characters that JSON leaves unescaped."""
 
 
 def readable(text):
-    """The text with undecodable bytes spelt as escapes."""
+    """The text with undecodable bytes as escapes."""
     if isinstance(text, bytes):
         return text.decode("utf-8", "backslashreplace" if sys.version_info[0] > 2 else "replace")
     try:
@@ -54,12 +54,12 @@ def missing(cause, reason):
 
 
 def say(value):
-    """Part of the answer; it leaves with the next mark or at the end."""
+    """Part of the answer, sent with the next mark or at the end."""
     _waiting.append(as_json(value) + "\n")
 
 
 def mark(doing):
-    """Say what comes next, before it can hang."""
+    """Announce the next step before it can hang."""
     _waiting.append("@" + doing + "\n")
     flush()
 
@@ -72,7 +72,7 @@ def flush():
 
 
 def crashed(kind, error, trace):
-    """What broke in our own script, in place of an answer; the parent tells it from what a library or the machine does."""
+    """Report a crash of our own script in place of an answer; the parent does not blame a library or the machine."""
     sys.__excepthook__(kind, error, trace)
     if not issubclass(kind, (ImportError, MemoryError, KeyboardInterrupt)):
         while trace is not None and trace.tb_next is not None:
@@ -86,13 +86,13 @@ sys.excepthook = crashed
 
 
 def leave():
-    """End without the exit handlers of Python and of the driver's libraries: they cost time and can hang."""
+    """Exit without the exit handlers of Python and the driver's libraries, which take time and can hang."""
     flush()
     os._exit(0)
 
 
 def loaded_file(beginning):
-    """The file of a loaded library whose name begins so, from the process's own memory map."""
+    """The file of a loaded library by the beginning of its name, from the process's memory map."""
     try:
         with open("/proc/self/maps", "rb") as maps:
             for line in maps:
@@ -105,11 +105,11 @@ def loaded_file(beginning):
 
 
 UNLOADABLE = ("wrong ELF class", "invalid ELF header", "file too short", "Exec format error")
-"""How glibc's loader refuses a file that is no library for this process."""
+"""glibc's messages for a file that this process cannot load."""
 
 
 def not_loaded(name, words):
-    """The loader's own words as a missing value: a library that it did not find at all is absent, one that fits no process of this kind unloadable."""
+    """The loader's message as a missing value: absent if it found no library, unloadable if the file fits no process of this kind."""
     words = readable(words)
     if (words.startswith(name) and "No such file" in words) or "Error loading shared library " + name + ": No such" in words:
         return missing("absent", words)

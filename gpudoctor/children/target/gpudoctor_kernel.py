@@ -1,12 +1,12 @@
-"""A kernel of our own as PTX, and what it must compute. For Python 3.4 to 3.14.
+"""Our own kernel as PTX, and its expected results. For Python 3.4 to 3.14.
 
-PTX 4.0 for sm_30 is taken by every driver since CUDA 6, and compiled by it for every GPU from Kepler on: by ptxas of CUDA 11.8, 12.1 and
+Every driver since CUDA 6 accepts PTX 4.0 for sm_30 and compiles it for every GPU since Kepler: checked with ptxas of CUDA 11.8, 12.1 and
 13.0 for sm_35 to sm_121.
 """
 
 NAME = b"gpudoctor_mix"
 ROUNDS = 4
-GOLDEN = 0x9E3779B1  # the golden ratio's share of 2**32, made prime: neighbours end far apart
+GOLDEN = 0x9E3779B1  # 2**32 divided by the golden ratio, made prime: neighbours end far apart
 MASK = 0xFFFFFFFF
 
 PTX = b"""
@@ -50,7 +50,7 @@ done:
 
 
 def mix(value):
-    """What one thread computes."""
+    """The result of one thread."""
     value &= MASK
     for left in range(ROUNDS, 0, -1):
         value = ((value ^ value >> 15) * GOLDEN + left) & MASK

@@ -1,4 +1,4 @@
-"""What the scripts that ask libcuda share: loading it, and a CUresult by number, name and the driver's words. For Python 3.4 to 3.14."""
+"""Shared by the scripts that query libcuda: loading it, and a CUresult as number, name and message. For Python 3.4 to 3.14."""
 
 import gpudoctor_answer as answer
 
@@ -6,7 +6,7 @@ NAME = "libcuda.so.1"
 
 
 def library():
-    """The loaded library, or None where the answer is already that there is none."""
+    """The loaded library; None if the answer already says that there is none."""
     answer.mark("dlopen " + NAME)
     try:
         import ctypes
@@ -20,7 +20,7 @@ def library():
 
 
 def status(cuda, code):
-    """A CUresult by number, name and the driver's words."""
+    """A CUresult as number, name and message."""
     import ctypes
 
     said = []

@@ -1,4 +1,4 @@
-"""What libcuda.so.1 answers in a process of the target environment: which file, its CUDA, cuInit, the devices. No context is made.
+"""libcuda.so.1's answers in a process of the target environment: its file, CUDA version, cuInit, devices. Creates no context.
 
 Runs under the target interpreter with -I -S. For Python 3.4 to 3.14, standard library only.
 """
@@ -16,7 +16,7 @@ MAJOR, MINOR, INTEGRATED = 75, 76, 18
 
 
 def call(cuda, names, *arguments):
-    """None where the first of the functions that the library has succeeds, else the missing value."""
+    """None if the first of the functions in the library succeeds, otherwise the missing value."""
     for name in names:
         function = getattr(cuda, name, None)
         if function is not None:

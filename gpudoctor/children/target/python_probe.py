@@ -1,4 +1,4 @@
-"""What the target interpreter says of itself. Runs under it, with its site-packages and the user's variables: these are what is examined.
+"""The target interpreter's report about itself. Runs under it, with its site-packages and the user's variables, which are being examined.
 
 For Python 2.7 and 3.4 to 3.14, standard library only.
 """
@@ -23,7 +23,7 @@ def libc():
     except (AttributeError, ValueError, OSError, TypeError):
         if "musl" in getattr(getattr(sys, "implementation", None), "_multiarch", ""):
             return "musl"
-        return answer.missing("absent", "the C library does not give CS_GNU_LIBC_VERSION")
+        return answer.missing("absent", "the C library has no CS_GNU_LIBC_VERSION")
 
 
 def kind(base_prefix):
@@ -33,7 +33,7 @@ def kind(base_prefix):
 
 
 def headers(base_prefix):
-    """Where sysconfig's scheme posix_prefix has them; asking sysconfig itself would load half the standard library."""
+    """The folder in sysconfig's scheme posix_prefix; importing sysconfig would load half the standard library."""
     name = "python%d.%d%s" % (sys.version_info[0], sys.version_info[1], getattr(sys, "abiflags", ""))
     path = os.path.join(base_prefix, "include", name, "Python.h")
     if os.path.isfile(path):
@@ -64,25 +64,25 @@ def facts():
         "headers": headers(base_prefix),
         "path": path,
     }
-    if any(answer.readable(entry) != entry for entry in path):  # the escapes are for reading; only the bytes find the folders
+    if any(answer.readable(entry) != entry for entry in path):  # escapes are for people; only the bytes find the folders
         said["path_hex"] = [in_hex(entry) for entry in path]
     return said
 
 
 def in_hex(text):
-    """The bytes of a path or a variable; Python 2 has them already."""
+    """The bytes of a path or variable as hexadecimal; Python 2 has bytes already."""
     data = text if isinstance(text, bytes) else os.fsencode(text)
     return "".join("%02x" % byte for byte in bytearray(data))
 
 
 def imports():
-    """Where this interpreter's own finders have the packages that --find names, editable installs too; nothing is imported."""
+    """Where this interpreter's finders locate the packages in --find, including editable installs; nothing is imported."""
     found = {}
     for name in sys.argv[sys.argv.index("--find") + 1].split(","):
         for finder in list(sys.meta_path):
             try:
                 spec = finder.find_spec(name, None, None)
-            except Exception:  # a finder of the environment's may do anything
+            except Exception:  # the environment's finders may do anything
                 spec = None
             if spec is not None:
                 folders = list(spec.submodule_search_locations or [])
@@ -97,9 +97,9 @@ OTHERS = ("PATH", "XLA_FLAGS", "CONDA_PREFIX")
 
 
 def variables():
-    """What decides which libraries are found, as this process has it: a script that starts the interpreter may have set it.
+    """The variables that determine which libraries are found, as this process has them: a wrapper script may have set some.
 
-    The loader read its own when the process began; what sitecustomize puts into os.environ comes too late for it.
+    The loader read its own when the process started; what sitecustomize puts into os.environ comes too late.
     """
     found = {}
     with open("/proc/self/environ", "rb") as environ:
@@ -114,7 +114,7 @@ def variables():
 
 
 def mapped():
-    """CUDA's libraries that something opened while Python started."""
+    """The CUDA libraries opened while Python started."""
     found = []
     with open("/proc/self/maps", "rb") as maps:
         for line in maps:
@@ -128,7 +128,7 @@ def mapped():
 def asked(ask):
     try:
         return ask()
-    except Exception:  # Python 2 has no finders of this kind; another system may have no /proc
+    except Exception:  # Python 2 has no such finders; other systems may have no /proc
         return None
 
 

@@ -1,27 +1,27 @@
-"""Arrays of known content summed over all devices, as a training over several GPUs sums its gradients. Python 3.6 and newer; judges nothing.
+"""All-reduce of arrays with known content over all devices, like the gradients of multi-GPU training. Python 3.6 and newer; judges nothing.
 
     PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu --all-reduce [--memory 0=LIMIT/TOTAL]
 
     {"event": "sum", "over": [devices], "size", "repetitions", "seconds", "bus_bytes_per_second", "error", "wrong": [devices]}
     {"event": "done"}                                                              last, and only if no stage failed
 
-`cpu` stands for two devices that the framework makes of the CPU. Stages: import and devices, or processes where the framework wants a process for
-each device (those import and open at the same time); then all-reduce, which begins when everything else is over.
+`cpu` stands for two devices that the framework creates on the CPU. Stages: import and devices, or processes if the framework needs one process
+per device (those import and open at the same time); then all-reduce, which begins when everything else is done.
 
 Device number d, counted from 0, holds (d + 1) x, with x random odd multiples of 1/64 between -1 and 1. float32 holds every partial sum over n devices,
-in any order, exactly (multiples of 1/64 of at most n (n + 1) / 2, for n below 700), so a right sum has no error at all, and a part that is
-left out, taken twice or taken from elsewhere makes one. Each repetition has its own arrays, all of which are checked; they are started one right after
-the other, after one that connects the devices and is not timed. `size` is that of one array in bytes, `error` the largest absolute difference.
-The rate is the bus bandwidth of nccl-tests, 2 (n - 1) / n x size / seconds, which does not depend on how many devices there are:
+in any order, exactly (multiples of 1/64 of at most n (n + 1) / 2, for n below 700), so a right sum has no error at all, while a part that is
+left out, added twice or taken from elsewhere causes one. Each repetition has its own arrays, all of them checked; repetitions start right after
+one another, after an untimed one that connects the devices. `size` is that of one array in bytes, `error` the largest absolute difference.
+The rate is the bus bandwidth of nccl-tests, 2 (n - 1) / n x size / seconds, which is independent of the number of devices:
 https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
 
-An engine has, besides what stages.py asks for and upload, download and wait of measure.py,
+In addition to stages.py's interface and upload, download and wait of measure.py, an engine has
 
-    spread(count)                   makes the CPU be `count` devices; before the import
-    adders(logicals, arrays, count) `count` functions, each to be called once: it starts one all-reduce of `arrays`, one for each device, and gives
+    spread(count)                   splits the CPU into `count` devices; called before the import
+    adders(logicals, arrays, count) `count` functions, each called once: it starts one all-reduce of `arrays`, one for each device, and returns
                                     the sums, one for each device
-    ranked                          whether it wants a process for each device; then also
-    join(rank, ranks, logical, store)   meets the others, by a new file that all of them name
+    ranked                          whether it needs one process per device; if so, also
+    join(rank, ranks, logical, store)   meets the others through a new file whose name all of them know
 """
 
 import ctypes
@@ -39,18 +39,18 @@ import time
 MIB = 1 << 20
 SMALL, LARGE, LARGE_ON_CPU = 4 << 10, 128 * MIB, 4 * MIB
 UNKNOWN_SHARE = 256 * MIB
-"""Bytes taken of a GPU whose free memory is not known, at most."""
+"""Most bytes to use on a GPU with unknown free memory."""
 REPETITIONS = 3
 ARRAYS = 2 * (REPETITIONS + 2)
-"""Those of one size that lie on a device together, at most: what is summed, the sums, and as much again for the framework."""
+"""Most arrays of one size on a device at a time: the inputs, the sums, and as much again for the framework."""
 CPUS = 2
 QUIET = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
-"""Where the user has not set them: nothing listens beyond this machine, and NCCL says why it fails."""
+"""Defaults: nothing listens beyond this machine, and NCCL says why it fails."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Rank:
-    """One of the processes of a framework that wants one for each device: which, of how many, and where they meet. It dies with its parent."""
+    """One process of a framework that needs one per device: its number, their count, and where they meet. It dies with its parent."""
 
     def __init__(self, text):
         number, count, parent, self.store = text.split("/", 3)
@@ -68,7 +68,7 @@ class AllReduce:
         self.names = ["GPU:{}".format(ordinal) for ordinal in ordinals] or ["CPU:{}".format(number) for number in range(CPUS)]
 
     def run(self, rank):
-        """The exit status. `rank` says which of several processes this is; None: the one that was asked."""
+        """Return the exit status. `rank` is this process's of several; None: the process that was started."""
         rank = rank and Rank(rank)
         for name, value in QUIET.items():
             os.environ.setdefault(name, value)
@@ -81,7 +81,7 @@ class AllReduce:
             return 1
         self.answers.event("done")
         if rank is not None:
-            sys.stdin.read()  # the others may not have read their last sum yet
+            sys.stdin.read()  # the others may still be reading their last sum
         return 0
 
     def sizes(self):
@@ -90,7 +90,7 @@ class AllReduce:
         return SMALL, max(SMALL, largest // MIB * MIB)
 
     def take_part(self, rank):
-        """The all-reduces, over all devices or as one of several processes with a device each."""
+        """Run the all-reduces, over all devices or as one of several single-device processes."""
         first, ours = (0, len(self.names)) if rank is None else (rank.number, 1)
         if not self.ordinals:
             self.engine.spread(ours)
@@ -98,9 +98,11 @@ class AllReduce:
         logicals = [device.logical for device in self.stages.find(self.ordinals[first : first + ours], None)][:ours]
         with self.answers.stage("all-reduce"):
             if not getattr(self.engine, "sums", True):
-                raise self.stages.protocol.UnsupportedError("This release of {} is too old for our all-reduce.".format(self.engine.name))
+                raise self.stages.protocol.UnsupportedError(
+                    "This release of {} is too old for gpudoctor's all-reduce.".format(self.engine.name)
+                )
             if len(logicals) < ours:
-                raise LookupError("{} did not make {} devices of the CPU.".format(self.engine.name, ours))
+                raise LookupError("{} did not create {} devices on the CPU.".format(self.engine.name, ours))
             self.answers.mark("connecting the devices")
             if rank is not None:
                 self.engine.join(rank.number, rank.count, logicals[0], rank.store)
@@ -113,7 +115,7 @@ class AllReduce:
                     self.answers.event("part", size=size, seconds=seconds, errors=errors)
 
     def tell(self, size, seconds, errors):
-        """`errors` has that of every device."""
+        """`errors` has one entry per device."""
         count = len(self.names)
         rate = 2.0 * (count - 1) / count * size / seconds
         wrong = [name for name in self.names if errors[name] != 0]
@@ -121,7 +123,7 @@ class AllReduce:
         self.answers.event("sum", over=self.names, size=size, repetitions=REPETITIONS, **facts)
 
     def sum(self, size, logicals, first):
-        """Seconds that one all-reduce took, and the largest error of each of our devices."""
+        """Seconds of one all-reduce, and the largest error of each of our devices."""
         np, engine = self.stages.np, self.engine
         numerators = np.random.RandomState(7).randint(-32, 32, size // 4, np.int8) * np.int8(2) + np.int8(1)
         part = numerators.astype(np.float32) / np.float32(64)
@@ -141,7 +143,7 @@ class AllReduce:
         return seconds, errors
 
     def lead(self):
-        """Start a process for each device and put together what they say."""
+        """Start a process for each device and combine their answers."""
         parts = Parts(self.names, self.answers)
         with tempfile.TemporaryDirectory(prefix="gpudoctor-") as folder:
             try:
@@ -160,7 +162,7 @@ class AllReduce:
 
 
 class Parts:
-    """The processes of one run, and what they have said so far."""
+    """The processes of one run, and their answers so far."""
 
     def __init__(self, names, answers):
         self.names, self.answers = names, answers
@@ -169,7 +171,7 @@ class Parts:
         self.told = {}
 
     def start(self, more):
-        """One more of this program, which dies with us; what it says goes through a pipe of its own."""
+        """Start this program again; it dies with us and answers through its own pipe."""
         number, (reading, writing) = len(self.processes), os.pipe()
         command = [sys.executable, *sys.argv, "--answer-fd", str(writing), *more]
         self.processes.append(subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(writing,)))
@@ -183,7 +185,7 @@ class Parts:
         self.lines.put((number, ""))
 
     def heard(self, event, about):
-        """{number: what it said} when every process has said this; raises where one failed or ended before."""
+        """{number: answer} once every process has sent this event; raises if one failed or ended early."""
         while len(self.told.get((event, about), ())) < len(self.processes):
             number, line = self.lines.get()
             name = self.names[number]
@@ -213,6 +215,6 @@ def wait(engine, results):
 
 
 def worst(errors):
-    """The largest; one that is no number before all."""
+    """The largest; NaN above all."""
     errors = [float(error) for error in errors]
     return next(filter(math.isnan, errors), max(errors))

@@ -1,12 +1,12 @@
-"""The smoke training in JAX's idiom: pure functions, value_and_grad, jit. Releases from 0.4.30 on are tested; from 0.4.14 on it is tried."""
+"""Smoke training in JAX: pure functions, value_and_grad, jit. Tested from 0.4.30 on; attempted from 0.4.14 on."""
 
 import contextlib
 import functools
 import os
 
 SETTINGS = {
-    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # JAX takes three quarters of the GPU's memory otherwise
-    "XLA_CLIENT_MEM_FRACTION": None,  # newer JAX refuses to start where this is set beside its older name, which all know
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # otherwise JAX allocates three quarters of the GPU's memory
+    "XLA_CLIENT_MEM_FRACTION": None,  # newer JAX refuses to start with both this and its older name, which all know
     "XLA_PYTHON_CLIENT_MEM_FRACTION": None,
     "JAX_DEFAULT_MATMUL_PRECISION": None,
     "JAX_ENABLE_X64": None,
@@ -49,7 +49,7 @@ class Trainer:
 
 
 def _forward(jax, task, weights, images):
-    """What a network gives; a kernel of four dimensions is that of a convolution."""
+    """A network's output; a four-dimensional kernel is a convolution's."""
     hidden = images.reshape(-1, task.SIDE, task.SIDE, 1)
     strides, axes = (task.STRIDE, task.STRIDE), ("NHWC", "HWIO", "NHWC")
     *inner, last = list(zip(weights[::2], weights[1::2]))
@@ -82,7 +82,7 @@ def _step(jax, task, state, batch):
 
 
 def _shard_map(jax):
-    """Its name since 0.6, or the one before."""
+    """Its name since 0.6, or the earlier one."""
     with contextlib.suppress(AttributeError):
         return jax.shard_map
     from jax.experimental.shard_map import shard_map
@@ -91,7 +91,7 @@ def _shard_map(jax):
 
 
 class Engine:
-    """JAX, as stages.py asks for it; a logical name is a place."""
+    """JAX behind the interface of stages.py; a logical name is a device."""
 
     name = "JAX"
     oldest = (0, 4, 14)
@@ -125,7 +125,7 @@ class Engine:
         self._step, self._forward = (jax.jit(functools.partial(body, jax, self._task)) for body in (_step, _forward))
 
     def choose(self, ordinals):
-        """JAX opens every device that it lists, so the others are hidden first; naming the platform makes it say why it cannot be had."""
+        """JAX opens every device that it lists, so the others are hidden first; naming the platform makes it say why it is unavailable."""
         if not os.environ.get("JAX_PLATFORMS"):
             self._jax.config.update("jax_platforms", "cuda,cpu" if ordinals else "cpu")
         if ordinals:
@@ -135,7 +135,7 @@ class Engine:
         self._devices.update(("GPU:{}".format(ordinal), device) for ordinal, device in zip(sorted(ordinals), gpus))
 
     def gpus(self):
-        """The ordinals up to the highest of those that it was to show."""
+        """The ordinals up to the highest visible one."""
         return 1 + max([int(name[4:]) for name in self._devices if name.startswith("GPU:")], default=-1)
 
     def describe(self):
@@ -151,7 +151,7 @@ class Engine:
         return [(name, name) for name in names if name in self._devices]
 
     def full_float32(self):
-        """Without this, products on GPUs since Ampere round their factors to TF32; on the CPU it would compile everything once more."""
+        """Otherwise matmul on GPUs since Ampere rounds its inputs to TF32; on the CPU this would compile everything again."""
         return self._jax.default_matmul_precision("highest") if self.gpus() else contextlib.nullcontext()
 
     def product(self, logical, left, right):
@@ -160,7 +160,7 @@ class Engine:
         return self._np.asarray(product), ",".join(self.places(product))
 
     def places(self, tree):
-        """Where the arrays of a tree are, in our words for the devices."""
+        """Where the arrays of a tree are, in our names for devices."""
         names = {device: name for name, device in self._devices.items()}
         return [names.get(device, str(device)) for array in self._jax.tree_util.tree_leaves(tree) for device in array.devices()]
 
@@ -175,7 +175,7 @@ class Engine:
         return self._jax.device_put(host, self._devices[logical]).block_until_ready()
 
     def download(self, there, _pinned):
-        return self._np.asarray(there + 0)  # an array keeps the copy that was once made of it
+        return self._np.asarray(there + 0)  # an array caches its first copy
 
     def doubler(self, logical, count):
         there = self._jax.device_put(self._np.ones(count, self._np.float32), self._devices[logical])
@@ -183,7 +183,7 @@ class Engine:
         return lambda: double(there)
 
     def multiplier(self, logical, left, right, precision):
-        """TF32 and BF16 are of GPUs since Ampere."""
+        """GPUs since Ampere have TF32 and BF16."""
         device, jnp = self._devices[logical], self._jax.numpy
         gpu = logical.startswith("GPU")
         modern = gpu and float(device.compute_capability) >= 8
@@ -210,7 +210,7 @@ class Engine:
         os.environ["XLA_FLAGS"] = "{} --xla_force_host_platform_device_count={}".format(flags, count)
 
     def adders(self, logicals, arrays, count):
-        """Each device holds its part of one array; a sum over the parts is computed where they are."""
+        """Each device holds its part of one array; the sum over the parts is computed in place."""
         jax, devices = self._jax, [self._devices[logical] for logical in logicals]
         mesh, split = jax.sharding.Mesh(self._np.array(devices), ("devices",)), jax.sharding.PartitionSpec("devices")
         add = jax.jit(_shard_map(jax)(lambda part: jax.lax.psum(part, "devices"), mesh=mesh, in_specs=split, out_specs=split))
@@ -225,7 +225,7 @@ class Engine:
         return [start] * count
 
     def peak_memory(self, logical):
-        """None where the device keeps no account, as the CPU."""
+        """None if the device does not track it, like the CPU."""
         with contextlib.suppress(Exception):
             return self._devices[logical].memory_stats()["peak_bytes_in_use"]
         return None

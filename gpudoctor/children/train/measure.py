@@ -1,31 +1,31 @@
-"""What level full measures besides: copies, memory, products in four precisions, one compiled step. Python 3.6 and newer; judges nothing.
+"""What level full measures in addition: copies, memory, matmul in four precisions, one compiled step. Python 3.6 and newer; judges nothing.
 
     {"event": "copy", "device", "direction": "to"|"from", "pinned", "size", "bytes_per_second"}
     {"event": "memory", "device", "size", "bytes_per_second"}                             bytes read and written by doubling an array
     {"event": "product", "device", "precision": "fp32"|"tf32"|"bf16"|"fp16", "size", "flops", "error", "tolerance"}
     {"event": "compiled", "device", "compiler", "seconds", "step_seconds", "loss_difference", "loss_tolerance"}
 
-Their stages are copies, memory, products and compiled step, each for each device. A precision that a framework or device does not offer has no event.
-Sizes go by what may be taken of the device's memory and are tiny on the CPU; each figure takes a quarter of a second or one repetition.
+Their stages are copies, memory, products and compiled step, for each device. A precision that a framework or device lacks has no event.
+Sizes depend on the memory that may be used and are tiny on the CPU; each figure takes a quarter of a second or one repetition.
 
 The factors are random multiples of 1/64 between -1 and 1. Each of the four precisions holds them exactly, float32 holds every sum of up to 2^24 of
-their products exactly (multiples of 2^-12 below 2^12), so a right product has no error but the rounding of its result and, where a library adds
-parts of a sum in the result's precision, of those. The error is |row - exact row| / |exact row|, the largest of eight rows spread over the
-product, the exact ones in float64; its tolerance is 2 u + n 2^-24, with u the unit roundoff of the result (2^-24, 2^-24, 2^-8, 2^-11): one row
-wrong by 1 % exceeds each of them.
+their products exactly (multiples of 2^-12 below 2^12), so the only errors of a right matmul are the rounding of its result and, if a library adds
+partial sums in the result's precision, of those. The error is |row - exact row| / |exact row|, the largest of eight rows spread over the
+matrix, with the exact ones in float64; its tolerance is 2 u + n 2^-24, with u the unit roundoff of the result (2^-24, 2^-24, 2^-8, 2^-11). One row
+that is wrong by 1 % exceeds each of them.
 
-An engine has, besides what stages.py asks for,
+In addition to stages.py's interface, an engine has
 
     pins                                whether it offers pinned memory
-    host(array, pinned)                 a copy to copy from
-    upload(logical, host)               what is on the device after a copy to it, waited for
-    download(there, pinned)             the copy back, waited for
-    doubler(logical, count)             run() doubles `count` float32 there
-    multiplier(logical, left, right, precision)   run() multiplies them there in this precision; None where it cannot
-    rows(product, numbers)              those rows, as float64
-    wait(result)                        until what run() gave is there
-    compiler                            the name of what compiles a step; None where this release has nothing that does
-    compiled(logical, network)          a trainer whose step is compiled by it
+        host(array, pinned)                 an array in host memory to copy from
+        upload(logical, host)               the array on the device after a copy, finished
+        download(there, pinned)             the copy back, finished
+        doubler(logical, count)             run() doubles `count` float32 on the device
+        multiplier(logical, left, right, precision)   run() multiplies them on the device in this precision; None if it cannot
+        rows(product, numbers)              those rows, as float64
+        wait(result)                        returns when the result of run() is available
+        compiler                            the name of the compiler of a step; None if this release has none
+        compiled(logical, network)          a trainer with a compiled step
 """
 
 import functools
@@ -36,7 +36,7 @@ PRECISIONS = {"fp32": 2.0**-24, "tf32": 2.0**-24, "bf16": 2.0**-8, "fp16": 2.0**
 ROWS = 8
 MIB = 1 << 20
 UNKNOWN_SHARE = 256 * MIB
-"""Bytes taken of a GPU whose free memory is not known, at most."""
+"""Most bytes to use on a GPU with unknown free memory."""
 MOST_COPIED, MOST_DOUBLED, LARGEST_PRODUCT = 256 * MIB, 1024 * MIB, 8192
 SMALL_BYTES, SMALL_PRODUCT = 4 * MIB, 256
 GRAIN = 256
@@ -55,14 +55,14 @@ class Measures:
         return (self.copies, self.memory, self.products, *([self.compiled] if self.engine.compiler else []))
 
     def share(self, device):
-        """Bytes that may be taken; none on the CPU, where sizes are small."""
+        """Bytes that may be used; none on the CPU, where sizes are small."""
         if not device.name.startswith("GPU"):
             return 0
         known = getattr(self.engine, "memory", {}).get(int(device.name[4:]))
         return known[0] if known else UNKNOWN_SHARE
 
     def bytes(self, device, most):
-        """The size of one array of several that lie there together."""
+        """The size of one of several arrays that are on the device together."""
         share = self.share(device)
         return min(most, share // 4) // MIB * MIB if share else SMALL_BYTES
 
@@ -119,7 +119,7 @@ class Measures:
         return left, right, numbers, np.concatenate(exact, axis=1)
 
     def compiled(self, device):
-        """The first step of the dense network, compiled, against the same step uncompiled."""
+        """Compare the first step of the dense network, compiled, with the same step uncompiled."""
         with self.answers.stage("compiled step", device=device.name) as facts, self.engine.full_float32():
             facts["compiler"] = self.engine.compiler
             batch = next(self.task.batches(self.np, 1))

@@ -1,8 +1,8 @@
-"""What a smoke-training child says to its parent: lines on a descriptor of their own. Python 3.6 and newer, standard library only.
+"""What a smoke-training child sends to its parent, on a separate descriptor. Python 3.6 and newer, standard library only.
 
-A line that begins with "@" is a mark of progress; every other line is one JSON object with an "event" (stages.py lists them).
-JSON here is ASCII and strict: a number that is not finite is one of the strings "nan", "inf", "-inf", and text that is not
-Unicode is written with backslash escapes.
+A line beginning with "@" is a progress mark; every other line is a JSON object with an "event" (stages.py lists them).
+The JSON is strict ASCII: a number that is not finite is one of the strings "nan", "inf", "-inf", and text that is not
+Unicode has backslash escapes.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ class StageError(Exception):
 
 
 class UnsupportedError(Exception):
-    """The smoke training cannot be done with this release; that says nothing about the machine."""
+    """Smoke training does not support this release, which says nothing about the machine."""
 
 
 class Answers:
-    """The child's side of the descriptor. Each line is out before the call returns: what was last heard says where a child died."""
+    """The child's side of the descriptor. Each line is written before the call returns: the last one shows where a child died."""
 
     def __init__(self, descriptor):
-        # ptxas, which TensorFlow and others may start, must not keep the parent waiting for the end of the answers
+        # ptxas, which frameworks may start, must not hold the descriptor open
         os.set_inheritable(descriptor, False)
         self._descriptor = descriptor
 
     def mark(self, text):
-        """Say what is about to happen."""
+        """Announce the next step."""
         self._line("@" + ascii(plain(text))[1:-1])
 
     def event(self, event, **machine):
@@ -45,17 +45,17 @@ class Answers:
 
     @contextlib.contextmanager
     def stage(self, name, **about):
-        """Send when a stage begins and how it ends, with the facts that the body puts into the dictionary it is given.
+        """Send the begin and end of a stage, with the facts that the body puts into the yielded dictionary.
 
-        Facts learnt before a failure are sent with it. Raises StageError where the body raised.
+        Facts learnt before a failure are sent with it. Raises StageError if the body raised.
         """
         self.event("begin", stage=name, **about)
-        self.mark("")  # what was said to happen before is over
+        self.mark("")  # the previously announced step is over
         machine = {}
         began = time.monotonic()
         try:
             yield machine
-        except (Exception, SystemExit) as error:  # a module that exits while it is imported is a failure of that stage too
+        except (Exception, SystemExit) as error:  # a module that exits on import is a failure of that stage too
             complain()
             machine.update(about, error_type=type(error).__name__, error=first_lines(error))
             event = "unsupported" if isinstance(error, UnsupportedError) else "failed"
@@ -65,7 +65,7 @@ class Answers:
         self.event("end", stage=name, seconds=time.monotonic() - began, **machine)
 
     def crashed(self, kind, error, trace):
-        """A sys.excepthook: says what broke in our own code outside every stage, which is no failure of the framework."""
+        """A sys.excepthook that reports a crash of our own code outside the stages, which the framework did not cause."""
         sys.__excepthook__(kind, error, trace)
         last = traceback.extract_tb(trace)[-1:]
         place = "".join(" in {}, line {}".format(os.path.basename(frame.filename), frame.lineno) for frame in last)
@@ -77,11 +77,11 @@ class Answers:
             while unsent:
                 unsent = unsent[os.write(self._descriptor, unsent) :]
         except OSError:
-            os._exit(1)  # nobody listens any more, so nothing is worth going on for
+            os._exit(1)  # nobody is listening any more
 
 
 def plain(value):
-    """`value` as strict JSON can carry it."""
+    """`value` in a form that strict JSON can hold."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):
@@ -96,28 +96,27 @@ def plain(value):
 
 
 def first_lines(error):
-    """The beginning of an error's message, to which frameworks append whole graphs; its type where it has none, as MemoryError."""
+    """The beginning of an error's message, to which frameworks append whole graphs; its type if it has none, like MemoryError."""
     text = re.sub("\x1b\\[[0-9;]*m", "", str(error))  # Keras 3 prints some words in bold
     lines = [line.rstrip() for line in text.splitlines() if line.strip()]
     return "\n".join(lines[:ERROR_LINES])[:ERROR_CHARACTERS] or type(error).__name__
 
 
 def complain():
-    """The traceback on standard error, which the parent keeps as evidence, if anything still takes it."""
+    """Print the traceback to standard error, which the parent keeps as evidence, if it is still open."""
     with contextlib.suppress(Exception):
         traceback.print_exc()
         sys.stderr.flush()
 
 
 def hold_standard_descriptors():
-    """Put /dev/null where standard input, output or error is closed, so that no file of the framework's gets their number."""
+    """Open /dev/null for closed standard descriptors; otherwise the framework's files would get their numbers."""
     for descriptor in (0, 1, 2):
         if not is_open(descriptor):
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
 
 
 def is_open(descriptor):
-    """Whether `descriptor` is in use."""
     try:
         os.fstat(descriptor)
     except OSError:

@@ -1,12 +1,12 @@
-"""Starts a smoke training: `PYTHON smoke.py --framework NAME --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]`; see stages.py.
+"""Starts smoke training: `PYTHON smoke.py --framework NAME --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]`; see stages.py.
 
-With `--all-reduce` it trains nothing and sums over all devices; see all_reduce.py.
+With `--all-reduce` it trains nothing and runs all-reduce over all devices; see all_reduce.py.
 """
 
 import os
 import sys
 
-# only the target's own modules may be found by name from here on
+# from here on only the target's own modules may be found by name
 _HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
 sys.dont_write_bytecode = True
@@ -29,13 +29,13 @@ def indices(text):
 
 
 def shares(text):
-    """{CUDA ordinal: (bytes that may be taken, bytes that there are)} from "0=LIMIT/TOTAL,2=LIMIT/TOTAL"."""
+    """{CUDA ordinal: (bytes that may be used, total bytes)} from "0=LIMIT/TOTAL,2=LIMIT/TOTAL"."""
     pairs = (part.split("=") for part in text.split(","))
     return {int(ordinal): tuple(int(number) for number in share.split("/")) for ordinal, share in pairs}
 
 
 def main(arguments):
-    """Train, or sum over all devices; the exit status."""
+    """Train or run all-reduce; returns the exit status."""
     parser = argparse.ArgumentParser(description="Smoke training.")
     parser.add_argument("--framework", required=True)
     parser.add_argument("--answer-fd", type=int, required=True)

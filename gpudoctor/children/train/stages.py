@@ -1,53 +1,53 @@
-"""The stages of a smoke training, the same for every framework; an engine does each step in its framework's idiom. Judges nothing.
+"""The stages of smoke training, the same for every framework; an engine implements each step. Judges nothing.
 
     PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]
 
-`--devices` are CUDA ordinals, or cpu. The first is trained on at full length and the others shortly, or those named by `--short` are. No other
-GPU is given a context, so a busy card is left alone. Nothing is downloaded or written. Exit status: 0 all was run, 1 a stage failed, 2 usage.
+`--devices` are CUDA ordinals, or cpu. The first trains at full length and the others briefly, or those in `--short` do. No other GPU gets
+a context, so a busy card is not disturbed. Nothing is downloaded or written. Exit status: 0 all ran, 1 a stage failed, 2 usage.
 
-On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `logical` what the framework calls it since others were hidden:
+On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `logical` the framework's name for it with others hidden:
 
     {"event": "begin", "stage": S[, "network"][, "device"]}
     {"event": "end", "stage": S, "seconds"[, "network"][, "device"], ...facts}
     {"event": "failed", "stage": S, "seconds"[, "network"][, "device"], "error_type", "error", ...facts learnt before}
-    {"event": "unsupported", ...}                       as "failed", where the engine cannot train with this release of the framework
+        {"event": "unsupported", ...}                       as "failed", if the engine cannot train with this release of the framework
     {"event": "kernel", "device", "logical", "ran_on", "error", "tolerance"}
     {"event": "number", "name": "loss", "device", "network", "step", "steps", "value"}       the mean of ten steps' losses
     {"event": "training", "device", "logical", "network", "short", "losses", "accuracy", "expected_accuracy", "steps", "samples", "seconds",
         "first_step_seconds", "samples_per_second", "peak_memory_bytes", "placement": {"variables", "gradients", "outputs"}}
     {"event": "agreement", "device", "network", "reference": "CPU", "steps", "max_loss_difference", "loss_tolerance", "max_weight_difference", "weight_tolerance"}
     {"event": "speed", "device", "network", "batch", "samples_per_second", "cpu_samples_per_second"}                on a GPU only
-    {"event": "mapped", "files"}                                                   CUDA's libraries in the process, whatever happened before
+        {"event": "mapped", "files"}                                                   CUDA libraries in the process, whatever happened before
     {"event": "done"}                                                              last, and only if no stage failed
 
-Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel, training and
-agreement of each network, speed, for each device; with --measure those of measure.py besides. A stage that fails on one device ends that device; the others go on. task.py derives the tolerances and what loss and accuracy
-to expect. `seconds` and `samples_per_second` leave out the first step, which compiles. `set_aside` names variables that would change what is
-computed or hide the reason of a failure, where the user had set them.
+Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel,
+training and agreement of each network, and speed, for each device; with --measure also those of measure.py. A failed stage ends its device;
+the others go on. task.py derives the tolerances and the expected loss and accuracy. `seconds` and `samples_per_second` leave out the first
+step, which compiles. `set_aside` names the user's variables that would change the results or hide the reason of a failure.
 
 An engine (FRAMEWORK_engine.py, class Engine, made with the module task) has
 
-    name                           as the framework writes itself
-    memory                         {CUDA ordinal: (bytes that it may take, bytes that there are)}, kept to by open() where the ordinal is in it
-    settings                       {variable: value or None}, put into the environment before the import
-    load(facts, mark)              imports the framework; puts what it learns into `facts`, "version" before all; raises where it is too old
-    choose(ordinals)               keeps the framework off the other GPUs, where listing them would open them; no ordinals: the CPU only
-    gpus()                         how many the framework lists
-    describe()                     [{"name": "GPU:0", "kind": "gpu", "model", "compute_capability"}], the CPU first
-    open(ordinals)                 [(name, logical)], in that order; on the CPU (no ordinals) its logical devices. Contexts begin here
-    cpu                            the logical name of the CPU that the comparison is with
-    full_float32()                 a context in which products of float32 are computed in float32, not TF32
-    product(logical, left, right)  (the product as an array, where the framework says that it lies)
-    trainer(logical, network)      one of task.NETWORKS with its fixed initial weights there, and its optimiser
-    peak_memory(logical)           bytes that it held there at most, None where it does not say
+        name                           the framework's name for people
+        memory                         {CUDA ordinal: (bytes that it may use, total bytes)}; open() limits the ordinals in it
+        settings                       {variable: value or None}, put into the environment before the import
+        load(facts, mark)              imports the framework and adds to `facts`, "version" first; raises if it is too old
+        choose(ordinals)               hides the other GPUs if listing would open them; no ordinals: the CPU only
+        gpus()                         how many the framework lists
+        describe()                     [{"name": "GPU:0", "kind": "gpu", "model", "compute_capability"}], the CPU first
+        open(ordinals)                 [(name, logical)], in that order; on the CPU (no ordinals) its logical devices. Creates the contexts
+        cpu                            the logical name of the CPU to compare with
+        full_float32()                 a context manager in which float32 matmul is not computed in TF32
+        product(logical, left, right)  (the matmul as an array, where the framework says it is)
+        trainer(logical, network)      one of task.NETWORKS with its fixed initial weights there, and its optimiser
+        peak_memory(logical)           the most bytes it used there, None if it does not report that
 
 and a trainer
 
-    place(images, labels)          both on the device, as step takes them
-    step(images, labels)           the loss, in the framework's form; float() of it waits until the device has finished
-    accuracy(images, labels)       a float
-    weights()                      arrays in the order and shapes of task.initial_weights
-    places()                       {"variables", "gradients", "outputs"}: where the framework says that those of the last step are
+        place(images, labels)          both on the device, as step takes them
+        step(images, labels)           the loss, in the framework's form; float() of it waits for the device
+        accuracy(images, labels)       a float
+        weights()                      arrays in the order and shapes of task.initial_weights
+        places()                       {"variables", "gradients", "outputs"}: where the framework says those of the last step are
 """
 
 import functools
@@ -56,7 +56,7 @@ import time
 
 
 class Device:
-    """Something to train on: its physical name, its name inside the framework, and whether shortly."""
+    """A device to train on: its physical name, its name inside the framework, and whether to train briefly."""
 
     def __init__(self, name, logical, short):
         self.name, self.logical, self.short = name, logical, short
@@ -73,7 +73,7 @@ class Stages:
         self.measures = measures
 
     def run(self, ordinals, short):
-        """The exit status. Whatever happened, it ends with the libraries of CUDA that this process has by then."""
+        """Return the exit status. Always ends with the CUDA libraries that this process has loaded."""
         status = self.run_stages(ordinals, short)
         self.answers.event("mapped", files=mapped())
         if not status:
@@ -81,7 +81,7 @@ class Stages:
         return status
 
     def run_stages(self, ordinals, short):
-        """1 where a stage failed, else 0."""
+        """Return 1 if a stage failed, otherwise 0."""
         try:
             self.load()
             devices = self.find(ordinals, short)
@@ -93,7 +93,7 @@ class Stages:
         return 1 if len(left) < len(devices) else 0
 
     def stages(self):
-        """What is done on each device, in order."""
+        """The steps for each device, in order."""
         yield self.check_product
         for network in self.task.NETWORKS:
             yield functools.partial(self.train, network)
@@ -103,7 +103,7 @@ class Stages:
             yield from self.measures(self, pace).stages()
 
     def attempt(self, stage, device):
-        """Whether a stage for one device came to its end."""
+        """Whether a stage for one device succeeded."""
         try:
             stage(device)
         except self.protocol.StageError:
@@ -120,13 +120,13 @@ class Stages:
             self.np = np
 
     def accept(self, facts, version):
-        """Keep the framework's version. Raises UnsupportedError where the engine cannot train with it."""
+        """Record the framework's version. Raises UnsupportedError if the engine cannot train with it."""
         facts["version"] = version
         oldest = self.engine.oldest
         if tuple(int(part) for part in version.split(".")[: len(oldest)]) < oldest:
             needed = ".".join(str(part) for part in oldest)
             raise self.protocol.UnsupportedError(
-                "The smoke training needs {} {} or newer; this is {}.".format(self.engine.name, needed, version)
+                "Smoke training needs {} {} or newer; this is {}.".format(self.engine.name, needed, version)
             )
 
     def find(self, ordinals, short):
@@ -150,7 +150,7 @@ class Stages:
         return devices
 
     def check_product(self, device):
-        """The first kernel on a device: one product of matrices, against NumPy's in float64."""
+        """The first kernel on a device: one matmul, compared with NumPy's in float64."""
         with self.answers.stage("kernel", device=device.name), self.engine.full_float32():
             left, right = self.task.factors(self.np)
             product, ran_on = self.engine.product(device.logical, left, right)
@@ -158,7 +158,6 @@ class Stages:
             self.answers.event("kernel", device=device.name, logical=device.logical, ran_on=ran_on, error=error, tolerance=tolerance)
 
     def train(self, network, device):
-        """The training of one network on one device."""
         steps = network.short_steps if device.short else network.steps
         with self.answers.stage("training", network=network.name, device=device.name):
             self.answers.mark("training on {}: compiling the first step".format(device.name))
@@ -183,7 +182,7 @@ class Stages:
             )
 
     def steps(self, trainer, steps, tell):
-        """All steps of a training: the mean loss of every ten, and the time."""
+        """Run all steps; returns the mean loss of every ten, and the time."""
         losses, block = [], []
         began = compiled = time.monotonic()
         for step, (images, labels) in enumerate(self.task.batches(self.np, steps), 1):
@@ -198,7 +197,7 @@ class Stages:
         return losses, {"seconds": time.monotonic() - compiled, "first_step_seconds": compiled - began}
 
     def compare(self, network, device):
-        """The first steps once more, in float32, against the same on the CPU, which are kept for the next device."""
+        """Compare the first steps, repeated in float32, with the CPU's, which are kept for the next device."""
         task, np = self.task, self.np
         with self.answers.stage("agreement", network=network.name, device=device.name), self.engine.full_float32():
             if network not in self.reference:
@@ -219,13 +218,13 @@ class Stages:
             )
 
     def first_steps(self, logical, network):
-        """The losses of the first steps of the training, and the weights after them."""
+        """The losses of the first steps, and the weights after them."""
         trainer = self.engine.trainer(logical, network)
         losses = [float(trainer.step(*trainer.place(*batch))) for batch in self.task.batches(self.np, self.task.COMPARED_STEPS)]
         return losses, trainer.weights()
 
     def race(self, device):
-        """The speed of the convolutional network on a GPU and, once, on the CPU, from data that lie there."""
+        """Measure the speed of the convolutional network on a GPU and, once, on the CPU, from data already there."""
         if not device.name.startswith("GPU"):
             return
         with self.answers.stage("speed", device=device.name):
@@ -242,7 +241,7 @@ class Stages:
             )
 
     def speed(self, logical):
-        """Images that the convolutional network is trained on in a second."""
+        """Images a second in training of the convolutional network."""
         trainer = self.engine.trainer(logical, self.task.CONVOLUTIONAL)
         images, labels = self.task.training_images(self.np)
         batch = trainer.place(images[: self.task.SPEED_BATCH], labels[: self.task.SPEED_BATCH])
@@ -250,7 +249,7 @@ class Stages:
 
 
 def pace(run, wait, least=0.25):
-    """Seconds that one of many `run()` takes; `wait` takes what the last gave and returns when it has finished."""
+    """Seconds of one of many `run()`; `wait` takes the last result and returns when it is finished."""
     wait(run())
     count = 1
     while True:
@@ -265,7 +264,7 @@ def pace(run, wait, least=0.25):
 
 
 def mapped():
-    """The files of CUDA's libraries in this process, by the kernel's own list."""
+    """The CUDA library files in this process, from the kernel's list."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:
             paths = [line.split(None, 5)[5].strip() for line in lines if line.count(" ") >= 5 and "/" in line]
@@ -275,7 +274,7 @@ def mapped():
 
 
 def set_aside(settings, environment):
-    """Put `settings` into `environment`; the names of those that had been set otherwise."""
+    """Put `settings` into `environment`; the names of those that had another value."""
     changed = [name for name, value in settings.items() if environment.get(name, value) != value]
     for name, value in settings.items():
         environment.pop(name, None)

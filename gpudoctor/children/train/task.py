@@ -1,24 +1,24 @@
-"""What every smoke-training child trains: one small problem whose answers are known beforehand. Python 3.6 and newer; NumPy is passed in.
+"""The task of every smoke training: one small problem with known answers. Python 3.6 and newer; NumPy is passed in.
 
 The data. Images of 28 x 28 pixels in ten equally frequent classes: Gaussian noise (mean 0, deviation 1), and one rectangle of
-14 x 5 pixels, another for each class, brighter by CONTRAST. The ten mean images are thus orthogonal and equally long (d = CONTRAST x sqrt(70)
+14 x 5 pixels, different for each class, brighter by CONTRAST. The ten mean images are orthogonal and equally long (d = CONTRAST x sqrt(70)
 deviations), so the best classifier is right with the probability that communication theory gives for ten orthogonal signals,
-P = integral of phi(z) Phi(z + d)^9 dz (Proakis, Digital Communications, orthogonal signalling): 0.99999. NumPy keeps RandomState's stream
-for ever (NEP 19), so every version of NumPy generates the same images, initial weights and batches.
+P = integral of phi(z) Phi(z + d)^9 dz (Proakis, Digital Communications, orthogonal signalling): 0.99999. NumPy guarantees RandomState's
+stream (NEP 19), so every version of NumPy generates the same images, initial weights and batches.
 
-What it gives. The network 784-128-10 (tanh; Adam, rate 0.001) has a loss of 2.649 with its initial weights, whose mean over steps 1 to 10
-is 2.0487 and over the last ten of STEPS 0.00129, and an accuracy of 1.0 on the 2,000 images not trained on; after SHORT_STEPS 0.0412 and 0.9995. So it is with
-TensorFlow 2.12, 2.15, 2.16, 2.18 and 2.21, to all digits shown; TF32 products change the fourth. Shuffled labels give 0.5 and 0.1. Healthy
-is therefore at most 0.01 and at least 0.99 (at most 0.1 and at least 0.98 after SHORT_STEPS).
+Expected results. The network 784-128-10 (tanh; Adam, rate 0.001) has a loss of 2.649 with its initial weights; its mean over steps 1 to 10
+is 2.0487 and over the last ten of STEPS 0.00129, with an accuracy of 1.0 on the 2,000 held-out images; after SHORT_STEPS 0.0412 and 0.9995.
+TensorFlow 2.12, 2.15, 2.16, 2.18 and 2.21 agree in all digits shown; TF32 changes the fourth. Shuffled labels give 0.5 and 0.1. A healthy
+run therefore ends at most at 0.01 with at least 0.99 (at most 0.1 and at least 0.98 after SHORT_STEPS).
 
 The convolutional network has 32 filters of 5 x 5 and 64 of 3 x 3, both with stride 2 and without padding, tanh after each, and one dense layer
-1600-10. With the same optimiser its loss goes from 2.33 to a mean of 0.038 over the last ten of its CONVOLUTIONAL_STEPS, its accuracy to 0.996. For a
-stride of 2 cuDNN has neither FFT nor Winograd algorithms (its documentation, cudnnConvolutionFwdAlgo_t and those for the gradients), whose
-transformed sums would round otherwise than the plain ones that the tolerances are derived for.
+1600-10. With the same optimiser its loss falls from 2.33 to a mean of 0.038 over the last ten of its CONVOLUTIONAL_STEPS; its accuracy reaches
+0.996. With stride 2 cuDNN has neither FFT nor Winograd algorithms (its documentation, cudnnConvolutionFwdAlgo_t and those for the
+gradients), whose transformed sums would round differently from the plain ones that the tolerances are derived for.
 
-The tolerances of the comparison with the CPU. Two devices add up the same products in different orders and round pow and tanh differently, so their
+The tolerances of the comparison with the CPU. Two devices add the same terms in different orders and round pow and tanh differently, so their
 float32 results differ (unit roundoff u = 2^-24); a worst-case bound through ten steps would be uselessly wide, so each tolerance lies
-about midway, in orders of magnitude, between what correct devices and what wrong ones do. tests/smoke/test_task.py computes both again, with NumPy:
+about midway, in orders of magnitude, between correct and wrong devices. tests/smoke/test_task.py recomputes both with NumPy:
 
                                                            dense                convolutional
                                                              loss      weights    loss      weights
@@ -27,15 +27,15 @@ about midway, in orders of magnitude, between what correct devices and what wron
     pow 10 units off, at most                                4.9e-6     9.9e-8    3.0e-6     1.3e-7
     TensorFlow compiled by XLA, against its own kernels      2.4e-7     3.8e-8    5.0e-7     5.0e-8
     tolerance                                                1.0e-5     1.0e-6    1.0e-5     1.0e-6
-    TF32 products (10 bits of fraction), at least            4.0e-5     1.0e-5    2.4e-5     1.2e-5
-    one row of each product wrong by 1 %, at least           1.0e-4     2.5e-5    7.0e-5     1.8e-5
+        TF32 matmul (10 bits of fraction), at least              4.0e-5     1.0e-5    2.4e-5     1.2e-5
+        one row of each matmul wrong by 1 %, at least            1.0e-4     2.5e-5    7.0e-5     1.8e-5
 
-Three choices make these distances small and alike everywhere. tanh has no kink: with ReLU a unit within rounding of 0 on one device only
+Three choices keep these differences small and similar everywhere. tanh has no kink: with ReLU, a unit within rounding of 0 on one device only
 changes the gradient by a whole image's share. Adam's epsilon is 1e-3, a tenth of a typical gradient here: Adam divides a gradient by its
-own size, so with the usual 1e-7 a weight whose gradient is all rounding moves by up to the whole rate. And its second decay is 0.9: the frameworks compute
-1 - decay^step in float32, where one unit in the last place of 0.999 changes the first step by 3e-5 of its length.
+own size, so with the usual 1e-7 a weight whose gradient is all rounding moves by up to the whole rate. And its second decay is 0.9: frameworks
+compute 1 - decay^step in float32, where one unit in the last place of 0.999 changes the first step by 3e-5 of its length.
 
-The tolerance of one product. Whatever the order of summation, with or without fused multiply-add, |computed - exact| <= n u / (1 - n u) x (|A| |B|)
+The tolerance of one matmul. Whatever the order of summation, with or without fused multiply-add, |computed - exact| <= n u / (1 - n u) x (|A| |B|)
 element by element, for n terms (Higham, Accuracy and Stability of Numerical Algorithms, section 3.5). The error here is divided by (|A| |B|); one row
 wrong by 1 % gives at least ten times the bound, TF32 three times.
 """
@@ -71,7 +71,7 @@ STRIDE = 2
 
 
 class Network(typing.NamedTuple):
-    """Something to train. `shapes` are those of its kernels: height, width, inputs, outputs, or inputs, outputs."""
+    """A network to train. `shapes` are those of its kernels: height, width, inputs, outputs, or inputs, outputs."""
 
     name: str
     shapes: tuple
@@ -84,7 +84,7 @@ DENSE = Network("dense", ((PIXELS, HIDDEN), (HIDDEN, CLASSES)), 2, STEPS, SHORT_
 CONVOLUTIONAL = Network("convolutional", ((5, 5, 1, 32), (3, 3, 32, 64), (1600, CLASSES)), 4, CONVOLUTIONAL_STEPS, CONVOLUTIONAL_STEPS)
 NETWORKS = (DENSE, CONVOLUTIONAL)
 SPEED_BATCH = 1024
-"""Images in a step whose speed is compared with the CPU's: enough that a GPU's time is not that of starting kernels."""
+"""Images in a step of the speed comparison with the CPU: enough that launching kernels does not dominate a GPU's time."""
 
 PRODUCT_SIZE = 256
 UNIT_ROUNDOFF = 2.0**-24
@@ -103,17 +103,16 @@ def images(np, count, seed):
 
 
 def training_images(np):
-    """The images to train on."""
     return images(np, TRAINING_IMAGES, seed=0)
 
 
 def test_images(np):
-    """The images to measure accuracy on."""
+    """The held-out images to measure accuracy on."""
     return images(np, TEST_IMAGES, seed=1)
 
 
 def batches(np, steps):
-    """`steps` batches, the same ones in the same order in every run."""
+    """`steps` batches, the same in every run."""
     pixels, labels = training_images(np)
     for step in range(steps):
         first = step * BATCH % TRAINING_IMAGES
@@ -133,7 +132,7 @@ def initial_weights(np, network):
 
 
 def expected_accuracy():
-    """The accuracy of the best possible classifier of this data, 0 to 1."""
+    """The accuracy of the best possible classifier for this data, 0 to 1."""
     distance, step = CONTRAST * math.sqrt(PATCH_ROWS * PATCH_COLUMNS), 0.01
     total = 0.0
     for point in range(-800, 801):
@@ -159,6 +158,6 @@ def product_error(np, left, right, product):
 
 
 def largest_difference(np, ones, others):
-    """The largest absolute difference between two lists of arrays or numbers; NaN where anything is."""
+    """The largest absolute difference between two lists of arrays or numbers; NaN if anything is NaN."""
     pairs = [np.abs(np.subtract(one, other, dtype=np.float64)).max() for one, other in zip(ones, others)]
     return float(np.max(pairs))

@@ -1,6 +1,6 @@
-"""The smoke training in TensorFlow's idiom: Keras layers, tf.function, GradientTape. 1.14 to 2.21 are tested, with Keras 2 and 3.
+"""Smoke training in TensorFlow: Keras layers, tf.function, GradientTape. Tested with 1.14 to 2.21, Keras 2 and 3.
 
-TensorFlow 1.14 and 1.15 train eagerly too, once tf.compat.v1.enable_v2_behavior() was called.
+TensorFlow 1.14 and 1.15 train eagerly too after tf.compat.v1.enable_v2_behavior().
 """
 
 import contextlib
@@ -9,11 +9,11 @@ import os
 import sys
 
 SETTINGS = {
-    "TF_CPP_MIN_LOG_LEVEL": "0",  # TensorFlow gives the reason for ignoring a GPU in its log only
-    "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # a limit excludes set_memory_growth; its allocator asks this variable last, with a limit or without
+    "TF_CPP_MIN_LOG_LEVEL": "0",  # only TensorFlow's log says why it ignores a GPU
+    "TF_FORCE_GPU_ALLOW_GROWTH": "true",  # a limit excludes set_memory_growth; the allocator reads this variable either way
     "KERAS_BACKEND": "tensorflow",
-    "KERAS_HOME": "/dev/null/keras",  # cannot exist: keras.json may ask for float16, and Keras would create one
-    # float32 products on the CPU, which is the reference, are to stay float32
+    "KERAS_HOME": "/dev/null/keras",  # cannot exist: keras.json may select float16, and Keras would create one
+    # keep float32 on the CPU, which is the reference
     "TF_SET_ONEDNN_FPMATH_MODE": None,
     "ONEDNN_DEFAULT_FPMATH_MODE": None,
     "DNNL_DEFAULT_FPMATH_MODE": None,
@@ -27,7 +27,7 @@ _FORMER_NAMES = {  # tf.config before 2.4
 
 
 class Config:
-    """tf.config by its names since 2.4; before, most of them were in tf.config.experimental, where some still are."""
+    """tf.config by its names since 2.4; earlier, most were in tf.config.experimental, where some still are."""
 
     def __init__(self, tf):
         self._places = (tf.config, tf.config.experimental)
@@ -41,7 +41,7 @@ class Config:
 
 
 def create_slots(tf, optimizer, variables):
-    """Create the optimizer's variables, which Keras before 2.11 does in the first step only."""
+    """Create the optimizer's variables, which Keras before 2.11 only does in the first step."""
     if hasattr(optimizer, "build"):
         optimizer.build(variables)
         return
@@ -66,7 +66,7 @@ class Trainer:
         self._gradients, self._outputs = [], None
 
     def rewind(self):
-        """Back to the first step, without the seconds that tracing a new one takes."""
+        """Return to the first step without tracing a new one, which takes seconds."""
         for variable, value in self._initial:
             variable.assign(value)
 
@@ -108,7 +108,6 @@ class Trainer:
 
 
 def _layers(layers, task, network):
-    """The layers of a network."""
     if network.name == "dense":
         return [layers.Flatten(), layers.Dense(task.HIDDEN, activation="tanh"), layers.Dense(task.CLASSES)]
     filters = [layers.Conv2D(shape[3], shape[:2], strides=task.STRIDE, activation="tanh") for shape in network.shapes[:-1]]
@@ -116,7 +115,7 @@ def _layers(layers, task, network):
 
 
 class Engine:
-    """TensorFlow, as stages.py asks for it."""
+    """TensorFlow behind the interface of stages.py."""
 
     name = "TensorFlow"
     oldest = (1, 14)
@@ -135,7 +134,7 @@ class Engine:
         self._cpus, self._strategy, self._compile = 1, None, None
 
     def load(self, facts, mark, accept):
-        """Keras, which TensorFlow imports late, is imported here too, so that its failure shows as one of import."""
+        """Import Keras too, which TensorFlow does late: its failure is then one of import."""
         facts["legacy_keras"] = os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
         import tensorflow as tf
 
@@ -153,12 +152,12 @@ class Engine:
         import numpy as np
 
         mark("importing Keras")
-        package = tf.keras.Sequential.__module__.partition(".")[0]  # keras, or tf_keras where TF_USE_LEGACY_KERAS asks for it
+        package = tf.keras.Sequential.__module__.partition(".")[0]  # keras, or tf_keras with TF_USE_LEGACY_KERAS
         facts["keras"] = sys.modules[package].__version__
         self._tf, self._np, self._config = tf, np, Config(tf)
 
     def choose(self, ordinals):
-        """Nothing: listing does not open."""
+        """Do nothing: listing opens no GPU."""
 
     def gpus(self):
         return len(self._config.list_physical_devices("GPU"))
@@ -167,7 +166,7 @@ class Engine:
         return [self._describe(device) for kind in ("CPU", "GPU") for device in self._config.list_physical_devices(kind)]
 
     def _describe(self, physical):
-        """What TensorFlow says of a physical device, without opening it."""
+        """TensorFlow's description of a physical device, without opening it."""
         details = self._details(physical)
         capability = details.get("compute_capability")
         return {
@@ -178,12 +177,12 @@ class Engine:
         }
 
     def _details(self, physical):
-        """Model and compute capability, by their names; nothing before 2.4."""
+        """Model and compute capability, by TensorFlow's keys; nothing before 2.4."""
         ask = getattr(self._config, "get_device_details", None)
         return ask(physical) if ask else {}
 
     def open(self, ordinals):
-        """Memory grows, up to the limit, and the other GPUs are hidden before any context is made."""
+        """Set memory growth up to the limit, and hide the other GPUs before any context is created."""
         config, kind = self._config, "GPU" if ordinals else "CPU"
         gpus = config.list_physical_devices("GPU")
         chosen = [gpus[ordinal] for ordinal in ordinals]
@@ -198,7 +197,7 @@ class Engine:
         return [("{}:{}".format(kind, number), name) for number, name in zip(ordinals or range(len(logical)), logical)]
 
     def _limit(self, gpu, share):
-        """Without a limit TensorFlow takes all memory at once, or grows where it is told to."""
+        """Without a limit TensorFlow allocates all memory at once, or grows with that option."""
         config = self._config
         if share:
             config.set_logical_device_configuration(gpu, [config.LogicalDeviceConfiguration(memory_limit=share[0] >> 20)])
@@ -207,7 +206,7 @@ class Engine:
 
     @contextlib.contextmanager
     def full_float32(self):
-        """Without this, GPUs since Ampere round the factors to TF32. Before 2.4 there is no such switch."""
+        """Otherwise GPUs since Ampere round inputs to TF32. Before 2.4 there is no such switch."""
         switch = self._config
         if not hasattr(switch, "enable_tensor_float_32_execution"):
             yield
@@ -255,7 +254,7 @@ class Engine:
         return run
 
     def multiplier(self, logical, left, right, precision):
-        """TF32 and BF16 are of GPUs since Ampere."""
+        """GPUs since Ampere have TF32 and BF16."""
         tf, gpu = self._tf, "GPU" in logical
         modern = gpu and self._capability(logical) >= (8, 0)
         if not {"fp32": True, "tf32": modern, "bf16": modern or not gpu, "fp16": gpu}[precision]:
@@ -279,7 +278,7 @@ class Engine:
             return self._tf.cast(self._tf.gather(product, numbers), self._tf.float64).numpy()
 
     def wait(self, result):
-        with self._tf.device(result.device):  # which works in order
+        with self._tf.device(result.device):  # which executes in order
             self._tf.reshape(result, [-1])[0].numpy()
 
     def compiled(self, logical, network):

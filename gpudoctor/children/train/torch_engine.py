@@ -1,4 +1,4 @@
-"""The smoke training in PyTorch's idiom: nn.Module, autograd, torch.optim. Releases from 2.0 on are tested; from 1.8 on it is tried."""
+"""Smoke training in PyTorch: nn.Module, autograd, torch.optim. Tested from 2.0 on; attempted from 1.8 on."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ import tempfile
 
 SETTINGS = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": None,  # NVML counts GPUs that CUDA cannot open
-    # float32 products on the CPU, which is the reference, are to stay float32
+    # keep float32 on the CPU, which is the reference
     "ONEDNN_DEFAULT_FPMATH_MODE": None,
     "DNNL_DEFAULT_FPMATH_MODE": None,
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": None,
@@ -62,7 +62,7 @@ class Trainer:
 
 
 _INTO = {1: (0,), 2: (1, 0), 4: (3, 2, 0, 1)}
-"""The axes of a layer's kernel, among those of task.py's, by their number."""
+"""The axes of a layer's kernel in task.py's, by their number."""
 _FROM = {1: (0,), 2: (1, 0), 4: (2, 3, 1, 0)}
 
 
@@ -86,7 +86,7 @@ def _model(torch, task, network):
 
 
 class Engine:
-    """PyTorch, as stages.py asks for it."""
+    """PyTorch behind the interface of stages.py."""
 
     name = "PyTorch"
     oldest = (1, 8)
@@ -102,7 +102,7 @@ class Engine:
         self._torch = self._np = None
 
     def load(self, facts, mark, accept):
-        """NumPy, which PyTorch does without, is imported here too, so that its failure shows as one of import."""
+        """Import NumPy too, which PyTorch does not need: its failure is then one of import."""
         import torch
 
         facts["built_with_cuda"] = torch.version.cuda is not None
@@ -115,7 +115,7 @@ class Engine:
         self._torch, self._np = torch, np
 
     def choose(self, ordinals):
-        """Nothing: listing does not open."""
+        """Do nothing: listing opens no GPU."""
 
     def gpus(self):
         """PyTorch counts GPUs that it cannot open; the reason shows when the first is opened."""
@@ -141,7 +141,7 @@ class Engine:
 
     @contextlib.contextmanager
     def full_float32(self):
-        """Without this, cuDNN rounds factors to TF32 on GPUs since Ampere, and the user's own switches may make cuBLAS do so."""
+        """Otherwise cuDNN rounds inputs to TF32 on GPUs since Ampere, and the user's own switches may do so for cuBLAS."""
         matmul, cudnn = self._torch.backends.cuda.matmul, self._torch.backends.cudnn
         before = matmul.allow_tf32, cudnn.allow_tf32
         matmul.allow_tf32 = cudnn.allow_tf32 = False
@@ -176,7 +176,7 @@ class Engine:
         return lambda: self._torch.mul(there, 2, out=result)
 
     def multiplier(self, logical, left, right, precision):
-        """TF32 and BF16 are of GPUs since Ampere; products of float16 on the CPU are of no use."""
+        """GPUs since Ampere have TF32 and BF16; float16 on the CPU is too slow to measure."""
         torch, gpu = self._torch, logical.startswith("cuda")
         modern = gpu and torch.cuda.get_device_capability(logical) >= (8, 0)
         if not {"fp32": True, "tf32": modern, "bf16": modern or not gpu, "fp16": gpu}[precision]:
@@ -202,7 +202,7 @@ class Engine:
             self._torch.cuda.synchronize(result.device)
 
     def compiled(self, logical, network):
-        """What it compiles is kept among the temporary files, which the parent removes, and compiled in this process."""
+        """Compiled files go to the temporary folder that the parent removes, and compilation stays in this process."""
         folder = tempfile.gettempdir()
         os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder, TORCHINDUCTOR_COMPILE_THREADS="1")
         trainer = self.trainer(logical, network)
@@ -210,10 +210,10 @@ class Engine:
         return trainer
 
     def spread(self, _count):
-        """Nothing: each process has the CPU."""
+        """Do nothing: each process has the CPU."""
 
     def join(self, rank, ranks, logical, store):
-        """A file is enough to meet by, so no port is opened for it."""
+        """Meet through a file, which needs no port."""
         gpu = logical.startswith("cuda")
         if gpu:
             self._torch.cuda.set_device(logical)

@@ -34,7 +34,7 @@ from tests.diagnose.rules.asking import MATRIX
 SITE = "/env/lib/python3.12/site-packages"
 
 
-NOWHERE = Missing(Cause.ABSENT, "it is in none of the places looked at")
+NOWHERE = Missing(Cause.ABSENT, "it is in none of the searched places")
 
 
 JAX = Framework(

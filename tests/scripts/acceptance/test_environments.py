@@ -102,7 +102,7 @@ def test_the_program_lists_what_there_is() -> None:
 def test_the_program_knows_what_it_does_not_know() -> None:
     done = program("tensorflow-9")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "scripts/acceptance/environments: no environment is called tensorflow-9; --list tells which there are.\n"
+    assert done.stderr == "scripts/acceptance/environments: no environment is called tensorflow-9; --list shows them.\n"
 
 
 def use(wanted: str, path: str = "", *, vital: bool = True) -> dict[str, object]:

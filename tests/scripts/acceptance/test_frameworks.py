@@ -74,7 +74,7 @@ def test_what_counts_as_trained() -> None:
     healthy = smoke(trainings=(training(None),), kernels=())
     assert tried.flaws(healthy) == []
     assert tried.flaws(msgspec.structs.replace(healthy, networks=("dense", "convolutional"))) == ["1 of 2 networks"]
-    assert "loss number 1" in tried.flaws(msgspec.structs.replace(healthy, trainings=(training(None, losses=("nan",)),)))[0]
+    assert "loss is nan at step 1" in tried.flaws(msgspec.structs.replace(healthy, trainings=(training(None, losses=("nan",)),)))[0]
     crashed = msgspec.structs.replace(healthy, stages=(Stage(StageKind.IMPORT, StageState.CRASHED, error="was killed by\nSIGSEGV"),))
     assert tried.flaws(crashed) == ["import crashed: was killed by SIGSEGV"]
     row = tried.Tried(Release("jax", "0.4.30", ()), "3.12", "FAILS", "a|b", "odd", 3.21)

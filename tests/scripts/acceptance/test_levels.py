@@ -1,4 +1,4 @@
-"""What gpu_acceptance takes for right: ready, proved on every GPU; unknown, and for that reason alone, without a framework."""
+"""What gpu_acceptance takes for right: ready on every GPU; unknown, and for that reason alone, without a framework."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ def document(frameworks: object, verdict: str, because: str = "", *, gpus: int =
     ],
 )
 def test_only_an_environment_without_a_framework_may_be_unknown(report: dict[str, Any], what: str, holds: bool) -> None:
-    assert levels.judged(report, "libcuda") == (f"{what}, proved on every GPU", holds)
+    assert levels.judged(report, "libcuda") == (f"{what}, on every GPU", holds)

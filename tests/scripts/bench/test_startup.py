@@ -48,7 +48,7 @@ def test_the_benchmark_divides_round_by_round() -> None:
     assert (ours.wall, ours.cpu, ours.exits) == (8000, 4000, (0,))
     told = "\n".join(benchmark.goals([empty, ours, other]))
     assert "3.00 times the empty command, wanted at most 2.5: missed" in told
-    assert "quicker than gpudoctor (8000 ms): other 1.0 (500 ms)" in told
+    assert "faster than gpudoctor (8000 ms): other 1.0 (500 ms)" in told
 
 
 def test_the_benchmarks_machines_are_what_they_are_called(tmp_path: Path) -> None:

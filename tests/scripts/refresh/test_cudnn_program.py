@@ -82,7 +82,7 @@ def test_it_shows_then_writes_then_has_nothing_to_read(address: str, files: dict
     ("content", "told"),
     [
         (b"this is no zip archive" * 9, "failed: BadZipFile"),
-        (wheel(b"no code"), "failed: ValueError: no machine code was found in it"),
+        (wheel(b"no code"), "failed: ValueError: it contains no machine code"),
         (wheel(container(entry(SASS_90A))[:-9]), "failed: ValueError: the library ends within a fatbin"),
     ],
     ids=["no archive", "no code", "cut short"],

@@ -106,7 +106,7 @@ def test_a_capability_that_a_chip_contradicts_is_told() -> None:
     assert row is not None
     assert list(disagreements([row], {row.name: {0x2B85}}, parse_pci_ids(PCI_IDS))) == []
     assert list(disagreements([row], {row.name: {0x2204}}, parse_pci_ids(PCI_IDS))) == [
-        "NVIDIA GeForce RTX 5090 has 12.0 in gpus.csv and is on a chip of another compute capability."
+        "NVIDIA GeForce RTX 5090 has 12.0 in gpus.csv, but its chip has another compute capability."
     ]
 
 

@@ -114,7 +114,7 @@ def test_a_plugin(tmp_path: Path) -> None:
 
 
 def test_a_plugin_without_its_versions_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="does not tell the CUDA"):
+    with pytest.raises(ValueError, match="does not state its CUDA"):
         read(tmp_path, "jax-cuda12-plugin", "linux_x86_64", PLUGIN, {"jax_cuda12_plugin/_versions.so": b"\x7fELF"})
 
 

@@ -81,7 +81,7 @@ def test_a_build_for_the_cpu_has_nothing_of_cuda() -> None:
 
 @pytest.mark.parametrize("text", ["", "x = 1", "build_info = {}"])
 def test_a_module_without_its_facts_is_told(text: str) -> None:
-    with pytest.raises(ValueError, match="does not say whether"):
+    with pytest.raises(ValueError, match="does not state whether"):
         facts(text)
 
 
@@ -150,7 +150,7 @@ def test_a_library_that_another_wheel_holds_too_is_not_read_again(tmp_path: Path
 def test_a_wheel_without_files_is_that_of_the_package_it_installs(tmp_path: Path) -> None:
     opened = Opened({"t.dist-info/METADATA": METADATA})
     told = refresh_tensorflow.read(wheel(tmp_path, opened, platform="win_amd64"))
-    assert (told["accelerator"], told["note"]) == ("cpu", "holds no files; installs tensorflow-intel")
+    assert (told["accelerator"], told["note"]) == ("cpu", "has no files; installs tensorflow-intel")
     assert "tensorflow-intel==2.12.0" in told["requires"]
     with pytest.raises(ValueError, match=r"has no build_info\.py"):
         refresh_tensorflow.read(wheel(tmp_path, opened))

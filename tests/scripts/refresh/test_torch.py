@@ -100,7 +100,7 @@ def test_torch_with_two_pins_of_cudnn_leaves_it_out() -> None:
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        ({"torch/lib/libtorch_python.so": b""}, "does not name its CUDA"),
+        ({"torch/lib/libtorch_python.so": b""}, "does not state its CUDA version"),
         ({}, "no torch_python library"),
     ],
 )

@@ -1,5 +1,5 @@
-"""The X-ray of an environment: which libraries its frameworks would load, why those, and for which GPUs they hold code.
+"""The X-ray of an environment: which libraries its frameworks would load, why, and their GPU code.
 
-Everything here runs in a child of its own (child/libraries_probe.py), beside other children and within some fifty milliseconds: it imports
-the standard library's quickest modules and gpudoctor.elf, and speaks in plain dictionaries that the parent turns into the snapshot's structs.
+Runs in a child (own/libraries_probe.py), in parallel with others and within some fifty milliseconds: it imports only gpudoctor.elf and
+the fastest modules of the standard library, and sends plain dictionaries that the parent converts to snapshot structs.
 """

@@ -1,4 +1,4 @@
-"""The libraries of CUDA by name: which component a file is, which wheel brings it, what the releases of CUDA call it."""
+"""The CUDA libraries by name: a file's component, its wheel, and its soname in each CUDA version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEMS = {
     "libnvjpeg": "nvjpeg",
     "libcuda": "cuda",
 }
-"""The part of a file name before .so, and the component that it is of."""
+"""The part of a file name before .so, and its component."""
 
 WHEELS = {
     "cudart": "cuda-runtime",
@@ -46,7 +46,7 @@ WHEELS = {
     "ptxas": "cuda-nvcc",
     "libdevice": "cuda-nvcc",
 }
-"""The wheel of a component: nvidia-WHEEL-cu12, and for CUDA 13 nvidia-WHEEL, but for cuDNN, NCCL and others, which keep nvidia-WHEEL-cu13."""
+"""The wheel of a component: nvidia-WHEEL-cu12; for CUDA 13 nvidia-WHEEL, but nvidia-WHEEL-cu13 for cuDNN, NCCL and others."""
 
 _SONAMES: tuple[tuple[tuple[int, int], dict[str, str]], ...] = (
     ((13, 0), {"cudart": "13", "cublas": "13", "cublaslt": "13", "cufft": "12", "curand": "10", "cusolver": "12", "cusparse": "12", "cupti": "13"}),
@@ -55,12 +55,12 @@ _SONAMES: tuple[tuple[tuple[int, int], dict[str, str]], ...] = (
     ((11, 0), {"cudart": "11.0", "cublas": "11", "cublaslt": "11", "cufft": "10", "curand": "10", "cusolver": "10", "cusparse": "11"}),
     ((10, 1), {"cublas": "10", "cublaslt": "10", "cufft": "10", "curand": "10", "cusolver": "10", "cusparse": "10"}),
 )  # fmt: skip
-"""What follows .so. in the sonames since each release of CUDA; those of 12 and 13 as in NVIDIA's wheels. What is not here, and all of
-CUDA before 10.1, bears the release itself: libcublas.so.10.0."""
+"""What follows .so. in sonames, from which CUDA version on; for 12 and 13 as in NVIDIA's wheels. Other libraries, and all before
+CUDA 10.1, use the CUDA version itself: libcublas.so.10.0."""
 
 
 def component(name: str) -> str | None:
-    """The component of a file name or soname: libcudnn_ops.so.9 is cudnn; None for what is not CUDA's."""
+    """The component of a file name or soname: libcudnn_ops.so.9 is cudnn; None if it is not CUDA's."""
     stem, found, _ = name.partition(".so")
     if not found:
         return None
@@ -70,7 +70,7 @@ def component(name: str) -> str | None:
 
 
 def soname(component: str, release: str) -> str | None:
-    """What a build with CUDA `release` ("12.5.1", "11.2", "12") calls the library; None where that does not follow."""
+    """The soname of the library in a build with CUDA `release` ("12.5.1", "11.2", "12"); None if unknown."""
     stem = next((stem for stem, one in STEMS.items() if one == component), None)
     digits = release.split(".")
     if stem is None or not digits[0].isdecimal():
@@ -85,7 +85,7 @@ def soname(component: str, release: str) -> str | None:
 
 
 def cudnn_parts(major: str) -> tuple[str, ...]:
-    """The libraries that libcudnn.so.MAJOR opens when they are needed, those of its kernels first; cuDNN 7 and older is one file."""
+    """The libraries that libcudnn.so.MAJOR opens on demand, those with kernels first; cuDNN 7 and older is a single file."""
     parts = {
         "9": ("ops", "cnn", "adv", "graph", "engines_precompiled", "engines_runtime_compiled", "heuristic"),
         "8": ("ops_infer", "cnn_infer", "adv_infer", "ops_train", "cnn_train", "adv_train"),

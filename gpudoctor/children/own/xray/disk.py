@@ -1,4 +1,4 @@
-"""Where CUDA's libraries lie on disk, whether the loader looks there or not; whose they are, and of which version, without loading any."""
+"""Where CUDA libraries are on disk, on the loader's path or not, their owners and their versions, without loading any."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HEADER_BYTES = 8192
 
 
 class Disk:
-    """The folders below a root that may hold libraries of CUDA; each is listed once."""
+    """The folders below a root that may have CUDA libraries; each is listed once."""
 
     def __init__(self, system: System, path: tuple[str, ...], prefixes: tuple[str, ...]) -> None:
         """`path` is the target's sys.path, `prefixes` are its own and conda's."""
@@ -39,7 +39,7 @@ class Disk:
         self._files: dict[str, list[tuple[str, str]]] | None = None
 
     def names(self, folder: str) -> list[str]:
-        """What a folder holds, in the file system's own order, as glob would see it; nothing where it cannot be read."""
+        """The content of a folder in the file system's order, like glob; nothing if it cannot be read."""
         if folder not in self._listed:
             try:
                 self._listed[folder] = os.listdir(self._place(folder))
@@ -48,11 +48,11 @@ class Disk:
         return self._listed[folder]
 
     def exists(self, path: str) -> bool:
-        """Whether there is something at `path`."""
+        """Whether `path` exists."""
         return os.path.exists(self._place(path))
 
     def text(self, path: str, limit: int = 1 << 20) -> str:
-        """The beginning of a text file; empty where it cannot be read."""
+        """The beginning of a text file; empty if it cannot be read."""
         try:
             descriptor = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except (OSError, ValueError):
@@ -65,7 +65,7 @@ class Disk:
             os.close(descriptor)
 
     def wheels(self, site: str) -> dict[str, list[str]]:
-        """Versions by normalised name of the distributions of NVIDIA's in a folder, from the names of their metadata."""
+        """Versions of NVIDIA's distributions in a folder by normalised name, from the names of their metadata."""
         if site not in self._wheels:
             found: dict[str, list[str]] = {}
             for entry in sorted(self.names(site)):
@@ -76,7 +76,7 @@ class Disk:
         return self._wheels[site]
 
     def folders(self) -> list[tuple[str, str]]:
-        """Every folder that may hold them, and whose it is."""
+        """Every folder that may have CUDA libraries, and its owner."""
         if self._folders is None:
             self._folders = [*self._sites(), *self._conda(), *self._toolkits(), *((folder, "system") for folder in SYSTEM)][:MOST_PLACES]
         return self._folders
@@ -98,7 +98,7 @@ class Disk:
         return [(f"{home}/{lib}", "toolkit") for home in homes for lib in libs if self.exists(f"{home}/{lib}")]
 
     def elsewhere(self, wanted: str, besides: str) -> list[tuple[str, str]]:
-        """The files called like `wanted` but for the release at the end, each file once, and whose folder they lie in; not the file `besides`."""
+        """The files named like `wanted` apart from the version at the end, each once with its folder's owner; without the file `besides`."""
         if self._files is None:
             self._files = self._index()
         seen = {self.real(besides)} if besides else set()
@@ -123,7 +123,7 @@ class Disk:
         return index
 
     def owners(self, path: str, component: str) -> list[str]:
-        """The distribution that a file is of, or those that it may be of; "conda", "toolkit", "driver" or "system"; none where that cannot be told."""
+        """The distribution that owns a file, or those that may; "conda", "toolkit", "driver" or "system"; empty if unknown."""
         owner = "driver" if component == "cuda" else self._place_owner(path)
         return self._wheel(path, component)[1] or ([owner] if owner else [])
 
@@ -135,9 +135,9 @@ class Disk:
         return "system" if path.startswith(("/usr/", "/lib")) else ""
 
     def _wheel(self, path: str, component: str) -> tuple[str, list[str]]:
-        """The installed wheels that bring such a file to such a place, and the folder that holds their metadata.
+        """The installed wheels that install such a file there, and the folder with their metadata.
 
-        More than one where those of two CUDAs share a folder and do not tell.
+        Several if those of two CUDA versions share a folder and RECORD does not decide.
         """
         plain = os.path.normpath(path)
         for site in self.path:
@@ -152,11 +152,11 @@ class Disk:
         return "", []
 
     def _written_by(self, site: str, path: str, named: list[str]) -> list[str]:
-        """Those of the wheels whose RECORD has the file in the size that it has: of two that share a folder, the one installed last."""
+        """The wheels whose RECORD has the file with its present size: of two that share a folder, the one installed last."""
         return [name for name in named if self._fitting(site, name, path)] or named
 
     def _fitting(self, site: str, name: str, path: str) -> list[str]:
-        """The releases of a wheel whose RECORD has the file in the size that it has: an older one's metadata may have stayed."""
+        """The versions of a wheel whose RECORD has the file with its present size: an older one's metadata may remain."""
         try:
             size = str(os.stat(self._place(path)).st_size)
         except OSError:
@@ -165,7 +165,7 @@ class Disk:
         return [version for version in self.wheels(site)[name] if self._recorded(site, name, version, inside) == size]
 
     def _recorded(self, site: str, name: str, version: str, inside: str) -> str:
-        """The size that a wheel's RECORD gives for a file; empty where it does not."""
+        """The size of a file in a wheel's RECORD; empty if it has none."""
         text = self.text(f"{site}/{name.replace('-', '_')}-{version}.dist-info/RECORD")
         line = text.partition(f"\n{inside},")[2] or (text[len(inside) + 1 :] if text.startswith(f"{inside},") else "")
         return line.partition("\n")[0].rpartition(",")[2].strip()
@@ -173,10 +173,10 @@ class Disk:
     def _by_metadata(self, site: str, name: str, path: str) -> tuple[str, str] | str:
         versions = self.wheels(site)[name]
         left = versions if len(versions) == 1 else self._fitting(site, name, path)
-        return (left[0], f"the metadata of {name}") if len(left) == 1 else f"there is metadata of {name} {' and '.join(versions)}"
+        return (left[0], f"the metadata of {name}") if len(left) == 1 else f"metadata of {name} {' and '.join(versions)} is installed"
 
     def version(self, path: str, component: str, soname: str) -> tuple[str, str] | str:
-        """The version and where it is written; else why it cannot be told. A header beside the file beats metadata, which two wheels may share."""
+        """The version and where it is stated; otherwise why it is unknown. A header beside the file outranks metadata, which two wheels may share."""
         if component in HEADERS:
             header, words = HEADERS[component]
             base = os.path.normpath(os.path.dirname(path))
@@ -190,7 +190,7 @@ class Disk:
         if len(named) == 1:
             return self._by_metadata(site, named[0], path)
         if named:
-            return f"{' and '.join(named)} put their files into the same folder"
+            return f"{' and '.join(named)} share a folder"
         real = self.real(path)
         numbers = real.rpartition("/")[2].partition(".so.")[2]
         if numbers.count(".") > 0:
@@ -200,11 +200,11 @@ class Disk:
                 real.split("/")[: 1 + real.split("/").index(next(part for part in real.split("/") if part.startswith("cuda-")))]
             )
             return home.rpartition("cuda-")[2], f"the name of {home}"
-        return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name says it"
+        return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name states it"
 
 
 def defined(text: str, words: tuple[str, ...]) -> str:
-    """The numbers that a header defines under `words`, joined by dots; empty where one is missing."""
+    """The numbers that a header defines under `words`, joined by dots; empty if one is missing."""
     found = []
     for word in words:
         after = text.partition(f"#define {word} ")[2].split(None, 1)

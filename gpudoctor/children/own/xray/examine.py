@@ -21,7 +21,7 @@ Mark = Callable[[str], None]
 
 
 class Asked:
-    """What is to be looked at: the target's interpreter and sys.path, the environment that it would run in, its frameworks."""
+    """What to examine: the target's interpreter and sys.path, its environment, its frameworks."""
 
     def __init__(self, executable: str, path: Iterable[str], environ: Mapping[str, str], root: str = "/") -> None:
         self.executable = executable
@@ -34,7 +34,7 @@ class Asked:
 
 
 def around(asked: Asked) -> Around:
-    """The process that is simulated. Raises Refused where its interpreter cannot be read."""
+    """The simulated process. Raises Refused if its interpreter cannot be read."""
     library_path = asked.environ.get("LD_LIBRARY_PATH", "")
     prefix = os.path.dirname(os.path.dirname(asked.executable))
     base = os.path.dirname(os.path.dirname(os.path.realpath(asked.executable)))
@@ -45,9 +45,9 @@ def around(asked: Asked) -> Around:
     program = system.real(asked.executable)
     elf = system.elf(program)
     if elf is None:
-        raise Refused(f"{program} is not there")
+        raise Refused(f"{program} does not exist")
     if "musl" in elf.interpreter:
-        raise Refused("its C library is musl, whose loader follows rules of its own")
+        raise Refused("its C library is musl, whose loader gpudoctor does not simulate")
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
     setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
     prefixes = [folder for folder in (prefix, asked.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
@@ -57,7 +57,7 @@ def around(asked: Asked) -> Around:
 
 
 def environment(asked: Asked, say: Say, mark: Mark) -> None:
-    """Say a line for each framework, then for each extension, then what is preloaded; or why nothing can be told."""
+    """Send a line for each framework, then each extension, then the preloads; or why nothing can be examined."""
     mark("reading the interpreter")
     try:
         shared = around(asked)
@@ -81,7 +81,7 @@ def environment(asked: Asked, say: Say, mark: Mark) -> None:
 
 
 def crashed(error: Exception) -> dict[str, str]:
-    """What an exception of our own code leaves unknown, with the place in the code."""
+    """A missing value for an exception in our own code, with its location."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         place = f"{os.path.basename(trace.tb_frame.f_code.co_filename)}, line {trace.tb_lineno}"
@@ -110,7 +110,7 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
         said.update(code={"type": "gpu-code", **kinds}, code_where=most["path"])
     else:
         said["code"] = (
-            missing("absent", f"no file of {wish.name} holds GPU code") if objects else missing("absent", "none of its files is there")
+            missing("absent", f"no file of {wish.name} has GPU code") if objects else missing("absent", "none of its files exists")
         )
     taken = {one["file"].get("path") for one in uses}
     also = [one.path for one in patient.loader.objects if component(one.name) is not None and one.path not in taken]
@@ -121,7 +121,7 @@ def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[s
 
 
 def _broken(patient: Patient, path: str) -> None:
-    """Keep a file of the framework's own that is there and could not be loaded."""
+    """Record a file of the framework's own that exists but cannot be loaded."""
     try:
         patient.around.system.elf(path)
     except Refused as refused:
@@ -146,7 +146,7 @@ def _object(shared: Around, path: str) -> dict[str, Any] | None:
 
 
 def single(asked: Asked, path: str, say: Say) -> None:
-    """Say what one file needs, what it would get, and its GPU code: as if the target's interpreter opened it."""
+    """Send what one file needs, what it would get, and its GPU code, as if the target's interpreter opened it."""
     try:
         shared = around(asked)
         elf = shared.system.elf(path)
@@ -154,7 +154,7 @@ def single(asked: Asked, path: str, say: Say) -> None:
         say({"type": "unread-file", "path": path, "problem": refused.reason})
         return
     if elf is None:
-        say({"type": "unread-file", "path": path, "problem": "there is no such file"})
+        say({"type": "unread-file", "path": path, "problem": "no such file"})
         return
     loader = Loader(shared.system, shared.setting)
     if elf.bits != 64 or elf.machine != os.uname().machine:

@@ -1,4 +1,4 @@
-"""Compiled add-ons of a framework: their GPU code, and which of CUDA's libraries they link."""
+"""Compiled add-ons of a framework: their GPU code, and the CUDA libraries they link."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOST_NAMES = 20
 
 
 def extensions(around: Around, cuda: dict[str, str], homes: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """Every compiled file of the known add-ons that has GPU code or links CUDA's libraries.
+    """Every compiled file of the known add-ons that has GPU code or links CUDA libraries.
 
-    `cuda` is the CUDA of each framework and `homes` the folder of its package, by name.
+    `cuda` is the CUDA version of each framework and `homes` its package's folder, by name.
     """
     disk = around.disk
     for site in disk.path:
@@ -41,7 +41,7 @@ def _files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> lis
     if not folder:
         beside = [one for one in sorted(disk.names(site)) if one.endswith(".so") and one.startswith(addon.files)]
         return [f"{site}/{one}" for one in beside][:MOST_FILES]
-    if name == "bitsandbytes":  # it brings one for each CUDA and takes that of torch's
+    if name == "bitsandbytes":  # it has one for each CUDA and uses torch's
         digits = "".join(cuda.split(".")[:2])
         return [f"{site}/{folder}/libbitsandbytes_cuda{digits}.so"] if digits else []
     places = [f"{site}/{folder}", f"{site}/{folder}/lib"]
@@ -62,11 +62,11 @@ def _extension(around: Around, path: str, framework: str, home: str) -> dict[str
 
 
 def _undefined(around: Around, path: str, elf: Elf, framework: str, home: str) -> Any:
-    """The symbols in the framework's own name spaces that none of its libraries, linked or not, defines."""
+    """The symbols in the framework's own name spaces that none of its libraries defines, linked or not."""
     spec = spec_of(framework)
     libraries = [name for name in around.disk.names(f"{home}/lib") if name.startswith(spec.own_libraries) and name.endswith(".so")]
     if not libraries:
-        return missing("not-asked", f"symbols of {framework} are not compared")
+        return missing("not-asked", f"symbols of {framework} are not checked")
     try:
         left = {name for name in symbols.undefined(around.system.place(path), elf) if name.startswith(spec.own_symbols)}
         for name in sorted(libraries):

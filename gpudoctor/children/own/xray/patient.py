@@ -1,4 +1,4 @@
-"""One simulated process of the target's interpreter, and what is noted of the libraries that it opens."""
+"""One simulated process of the target's interpreter, and a record of the libraries that it opens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASE = frozenset((
     "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",
     "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
 ))  # fmt: skip
-"""Every process has these, and none of them is CUDA's: their needs are not followed."""
+"""Every process has these, and CUDA has none of them: their needs are not followed."""
 MOST_ELSEWHERE = 12
 
 
@@ -34,7 +34,7 @@ class Around:
         self.setting = setting
         self.program = program
         self.mapped: list[str] = []
-        """Libraries of CUDA's that are open when Python has started."""
+        """CUDA libraries that are open once Python has started."""
         self._codes: dict[str, dict[str, Any]] = {}
 
     def code(self, path: str) -> dict[str, Any]:
@@ -47,9 +47,9 @@ class Around:
         try:
             elf = self.system.elf(path)
             if elf is None:
-                return missing("absent", f"{path} is not there")
+                return missing("absent", f"{path} does not exist")
             if not elf.sections:
-                return missing("absent", f"{path} holds no section of GPU code")
+                return missing("absent", f"{path} has no GPU code")
             found = fatbin.read(self.system.place(path), elf.sections)
         except Refused as refused:
             return missing("failed", f"{path}: {refused.reason}")
@@ -70,7 +70,7 @@ class Around:
             said["version"] = {"type": "fact", "value": version[0], "where": version[1]}
         else:
             said["version"] = missing("failed" if " and " in version else "absent", version)
-        said["owner"] = " or ".join(owners) or missing("absent", f"{path} lies in no place that says whose it is")
+        said["owner"] = " or ".join(owners) or missing("absent", f"the owner of {path} is unknown")
         said["owners"] = owners if len(owners) > 1 else []
         if code:
             said["code"] = self.code(path)
@@ -78,17 +78,17 @@ class Around:
 
 
 class Patient:
-    """A process that imports one framework, as far as the loader is concerned."""
+    """A process that imports one framework, as the loader sees it."""
 
     def __init__(self, around: Around, home: str) -> None:
-        """`home` is the folder of the framework's package. Raises Refused where the interpreter cannot be read."""
+        """`home` is the folder of the framework's package. Raises Refused if the interpreter cannot be read."""
         self.around = around
         self.loader = Loader(around.system, around.setting)
         self._home = home
         self.uses: dict[str, dict[str, Any]] = {}
         self.broken: dict[str, dict[str, Any]] = {}
         self.unknown = ""
-        """Why it is not known what is loaded, where the framework's own text could not be followed."""
+        """Why the loaded libraries are unknown, if the framework's own code could not be followed."""
         self._own: dict[str, bool] = {}
         self.loader.start(around.program)
         for path in around.mapped:
@@ -114,7 +114,7 @@ class Patient:
         return opening
 
     def note_broken(self, one: Resolution) -> None:
-        """Keep a file that the framework cannot do without and that cannot be loaded, if it is none of CUDA's."""
+        """Record a file that the framework needs and that cannot be loaded, unless it is CUDA's."""
         if component(one.wanted) is None or "/" in one.wanted:
             asker = one.asked_by.path if one.asked_by is not None and one.asked_by is not self.main else ""
             for path, refused in one.damaged[:1]:
@@ -123,28 +123,28 @@ class Patient:
                 self.break_off(one.wanted, "missing", one.problem or "nowhere", asker)
 
     def lack(self, wanted: str, part: str, asker: str, folder: str) -> None:
-        """Keep a library of CUDA's that the framework looks for by a pattern, and does not start without."""
+        """Record a CUDA library that the framework looks for by a pattern and cannot start without."""
         self.uses[wanted] = {
             "type": "library-use", "component": part, "wanted": wanted, "asked_by": asker, "asking": "opened", "vital": True,
-            "file": missing("absent", f"no {wanted} is in {folder} or its like on sys.path"), "looked_in": [folder],
+            "file": missing("absent", f"no {wanted} in {folder} or the same folder elsewhere on sys.path"), "looked_in": [folder],
             "elsewhere": nearby(self.around.disk.elsewhere(wanted, "")[:MOST_ELSEWHERE]),
         }  # fmt: skip
         self._own[wanted] = True
 
     def break_off(self, path: str, kind: str, why: str, asker: str = "") -> None:
-        """Keep why the framework's import fails."""
+        """Record why the framework's import fails."""
         path, asker = (os.path.normpath(one) if one else "" for one in (path, asker))
         owners = self.around.disk.owners(path, "") if path.startswith("/") and not path.startswith(f"{self._home}/") else []
         self.broken.setdefault(path, damage(path, kind, why, owners) | {"asked_by": asker})
 
     def forget(self) -> None:
-        """Begin the notes again."""
+        """Clear the record."""
         self.uses.clear()
         self.broken.clear()
         self._own.clear()
 
     def open(self, wanted: str, caller: Object, *, vital: bool) -> Opening:
-        """As dlopen does by name."""
+        """Open by name, like dlopen."""
         opening = self.loader.open(wanted, caller, skip=BASE, shadows=True)
         self.note(opening.resolutions[0], asking="opened", vital=vital)
         for one in opening.resolutions[1:]:
@@ -152,7 +152,7 @@ class Patient:
         return opening
 
     def note(self, one: Resolution, *, asking: str, vital: bool) -> None:
-        """Keep what became of a wish, if it is one for a library of CUDA's; a wish of the framework's own files outranks others'."""
+        """Record the result of a lookup, if it is for a CUDA library; the framework's own lookups outrank others'."""
         part = component(one.wanted)
         if part is None or "/" in one.wanted:
             return
@@ -177,7 +177,7 @@ class Patient:
             said.update({"found_by": one.way.by} if one.way.by else {})
         else:
             damaged = [self._damage(path, refused, part) for path, refused in one.damaged]
-            reason = one.problem or f"{one.wanted} is in none of the places looked at"
+            reason = one.problem or f"{one.wanted} is in none of the searched places"
             said["file"] = missing("failed" if damaged else "absent", f"{damaged[0]['path']}: {damaged[0]['why']}" if damaged else reason)
             said["looked_in"] = one.looked_in
             said["damaged"] = damaged
@@ -200,14 +200,14 @@ def damage(path: str, kind: str, why: str, owners: list[str]) -> dict[str, Any]:
 
 
 _WITH_CODE = ("libcudnn_ops", "libcudnn_cnn")
-"""What of cuDNN decides which GPUs it serves: its precompiled engines hold code that the rest of it no longer calls."""
+"""The part of cuDNN that determines which GPUs it supports: its precompiled engines have code that the rest no longer calls."""
 
 
 def places(found: Iterable[tuple[str, str, str]]) -> list[dict[str, str]]:
-    """As Place structs: a path, why, and the word of FoundBy where there is one."""
+    """As Place structs: a path, why, and the FoundBy value if there is one."""
     return [{"type": "place", "path": path, "why": why, **({"found_by": by} if by else {})} for path, why, by in found]
 
 
 def nearby(found: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """As Place structs: paths on disk, each with whose folder it lies in."""
+    """As Place structs: paths on disk, each with its folder's owner."""
     return places((path, kind, kind if kind == "wheel" else "") for path, kind in found)

@@ -1,7 +1,7 @@
-"""Follows the few functions of a Python file that load libraries, without running them: every call they make is answered by a simulation.
+"""Follows the few functions of a Python file that load libraries, without running them: a simulation answers every call.
 
-Only what is known is followed. Anything else ends in Unknown, so that a file in a new form is never guessed at. Compiled to a syntax tree
-by `compile`, which needs no module: `ast` would take as long to import as the whole X-ray.
+Only known constructs are followed. Anything else raises Unknown, so new code is never guessed at. Parsed with `compile`: importing `ast`
+would take as long as the whole X-ray.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _METHODS: dict[type, tuple[str, ...]] = {
 
 
 class Unknown(Exception):  # noqa: N818 -- an answer
-    """Something that is not known here, and so cannot be followed."""
+    """Something unknown that cannot be followed."""
 
 
 class Failure(Exception):  # noqa: N818 -- the simulated program's, not ours
@@ -53,7 +53,7 @@ class _Continue(Exception):  # noqa: N818
 
 
 def function(source: str, name: str) -> str:
-    """The text of a function at module level; empty where there is none."""
+    """The text of a function at module level; empty if there is none."""
     place = source.find(f"\ndef {name}(")
     if place < 0:
         return ""
@@ -72,7 +72,7 @@ class Program:
         self._left = _MOST_STEPS
 
     def call(self, name: str) -> None:
-        """Follow a function without arguments. Raises Failure where the program would end in an exception, and Unknown."""
+        """Follow a function without arguments. Raises Failure if the program would end in an exception, and Unknown."""
         self._find(name)()
 
     def _find(self, name: str) -> Any:

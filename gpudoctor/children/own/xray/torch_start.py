@@ -1,4 +1,4 @@
-"""What torch/__init__.py does before it imports torch._C: its own text is followed, with the simulated process behind ctypes, glob and os."""
+"""What torch/__init__.py does before it imports torch._C: follows its code with the simulated process behind ctypes, glob and os."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TorchStart:
         """Folder and pattern of the last search for a library."""
 
     def follow(self) -> None:
-        """Load what it loads. Raises Unknown where its text is in no form that can be followed."""
+        """Load what it loads. Raises Unknown if its code cannot be followed."""
         source = self._disk.text(f"{self._home}/__init__.py")
         if ENTRY not in source:
             if "torch._C" not in source:  # up to 1.4 it only imports torch._C
@@ -102,7 +102,7 @@ class TorchStart:
         return Space(exists=lambda: self._disk.exists(path), path=path)
 
     def _keep(self, failure: Failure) -> None:
-        """Note what the import fails for."""
+        """Record why the import fails."""
         patient = self._patient
         if self._failed is not None:
             for one in self._failed.missing:
@@ -126,7 +126,7 @@ def _text(value: Any) -> str:
 
 
 def _words(opening: Opening) -> str:
-    """The loader's own, as far as torch compares them: they begin with the name or the path of the file."""
+    """The loader's message, in the part that torch compares: it begins with the name or path of the file."""
     one = opening.missing[0]
     if one.damaged:
         return f"{one.damaged[0][0]}: {one.damaged[0][1].reason}"
@@ -134,7 +134,7 @@ def _words(opening: Opening) -> str:
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern of `*`, `?` and `[0-9]`, as fnmatch has it."""
+    """Whether a name matches a pattern of `*`, `?` and `[0-9]`, like fnmatch."""
     if not pattern:
         return not name
     if pattern[0] == "*":

@@ -1,4 +1,4 @@
-"""The assembler that Triton starts for torch.compile: the one that a variable names, else its own."""
+"""The assembler that Triton starts for torch.compile: the one in a variable, otherwise its own."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ COMPONENT = "triton-ptxas"
 PLACES = ("triton/backends/nvidia/bin", "triton/common/../third_party/cuda/bin", "triton/third_party/cuda/bin")
 """Since 3.0, in 2.1 to 2.3, and in 2.0."""
 PROGRAMS = (("ptxas", "TRITON_PTXAS_PATH"), ("ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"))
-"""Each with the variable that names another; the second is for compute capability 10.0 and newer, in the releases that have it."""
+"""Each with the variable that overrides it; the second is for compute capability 10.0 and newer, in releases that have it."""
 
 
 def uses(around: Around, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What torch.compile would start; nothing where Triton is not installed."""
+    """What torch.compile would start; nothing if Triton is not installed."""
     disk = around.disk
     folders = (f"{site}/{place}" for site in disk.path for place in PLACES)
     own = next((folder for folder in folders if disk.exists(f"{folder}/ptxas")), "")
@@ -26,7 +26,7 @@ def uses(around: Around, environ: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _use(around: Around, own: str, name: str, variable: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    """A variable that names no program is passed over, as Triton does."""
+    """A variable that names no program is ignored, as Triton does."""
     told = environ.get(variable, "")
     named = told.startswith("/") and around.disk.exists(told)
     path, why = (told, variable) if named else (f"{own}/{name}", "Triton's own")

@@ -1,4 +1,4 @@
-"""What XLA looks for to compile: libdevice.10.bc and ptxas, in its own order of places (tsl's cuda_root_path.cc, XLA's subprocess_compilation.cc)."""
+"""What XLA needs to compile: libdevice.10.bc and ptxas, searched in its own order (tsl's cuda_root_path.cc, XLA's subprocess_compilation.cc)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RELEASE = b"Cuda compilation tools, release "
 
 
 def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[str, ...] = ()) -> list[dict[str, Any]]:
-    """Both, as XLA in `library` would find them; `first` are folders that the framework itself prefers."""
+    """Both, as XLA in `library` would find them; `first` are the framework's preferred folders."""
     told = next((word[len(FLAG) :].strip("'\"") for word in environ.get("XLA_FLAGS", "").split() if word.startswith(FLAG)), "")
     preferred = [(told, f"{FLAG[:-1]} in XLA_FLAGS")] if told else [(root, "the framework names its folder") for root in first]
     roots = [(root, "a folder in XLA's own list") for root in _roots(os.path.normpath(os.path.dirname(library)))]
@@ -32,13 +32,13 @@ def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[
 
 
 def preferred(disk: Disk, folders: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of the folders of site-packages that holds NVIDIA's compiler; the framework names it to XLA."""
+    """The first of the folders of site-packages with NVIDIA's compiler; the framework passes it to XLA."""
     candidates = [f"{site}/{folder}" for site in disk.path for folder in folders]
     return tuple(root for root in candidates if disk.exists(f"{root}/nvvm") or disk.exists(f"{root}/bin/ptxas"))[:1]
 
 
 def _roots(folder: str) -> tuple[str, ...]:
-    """CandidateCudaRoots of a library in `folder`; the toolkit that the build machine had is not known."""
+    """CandidateCudaRoots of a library in `folder`; the build machine's toolkit is unknown."""
     beside = ("../nvidia/cuda_nvcc", "../../nvidia/cuda_nvcc", "cuda", "../../../..", "../../../../..")
     return ("/usr/local/cuda", "/opt/cuda", *(os.path.normpath(f"{folder}/{one}") for one in beside))
 
@@ -62,7 +62,7 @@ def _use(around: Around, kind: tuple[str, str, str], library: str, candidates: l
     }
     if there:
         return {**said, "file": _file(around, part, there[0]), "why": whys[there[0]]}
-    reason = f"{wanted} is in none of the places looked at"
+    reason = f"{wanted} is in none of the searched places"
     return {**said, "file": missing("absent", reason), "looked_in": [os.path.dirname(path) for path in dict.fromkeys(order)]}
 
 
@@ -71,7 +71,7 @@ def _file(around: Around, part: str, path: str) -> dict[str, Any]:
 
 
 def assembler(around: Around, path: str) -> dict[str, Any]:
-    """The LibraryFile of a ptxas, with its release from its wheel, toolkit or own text."""
+    """The LibraryFile of a ptxas, with its version from its wheel, toolkit or own text."""
     part = "ptxas"
     said = around.described(path, "", part)
     if said["version"]["type"] == "missing":
@@ -86,7 +86,7 @@ def assembler(around: Around, path: str) -> dict[str, Any]:
 
 
 def _started(around: Around, path: str) -> str:
-    """The program behind a small script that starts it."""
+    """The program that a wrapper script starts."""
     text = around.disk.text(path, 512)
     return (
         next((word for word in text.split() if word.startswith("/") and word.endswith("/ptxas")), path) if text.startswith("#!") else path
@@ -94,7 +94,7 @@ def _started(around: Around, path: str) -> str:
 
 
 def _release(path: str) -> str:
-    """The release that the program itself would print; it is not run."""
+    """The version that the program would print; it is not run."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):

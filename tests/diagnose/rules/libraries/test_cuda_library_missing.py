@@ -9,7 +9,7 @@ from tests.diagnose.rules.examined import JAX, SITE, environment, findings, only
 
 
 def test_a_framework_whose_files_are_not_there_is_no_pass() -> None:
-    gone = FrameworkLibraries(framework="tensorflow", code=Missing(Cause.ABSENT, "none of its files is there"), uses=())
+    gone = FrameworkLibraries(framework="tensorflow", code=Missing(Cause.ABSENT, "none of its files exists"), uses=())
     assert outcome(environment(libraries=Libraries(frameworks=(gone,))), "cuda-library-missing") is OutcomeKind.COULD_NOT_TELL
 
 

@@ -1,6 +1,6 @@
-"""What each framework asks the loader for when it is imported and when it first meets a GPU, in its own order: a module each.
+"""What each framework requests from the loader on import and on its first use of a GPU, in order: one module each.
 
-Known from the frameworks' own sources and from LD_DEBUG=libs of their wheels.
+From the frameworks' sources and LD_DEBUG=libs of their wheels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Wish:
         self.home = home
         """The folder of its package."""
         self.cuda = cuda
-        """The CUDA that it was built with, as it says; empty where it does not."""
+        """The CUDA version that it states it was built with; empty if none."""
         self.cudnn = cudnn
 
 
@@ -29,6 +29,6 @@ Load = Callable[[Wish, Around], tuple[Patient, list[str]]]
 
 
 def loading(framework: str) -> Load:
-    """What simulates how a framework loads its libraries: it gives what happened, and the framework's own files that matter."""
+    """The function that simulates how a framework loads its libraries: it returns the process and the framework's own relevant files."""
     load: Load = importlib.import_module(f"{__name__}.{framework}").load
     return load

@@ -1,4 +1,4 @@
-"""cuDNN, which opens its parts itself."""
+"""cuDNN, which opens its own parts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from gpudoctor.elf.loader import Object
 
 
 def open_cudnn(patient: Patient, caller: Object, major: str) -> None:
-    """The library and its parts, which it opens itself."""
+    """Open the library and its parts."""
     opening = patient.open(f"libcudnn.so.{major}", caller, vital=True)
     open_parts(patient, None if opening.missing else opening.resolutions[0].found, major)
 
 
 def open_parts(patient: Patient, library: Object | None, major: str) -> None:
-    """The parts of a cuDNN that was found."""
+    """Open the parts of a cuDNN that was found."""
     for part in cudnn_parts(major) if library is not None else ():
         patient.open(part, library, vital=part.startswith(("libcudnn_ops", "libcudnn_cnn", "libcudnn_graph")))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""JAX, by the __init__.py of its plugin that is installed, which is followed."""
+"""JAX, by following the __init__.py of its installed plugin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
 
 
 def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
-    """What the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH counts for what it opens by name."""
+    """What the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH applies to what it opens by name."""
     disk = around.disk
     patient = Patient(around, wish.home)
     own: list[str] = []
@@ -32,7 +32,7 @@ def _load_plugin(patient: Patient, folder: str, plugin: str, wish: Wish) -> None
         for path in _preloads(patient.around, f"{folder}/__init__.py"):
             patient.load(path, why=f"preloaded by {name}", note=False)
     except Unknown as unknown:
-        patient.unknown = f"how {name} loads its libraries is not known: {unknown}"
+        patient.unknown = f"how {name} loads its libraries is unknown: {unknown}"
     patient.load(plugin)
     caller = patient.loader.loaded(plugin)
     if caller is None:
@@ -57,9 +57,9 @@ def _open_named(patient: Patient, wanted: str | None, caller: Object | None, *, 
 
 
 def _preloads(around: Around, source: str) -> list[str]:
-    """The files that _load_nvidia_libraries finds in the first folder nvidia/NAME of sys.path; up to 0.6 it does not exist.
+    """The files that _load_nvidia_libraries finds in the first folder nvidia/NAME of sys.path; releases up to 0.6 lack the function.
 
-    Raises Unknown where its text cannot be followed.
+    Raises Unknown if its code cannot be followed.
     """
     disk = around.disk
     text = disk.text(source)

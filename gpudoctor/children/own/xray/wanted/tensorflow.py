@@ -10,13 +10,13 @@ from gpudoctor.elf.loader import Object
 from gpudoctor.elf.symbols import mentions
 
 _NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cusparse")
-"""In the order of TryDlopenCUDALibraries; cuDNN is the last. Without one of them no GPU is registered."""
+"""In the order of TryDlopenCUDALibraries, cuDNN last. Without one of them TensorFlow registers no GPU."""
 
 
 def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
-    """What happened, and the framework's own files that matter. The names are opened by libtensorflow_framework, whose RUNPATH counts.
+    """The process and the framework's own relevant files. libtensorflow_framework opens the names, so its RUNPATH applies.
 
-    Up to 1.13 they are linked. 1.15 to 2.1 lie in tensorflow_core, and 1.14 to 2.0 say 10 where they mean 10.0.
+    Up to 1.13 they are linked. 1.15 to 2.1 are in tensorflow_core, and 1.14 to 2.0 say 10 for 10.0.
     """
     disk = around.disk
     home = next((place for place in (f"{wish.home}_core", wish.home) if "python" in disk.names(place)), wish.home)
@@ -53,5 +53,5 @@ def _major(release: str) -> int:
 
 
 def _asks_for_curand(around: Around, caller: Object) -> bool:
-    """Whether the library still has the function that opens it: gone since 2.15, the first release with CUDA 12."""
+    """Whether the library still has the function that opens it: removed in 2.15, the first release with CUDA 12."""
     return mentions(around.system.place(caller.path), caller.elf, b"GetCurandDsoHandle")

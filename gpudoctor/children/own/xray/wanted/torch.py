@@ -1,4 +1,4 @@
-"""PyTorch, by the torch/__init__.py that is installed, which is followed."""
+"""PyTorch, by following the installed torch/__init__.py."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from gpudoctor.children.own.xray.wanted.cudnn import open_parts
 
 
 def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
-    """Global dependencies, what torch/__init__.py preloads, then the library behind torch._C; at need linear algebra and NVRTC."""
+    """Global dependencies, what torch/__init__.py preloads, then the library behind torch._C; linear algebra and NVRTC on demand."""
     disk = around.disk
     patient = Patient(around, wish.home)
     lib = f"{wish.home}/lib"
     try:
         TorchStart(patient, wish.home, wish.cuda).follow()
     except Unknown as unknown:
-        patient.unknown = f"how torch/__init__.py loads its libraries is not known: {unknown}"
+        patient.unknown = f"how torch/__init__.py loads its libraries is unknown: {unknown}"
     for name in sorted(disk.names(wish.home)):
         if name.startswith("_C.") and name.endswith(".so"):
             patient.load(f"{wish.home}/{name}")
     kernels = patient.loader.loaded("libtorch_cuda.so")
-    if "libtorch_cuda.so" in disk.names(lib):  # also where it is not reached: cuBLAS, loaded before it, opens it too
+    if "libtorch_cuda.so" in disk.names(lib):  # even if it is not reached: cuBLAS, loaded earlier, opens it too
         patient.open("libcuda.so.1", kernels or patient.main, vital=True)
     if kernels is not None:
         for name in ("libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so"):
