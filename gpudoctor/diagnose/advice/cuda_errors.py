@@ -59,7 +59,13 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     ),
     CudaError.NO_DEVICE: (
         Candidate(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
-        Candidate("the device files are missing", "Create them", "sudo nvidia-modprobe -c 0 -u", "ls -l /dev/nvidia*", on_host=True),
+        Candidate(
+            "the device files are missing",
+            "Create them",
+            "sudo nvidia-modprobe -c 255 -c 0 && sudo nvidia-modprobe -u -c 0",
+            "ls -l /dev/nvidia*",
+            on_host=True,
+        ),
         Candidate("MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True),
     ),
     CudaError.INVALID_DEVICE: (

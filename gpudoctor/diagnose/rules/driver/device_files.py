@@ -6,6 +6,6 @@ from gpudoctor.findings import Fix
 from gpudoctor.findings.actions import Action
 
 RESTART_CONTAINER = Fix(
-    "Create the device files on the host (`sudo nvidia-modprobe -c 0 -u`), then restart the container with its GPUs.",
+    "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs.",
     action=Action.CONTACT_ADMINISTRATOR,
 )

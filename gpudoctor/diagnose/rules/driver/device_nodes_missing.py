@@ -15,7 +15,8 @@ from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
-_CREATE = Fix("Create the device files", "sudo nvidia-modprobe -c 0 -u", (ROOT,))
+_CONTROL_MINOR = "255"
+_MOST_NAMED = 3
 _CREATE_AT_BOOT = Fix("Create them at every boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
 _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMISSION}
 """What nvmlInit returns where no device file is missing."""
@@ -52,16 +53,32 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
     stale = [node for node in present.values() if _is_stale(node, driver)]
     if not failed or not (lacking or stale):
         return
-    faults = [*(f"{path} is missing" for path in lacking), *(f"{node.path} is stale (it belongs to another driver)" for node in stale)]
+    faults = [_missing(lacking)] if lacking else []
+    faults += [f"{node.path} is stale (it belongs to another driver)" for node in stale]
     yield Problem(
-        message=f"The NVIDIA driver is loaded, but {', '.join(faults)}.",
+        message=f"The NVIDIA driver is loaded, but {' and '.join(faults)}.",
         confidence=Confidence.CERTAIN if stale or CONTROL in lacking else Confidence.LIKELY,
         evidence=(
             Evidence("device files", ", ".join(sorted(present)) or "none", "/dev"),
             *(Evidence(node.path, f"major {node.major}", "stat; /proc/devices") for node in stale),
         ),
-        fixes=(RESTART_CONTAINER,) if machine.site.container else (_CREATE, _CREATE_AT_BOOT),
+        fixes=(RESTART_CONTAINER,) if machine.site.container else (_create([*lacking, *(node.path for node in stale)]), _CREATE_AT_BOOT),
     )
+
+
+def _missing(paths: list[str]) -> str:
+    """Return which files are missing, the first few by name."""
+    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+    return f"{', '.join(paths[:_MOST_NAMED])}{more} {'is' if len(paths) == 1 else 'are'} missing"
+
+
+def _create(paths: list[str]) -> Fix:
+    """Return the fix that creates the files. With -u, nvidia-modprobe counts the minors of nvidia-uvm, so that takes a call of its own."""
+    minors = [_CONTROL_MINOR if path == CONTROL else path.removeprefix("/dev/nvidia") for path in paths if not path.startswith(UVM)]
+    commands = [f"sudo nvidia-modprobe {' '.join(f'-c {minor}' for minor in minors)}"] if minors else []
+    if len(minors) < len(paths):
+        commands.append("sudo nvidia-modprobe -u -c 0")
+    return Fix("Create the device files", " && ".join(commands), (ROOT,))
 
 
 def _needed(machine: MachineView, driver: KernelDriver) -> Iterator[str]:

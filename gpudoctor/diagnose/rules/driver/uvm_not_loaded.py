@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 
-_LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -c 0 -u || sudo modprobe nvidia_uvm", (ROOT,))
+_LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))
 _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))
 
 

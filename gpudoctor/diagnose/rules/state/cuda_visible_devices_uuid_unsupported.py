@@ -43,7 +43,7 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
     reason = "CUDA does not accept it, although the GPU exists" if exists else "no GPU or MIG instance here has that UUID"
     yield Problem(
         severity=Severity.WARNING if shown else None,
-        message=f"{VARIABLE} names {entry}, but {reason}; CUDA shows {shown or 'none'} of its {len(entries)} devices.",
+        message=f"{VARIABLE} names {entry}, but {reason}; CUDA shows {f'{shown} of its {len(entries)} devices' if shown else 'no GPU'}.",
         evidence=(
             Evidence(VARIABLE, visibility.value, "environment"),
             Evidence("UUIDs on this machine", ", ".join(known) or "none known", "CUDA without the variable, NVML"),

@@ -18,11 +18,13 @@ def test_a_node_with_another_drivers_number(major: int, *, stale: bool) -> None:
     files = msgspec.structs.replace(machine().device_nodes, nodes=nodes)
     findings = findings_of(RULE, failing(kernel_driver=kernel_driver(), device_nodes=files))
     assert [finding.confidence for finding in findings] == [Confidence.CERTAIN] * stale
+    assert [finding.fixes[0].command for finding in findings] == ["sudo nvidia-modprobe -u -c 0"] * stale
 
 
 def test_files_that_are_missing_while_cuda_fails() -> None:
     (finding,) = findings_of(RULE, failing(kernel_driver=kernel_driver(), device_nodes=ABSENT))
-    assert "/dev/nvidiactl is missing" in finding.message
+    assert finding.message == "The NVIDIA driver is loaded, but /dev/nvidiactl, /dev/nvidia0, /dev/nvidia-uvm are missing."
+    assert finding.fixes[0].command == "sudo nvidia-modprobe -c 255 -c 0 && sudo nvidia-modprobe -u -c 0"
 
 
 def test_a_file_that_is_missing_while_all_works_is_no_finding() -> None:
