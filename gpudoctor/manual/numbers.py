@@ -7,6 +7,7 @@ import re
 from gpudoctor.codes import CudaError
 from gpudoctor.derive.xids import GSP_FAILURES, NO_POWER, NVLINK_ERRORS, OFF_THE_BUS, ROW_REMAP_FAILED, ROW_REMAPPED, UNCORRECTABLE
 from gpudoctor.diagnose.advice.cuda_errors import CUDA_CANDIDATES
+from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.manual.answer import Answer
@@ -70,7 +71,7 @@ def _xid(code: int, matrix: Matrix) -> Answer:
     row = matrix.xid(code)
     if row is None:
         return Answer()
-    action = f" NVIDIA's recommended action: {row.action} ({_CATALOGUE})." if row.action else ""
+    action = f" NVIDIA's recommended action: {in_words(row.action)} ({row.action}; {_CATALOGUE})." if row.action else ""
     meaning = f"Xid {code} ({row.mnemonic}): {row.meaning}.{action}"
     return Answer((meaning,), rules_named(_RULE_OF_XID.get(code, _OTHER_XIDS)))
 

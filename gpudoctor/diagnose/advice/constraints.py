@@ -60,7 +60,7 @@ class Constraints(msgspec.Struct, frozen=True):
         return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
 
     def runs_on_gpus(self, row: FrameworkRelease) -> bool:
-        """Whether a release has machine code for every GPU, and the cuDNN that it pins has code, as far as that is known."""
+        """Whether a release has machine code for every GPU, and its pinned cuDNN, if known, has code for them."""
         cudnn = self._pinned_cudnn(row)
         if cudnn is not None and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
             return False

@@ -9,6 +9,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NAMED
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import read_log
+from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
@@ -16,13 +17,6 @@ from gpudoctor.findings.actions import Action
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
 """The catalogue's actions for a fault of the program, not the GPU."""
-_STEPS = {
-    "RESTART_VM": "Restart the virtual machine",
-    "UPDATE_SWFW": "Update the driver and the GPU's firmware",
-    "CONTACT_SUPPORT": "Contact the vendor's support",
-    "XID_154": "Follow the recovery action that the Xid 154 line names",
-}
-"""The other actions, as steps."""
 _ACTIONS = {
     "RESTART_VM": Action.REBOOT,
     "RESTART_BM": Action.REBOOT,
@@ -95,6 +89,6 @@ def _remedy(worst: _Error, gpu: GpuView) -> Fix:
             (ROOT,),
             action=Action.RESET_GPU,
         )
-    step = _STEPS.get(worst.action, worst.action.replace("_", " ").capitalize())
+    step = in_words(worst.action)
     action = _ACTIONS.get(worst.action, Action.CONTACT_ADMINISTRATOR)
-    return Fix(f"{step} (NVIDIA's action for {worst.name}).", needs=(ROOT,), action=action)
+    return Fix(f"{step[:1].upper()}{step[1:]} (NVIDIA's action for {worst.name}).", needs=(ROOT,), action=action)

@@ -19,12 +19,12 @@ def test_pytorch_has_a_command_for_its_rocm_build() -> None:
     assert finding.fixes[0].command.endswith(" --reinstall torch --torch-backend=auto")
 
 
-def test_another_framework_is_sent_to_amd() -> None:
+def test_another_framework_links_to_amds_pages() -> None:
     (finding,) = findings_of(RULE, radeon(tensorflow()))
     assert (finding.fixes[0].command, "rocm.docs.amd.com" in finding.fixes[0].title) == ("", True)
 
 
-def test_it_is_a_note_where_the_cpu_will_do() -> None:
+def test_it_is_a_note_if_the_cpu_is_allowed() -> None:
     (finding,) = findings_of(RULE, radeon(tensorflow()), Policy(level=None, allow_cpu=True))
     assert finding.severity is Severity.NOTE
 

@@ -35,7 +35,7 @@ def test_a_logged_memory_error_is_evidence() -> None:
 
 
 @pytest.mark.parametrize("unknown", [UNSUPPORTED, TIMED_OUT])
-def test_a_logged_error_is_enough_where_nothing_counts_them(unknown: object) -> None:
+def test_a_logged_error_is_enough_without_counters(unknown: object) -> None:
     (uncounted,) = findings_of(RULE, with_gpus({"ecc_uncorrected": unknown}, kernel_log=xids((48, 0))))
     assert uncounted.severity is Severity.WARNING
 
@@ -51,20 +51,20 @@ def test_a_logged_error_is_about_its_own_gpu() -> None:
     assert [finding.subject.key for finding in findings_of(RULE, snapshot)] == [address(1)]
 
 
-def test_it_explains_the_row_that_waits_for_a_reset() -> None:
+def test_it_explains_a_pending_row_remap() -> None:
     rows = RemappedRows(correctable=0, uncorrectable=1, pending=True, failed=False)
     snapshot = with_gpus({"ecc_uncorrected": 1, "remapped_rows": rows}, {"ecc_uncorrected": 0, "remapped_rows": rows})
     folded = {finding.subject.key: bool(finding.because_of) for finding in findings_of("row-remap-pending", snapshot)}
     assert folded == {address(0): True, address(1): False}
 
 
-def test_the_places_of_the_errors_are_evidence() -> None:
+def test_the_location_of_the_errors_is_evidence() -> None:
     places = (EccPlace("memory", uncorrected=0), EccPlace("l2", uncorrected=2), EccPlace("quantum", uncorrected=1))
     (finding,) = findings_of(RULE, with_gpus({"ecc_enabled": True, "ecc_uncorrected": 3, "ecc_places": places}))
     assert [row.value for row in finding.evidence if row.what == "location"] == ["2 in L2 cache, 1 in quantum"]
 
 
-def test_on_chip_memory_has_a_threshold_of_its_own() -> None:
+def test_sram_has_its_own_threshold() -> None:
     (finding,) = findings_of(RULE, with_gpus({"ecc_uncorrected": 0, "sram": Sram(uncorrected_total=9, threshold_exceeded=True)}))
     assert "SRAM" in finding.message
     assert finding.fixes[0].title.startswith("Replace the GPU")

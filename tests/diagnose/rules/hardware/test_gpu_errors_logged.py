@@ -11,13 +11,13 @@ RULE = "gpu-errors-logged"
 BY_GPU, BY_PROGRAM, HARMLESS = 62, 31, 43
 
 
-def test_an_error_of_the_gpu_comes_first() -> None:
+def test_gpu_faults_are_listed_before_program_faults() -> None:
     (finding,) = findings_of(RULE, machine(2, kernel_log=xids((BY_PROGRAM, 1), (BY_GPU, 1), (BY_PROGRAM, 1))))
     assert (finding.subject.key, finding.severity, finding.confidence) == (address(1), Severity.WARNING, Confidence.LIKELY)
     assert finding.message.index(f"Xid {BY_GPU}") < finding.message.index(f"Xid {BY_PROGRAM} × 2")  # noqa: RUF001 -- a cross counts
 
 
-def test_an_error_of_a_program_is_a_note() -> None:
+def test_a_program_fault_is_a_note() -> None:
     (finding,) = findings_of(RULE, machine(1, kernel_log=xids((BY_PROGRAM, 0))))
     assert (finding.severity, finding.confidence) == (Severity.NOTE, Confidence.POSSIBLE)
     assert finding.fixes[-1].command.startswith("compute-sanitizer")
@@ -29,7 +29,7 @@ def test_a_kernel_that_ran_makes_it_a_note() -> None:
 
 
 @pytest.mark.parametrize("code", [48, 54, 63, 64, 74, 79, 94, 95, 119, 120, 149])
-def test_what_other_rules_check_is_theirs(code: int) -> None:
+def test_xids_with_a_rule_of_their_own_are_left_to_it(code: int) -> None:
     assert kinds_of(RULE, machine(1, kernel_log=xids((code, 0)))) == [OutcomeKind.PASSED]
 
 

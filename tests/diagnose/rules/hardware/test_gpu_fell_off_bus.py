@@ -10,21 +10,21 @@ RULE = "gpu-fell-off-bus"
 LOST = 15
 
 
-def test_it_passes_where_all_gpus_answer() -> None:
+def test_it_passes_if_all_gpus_respond() -> None:
     assert kinds_of(RULE, machine(2)) == [OutcomeKind.PASSED] * 2
 
 
-def test_a_gpu_that_nvml_no_longer_lists_and_the_kernel_lost() -> None:
+def test_a_gpu_missing_from_nvml_with_xid_79_is_found() -> None:
     (finding,) = findings_of(RULE, second_lost(kernel_log=xids((79, 1))))
     assert (finding.subject.key, finding.confidence) == (address(1), Confidence.CERTAIN)
     assert "NVML no longer lists it, and the kernel logged Xid 79" in finding.message
 
 
-def test_an_xid_of_a_gpu_that_answers_is_past() -> None:
+def test_xid_79_of_a_gpu_that_responds_is_ignored() -> None:
     assert findings_of(RULE, second_lost(kernel_log=xids((79, 0)))) == []
 
 
-def test_one_answer_of_nvml_is_enough() -> None:
+def test_one_lost_answer_of_nvml_is_enough() -> None:
     (finding,) = findings_of(RULE, alarmed(LOST, "GPU is lost"))
     assert finding.confidence is Confidence.LIKELY
     (sure,) = findings_of(RULE, with_gpus({}, pci=Pci((card(0, answers=False),))))

@@ -45,5 +45,5 @@ def test_other_outcomes() -> None:
 
 
 @pytest.mark.parametrize(("capabilities", "kind"), [((TIMED_OUT,), OutcomeKind.COULD_NOT_TELL), (("6.1", TIMED_OUT), OutcomeKind.FOUND)])
-def test_an_unknown_generation_is_no_pass(capabilities: tuple[Any, ...], kind: OutcomeKind) -> None:
+def test_an_unknown_compute_capability_is_not_a_pass(capabilities: tuple[Any, ...], kind: OutcomeKind) -> None:
     assert kinds_of(RULE, cards(*capabilities, frameworks=(torch(version=Fact("2.4.0+cu121", "x")),))) == [kind]

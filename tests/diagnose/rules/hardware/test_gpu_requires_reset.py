@@ -30,7 +30,7 @@ def test_a_kernel_that_ran_makes_it_a_warning() -> None:
 
 
 @pytest.mark.parametrize("action", ["none", "code 42"])
-def test_an_action_that_gpudoctor_does_not_know_is_no_alarm(action: str) -> None:
+def test_an_unknown_recovery_action_is_ignored(action: str) -> None:
     assert kinds_of(RULE, with_gpus({"alarms": (), "recovery_action": action})) == [OutcomeKind.PASSED]
 
 

@@ -9,7 +9,7 @@ from tests.diagnose.rules.hardware.samples import DENIED, second_lost
 RULE = "gsp-firmware-failure"
 
 
-def test_an_xid_of_the_firmware_is_an_error() -> None:
+def test_a_gsp_xid_is_an_error() -> None:
     (finding,) = findings_of(RULE, second_lost(kernel_log=xids((119, 1))))
     assert (finding.severity, finding.subject.key) == (Severity.ERROR, address(1))
 
@@ -20,12 +20,12 @@ def test_a_line_without_an_xid_is_enough() -> None:
     assert (finding.severity, finding.subject.key) == (Severity.ERROR, address(1))
 
 
-def test_other_xids_are_others() -> None:
+def test_other_xids_are_ignored() -> None:
     log = KernelLog("/dev/kmsg", (XidEvent(79, address(1), "GPU has fallen off the bus"), XidEvent(119, address(1), "x", switch=True)))
     assert findings_of(RULE, second_lost(kernel_log=log)) == []
 
 
-def test_it_cannot_tell_without_the_log_only_about_a_gpu_that_does_not_answer() -> None:
+def test_without_the_log_only_an_unresponsive_gpu_is_unknown() -> None:
     assert kinds_of(RULE, second_lost(kernel_log=DENIED)) == [OutcomeKind.PASSED, OutcomeKind.COULD_NOT_TELL]
 
 

@@ -21,17 +21,17 @@ def test_devices_of_other_vendors_are_named() -> None:
     assert finding.evidence[1].value == "xe"
 
 
-def test_it_is_a_note_where_the_cpu_will_do() -> None:
+def test_it_is_a_note_if_the_cpu_is_allowed() -> None:
     (finding,) = findings_of(RULE, bare(), Policy(level=None, allow_cpu=True))
     assert finding.severity is Severity.NOTE
 
 
-def test_a_rocm_build_on_an_amd_gpu_is_not_called_a_machine_without_gpu() -> None:
+def test_an_amd_gpu_with_a_rocm_build_is_not_reported_as_no_gpu() -> None:
     snapshot = bare(pci=Pci((RADEON,)), frameworks=(torch(cuda_build=False, rocm_build=True),))
     assert kinds_of(RULE, snapshot) == [OutcomeKind.COULD_NOT_TELL]
 
 
-def test_a_kernel_driver_that_answered_contradicts_an_empty_bus() -> None:
+def test_a_loaded_kernel_driver_contradicts_an_empty_bus() -> None:
     mismatch = Nvml(init=Status(18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH", "Driver/library version mismatch"), gpus=ABSENT)
     assert kinds_of(RULE, bare(nvml=mismatch)) == [OutcomeKind.COULD_NOT_TELL]
 

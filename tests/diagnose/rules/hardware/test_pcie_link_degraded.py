@@ -17,13 +17,13 @@ WIDE, NARROW = {"link_width": 16, "link_width_max": 16}, {"link_width": 8, "link
 @pytest.mark.parametrize(("lanes", "generation", "severity"), [
     (16, 4, None), (8, 4, Severity.NOTE), (16, 3, Severity.NOTE), (8, 3, Severity.WARNING), (4, 4, Severity.WARNING), (1, 1, Severity.WARNING),
 ])  # fmt: skip
-def test_what_the_slot_gives_of_what_the_card_supports(lanes: int, generation: int, severity: Severity | None) -> None:
+def test_a_slot_that_limits_the_gpu_is_found(lanes: int, generation: int, severity: Severity | None) -> None:
     link = {"link_width": lanes, "link_width_max": lanes, "link_generation": 1, "link_generation_max": generation, "link_generation_own": 4}
     snapshot = with_gpus(link, pci=Pci((card(0, link_width_max=16),)))
     assert [finding.severity for finding in findings_of(RULE, snapshot)] == ([severity] if severity else [])
 
 
-def test_a_gpu_of_another_model_is_no_measure() -> None:
+def test_gpus_of_another_model_are_not_compared() -> None:
     assert findings_of(RULE, with_gpus(WIDE, {**NARROW, "name": "NVIDIA L4"})) == []
     (finding,) = findings_of(RULE, with_gpus(WIDE, NARROW))
     assert (finding.subject.key, finding.severity) == (address(1), Severity.WARNING)
@@ -44,12 +44,12 @@ def test_the_speed_of_a_link_is_checked_under_load(stages: tuple[StageLoad, ...]
     assert [finding.confidence for finding in findings_of(RULE, trained(watched(*stages)))] == [confidence] * bool(confidence)
 
 
-def test_a_link_that_is_narrow_under_load_too_is_found() -> None:
+def test_a_link_that_stays_narrow_under_load_is_found() -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(link_width=8)), link_width=4))
     assert "8 of 16 lanes" in finding.message
 
 
-def test_transfers_that_were_repeated_under_load_are_counted() -> None:
+def test_replays_under_load_are_counted() -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(replays=3), stage(StageKind.SPEED, replays=4))))
     assert "had 7 replays" in finding.message
 
@@ -59,7 +59,7 @@ def test_a_replay_counter_that_rises_is_found() -> None:
     assert "is replaying packets right now" in finding.message
 
 
-def test_uncorrected_errors_of_the_link_are_counted() -> None:
+def test_uncorrectable_aer_errors_are_counted() -> None:
     (finding,) = findings_of(RULE, with_gpus(WIDE, pci=Pci((card(0, aer_fatal=1, aer_nonfatal=0),))))
     assert "had 1 uncorrectable error (AER) since boot" in finding.message
 

@@ -8,14 +8,14 @@ from tests.diagnose.rules.hardware.samples import refusing, second_lost
 RULE = "power-cable-missing"
 
 
-def test_nvml_that_does_not_start_for_lack_of_power() -> None:
+def test_nvml_that_does_not_start_without_power_is_found() -> None:
     alone = findings_of(RULE, refusing(8, "NVML_ERROR_INSUFFICIENT_POWER"))
     assert [finding.confidence for finding in alone] == [Confidence.CERTAIN]
     both = findings_of(RULE, refusing(8, "NVML_ERROR_INSUFFICIENT_POWER", gpus=2))
     assert [finding.confidence for finding in both] == [Confidence.POSSIBLE] * 2
 
 
-def test_power_that_only_the_kernel_missed() -> None:
+def test_a_missing_cable_that_only_the_kernel_logged_is_found() -> None:
     snapshot = second_lost(kernel_log=xids((54, 1)))
     (finding,) = findings_of(RULE, snapshot)
     assert (finding.subject.key, finding.severity) == (address(1), Severity.ERROR)

@@ -17,7 +17,7 @@ def test_a_small_bar_of_a_large_card(size: int, memory: int, is_found: bool) -> 
     assert bool(findings_of(RULE, with_gpus({"bar1": Bar1(size, 0), "memory_total": memory * GIB}))) is is_found
 
 
-def test_in_a_container_the_host_switches_it_on() -> None:
+def test_in_a_container_the_host_enables_it() -> None:
     (finding,) = findings_of(RULE, with_gpus(SMALL, container=in_docker()))
     assert "host" in finding.fixes[0].title
 

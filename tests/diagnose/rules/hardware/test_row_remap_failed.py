@@ -9,7 +9,7 @@ RULE = "row-remap-failed"
 FAILED = RemappedRows(correctable=3, uncorrectable=2, pending=True, failed=True)
 
 
-def test_a_failed_replacement_explains_the_pending_row_and_the_exhausted_bank() -> None:
+def test_a_failed_remap_explains_a_pending_remap_and_an_exhausted_bank() -> None:
     rows = SpareRows(max=600, high=1, partial=1, low=0, none=1)
     snapshot = with_gpus({"remapped_rows": FAILED, "spare_rows": rows}, kernel_log=xids((64, 0)))
     (finding,) = findings_of(RULE, snapshot)

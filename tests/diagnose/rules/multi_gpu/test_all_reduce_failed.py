@@ -10,13 +10,13 @@ from tests.diagnose.rules.multi_gpu.reductions import BROKEN_IMPORT, checked, su
 from tests.machines.summed import BEFORE, HUNG
 
 
-def test_a_framework_that_failed_before_the_sums_tells_nothing(matrix: Matrix) -> None:
+def test_a_framework_that_failed_before_the_all_reduce_is_not_reported(matrix: Matrix) -> None:
     found, outcomes = checked(summed(BROKEN_IMPORT, base="untouched-transfers"), matrix)
     assert found == {}
     assert (outcomes["GD807"].kind, outcomes["GD807"].reason) == (OutcomeKind.COULD_NOT_TELL, "import failed: no such module")
 
 
-def test_one_gpu_has_nothing_to_sum_with(matrix: Matrix) -> None:
+def test_one_gpu_needs_no_all_reduce(matrix: Matrix) -> None:
     alone = msgspec.structs.replace(smoke(1), all_reduces=Missing(Cause.ABSENT, "all-reduce needs two GPUs"))
     _, outcomes = checked(machine(1, frameworks=(tensorflow(),), smoke=(alone,)), matrix)
     assert outcomes["GD807"].kind is OutcomeKind.NOT_APPLICABLE
@@ -24,7 +24,7 @@ def test_one_gpu_has_nothing_to_sum_with(matrix: Matrix) -> None:
     assert (below_full, kinds["GD807"].kind) == ({}, OutcomeKind.NOT_ASKED)
 
 
-def test_what_the_user_told_nccl_is_evidence(matrix: Matrix) -> None:
+def test_nccl_variables_are_evidence(matrix: Matrix) -> None:
     told = Variables({"NCCL_SOCKET_IFNAME": "eth9", "HOME": "/root"})
     line = "node:1:1 [0] bootstrap.cc:126 NCCL WARN Bootstrap : no socket interface found"
     stages = (*BEFORE, Stage(StageKind.ALL_REDUCE, StageState.FAILED, error="ncclInvalidUsage"))

@@ -51,7 +51,7 @@ def test_nvmls_states_are_enough_without_cuda_or_a_switch() -> None:
     assert [row.value for row in without_switch.evidence][:2] == ["802 CUDA_ERROR_SYSTEM_NOT_READY", "in-progress on 8 of 8 GPUs"]
 
 
-def test_802_of_registered_gpus_is_not_put_down_to_the_fabric() -> None:
+def test_error_802_of_registered_gpus_is_not_blamed_on_the_fabric() -> None:
     waits = libcuda(0, 802, "CUDA_ERROR_SYSTEM_NOT_READY")
     registered = server(REGISTERED, fabric_manager=STOPPED, libcuda=waits)
     assert kinds_of(RULE, registered) == [OutcomeKind.PASSED]
@@ -64,6 +64,6 @@ def test_it_is_installed_by_the_distributions_name() -> None:
     assert "nvidia-fabricmanager-550" in finding.fixes[0].command
 
 
-def test_a_service_that_runs_is_waited_for() -> None:
+def test_a_running_service_is_given_time() -> None:
     assert findings_of(RULE, server(fabric_manager=RUNNING)) == []
     assert findings_of("fabric-not-ready", server(fabric_manager=RUNNING))

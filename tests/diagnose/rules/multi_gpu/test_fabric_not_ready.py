@@ -8,7 +8,7 @@ from tests.diagnose.rules.multi_gpu.fabrics import REGISTERED, RUNNING, STOPPED,
 RULE = "fabric-not-ready"
 
 
-def test_a_fabric_that_is_still_being_set_up_is_waited_for() -> None:
+def test_a_fabric_that_is_being_set_up_is_given_time() -> None:
     (finding,) = findings_of(RULE, server(fabric_manager=RUNNING))
     assert finding.confidence is Confidence.LIKELY
     assert "in-progress on 8 of 8 GPUs" in finding.message

@@ -11,7 +11,7 @@ from tests.machines.summed import HUNG, RIGHT, RIGHT_WITHOUT, STOPPED, WRONG
 
 
 @pytest.mark.parametrize("first", [HUNG, WRONG], ids=["hangs", "wrong"])
-def test_what_is_right_without_p2p_is_p2p(first: AllReduce, matrix: Matrix) -> None:
+def test_an_all_reduce_that_is_right_only_without_p2p_is_found(first: AllReduce, matrix: Matrix) -> None:
     found, _ = checked(summed(first, RIGHT_WITHOUT), matrix)
     assert found["GD804"].confidence is Confidence.CERTAIN
     assert found["GD807"].because_of == ("GD804",)
@@ -24,7 +24,7 @@ def test_without_a_translating_iommu_it_is_likely(matrix: Matrix) -> None:
     assert "off by 2.984375" in found["GD807"].message
 
 
-def test_where_nvlinks_are_up_it_may_be_theirs(matrix: Matrix) -> None:
+def test_with_nvlinks_up_it_is_only_possible(matrix: Matrix) -> None:
     snapshot = summed(HUNG, RIGHT_WITHOUT)
     assert isinstance(snapshot.nvml, Nvml)
     assert isinstance(snapshot.nvml.gpus, tuple)
@@ -35,12 +35,12 @@ def test_where_nvlinks_are_up_it_may_be_theirs(matrix: Matrix) -> None:
     assert found["GD807"].because_of == ()
 
 
-def test_it_is_told_without_nvml(matrix: Matrix) -> None:
+def test_it_is_found_without_nvml(matrix: Matrix) -> None:
     found, _ = checked(summed(HUNG, RIGHT_WITHOUT, nvml=Missing(Cause.TIMED_OUT, "no answer")), matrix)
     assert "GD804" in found
 
 
-def test_what_fails_either_way_is_not_p2p(matrix: Matrix) -> None:
+def test_an_all_reduce_that_fails_either_way_is_not_blamed_on_p2p(matrix: Matrix) -> None:
     found, outcomes = checked(summed(HUNG, HUNG_WITHOUT, base="untouched-transfers"), matrix)
     assert list(found) == ["GD807"]
     assert outcomes["GD804"].kind is OutcomeKind.PASSED
@@ -50,14 +50,14 @@ def test_what_fails_either_way_is_not_p2p(matrix: Matrix) -> None:
 @pytest.mark.parametrize(
     "controls", [(), (STOPPED,), (msgspec.structs.replace(BROKEN_IMPORT, p2p=False),)], ids=["none", "stopped", "no import"]
 )
-def test_a_control_that_tells_nothing_is_said(controls: tuple[AllReduce, ...], matrix: Matrix) -> None:
+def test_an_undecided_control_run_is_reported(controls: tuple[AllReduce, ...], matrix: Matrix) -> None:
     found, outcomes = checked(summed(HUNG, *controls, base="untouched-transfers"), matrix)
     assert list(found) == ["GD807"]
     assert outcomes["GD804"].kind is OutcomeKind.COULD_NOT_TELL
     assert "the control without P2P did not complete" in outcomes["GD804"].reason
 
 
-def test_a_right_sum_refutes_the_prediction(matrix: Matrix) -> None:
+def test_a_correct_all_reduce_makes_it_a_note(matrix: Matrix) -> None:
     found, outcomes = checked(summed(RIGHT), matrix)
     assert [(one.code, one.severity.value) for one in found.values()] == [("GD804", "note")]
     assert outcomes["GD807"].kind is OutcomeKind.PASSED

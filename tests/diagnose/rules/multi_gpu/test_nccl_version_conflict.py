@@ -24,7 +24,7 @@ def nccl(version: str, owner: Any = ABSENT, owners: tuple[str, ...] = ()) -> Lib
         (tensorflow(), 2, "2.18.3", Severity.WARNING),
     ],
 )
-def test_how_bad_it_is(framework: Framework, gpus: int, version: str, severity: Severity) -> None:
+def test_severity_by_version_and_number_of_gpus(framework: Framework, gpus: int, version: str, severity: Severity) -> None:
     snapshot = environment(nccl(version), framework=framework, gpus=gpus, wheels="nvidia-nccl-cu12 2.21.5")
     assert only(snapshot, "nccl-version-conflict").severity is severity
 

@@ -18,13 +18,13 @@ def logged(code: int, text: str = "Fatal, Link 03", **changes: object) -> Snapsh
 
 
 @pytest.mark.parametrize(("severity", "expected"), [("always-fatal", Severity.ERROR), ("fatal", Severity.WARNING)])
-def test_nvidias_list_decides_how_far_it_reaches(severity: str, expected: Severity) -> None:
+def test_nvidias_list_decides_the_severity(severity: str, expected: Severity) -> None:
     code = next(code for code in range(10_000, 30_000) if (row := MATRIX.sxid(code)) and row.severity == severity)
     (finding,) = findings_of(RULE, logged(code))
     assert (finding.severity, finding.confidence) == (expected, Confidence.CERTAIN)
 
 
-def test_a_code_that_the_list_lacks_goes_by_the_drivers_word() -> None:
+def test_an_unlisted_code_takes_its_severity_from_the_log_line() -> None:
     assert MATRIX.sxid(99_999) is None
     (finding,) = findings_of(RULE, logged(99_999))
     assert finding.confidence is Confidence.LIKELY

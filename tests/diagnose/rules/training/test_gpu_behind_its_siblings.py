@@ -11,13 +11,13 @@ from tests.diagnose.rules.training.samples import stage, trained, watched
 RULE = "gpu-behind-its-siblings"
 
 
-def test_of_two_gpus_the_one_that_draws_less_is_behind() -> None:
+def test_the_lower_power_of_two_gpus_is_behind() -> None:
     (finding,) = findings_of(RULE, trained(watched(), watched(stage(power=140_000), number=1), gpus=2))
     assert finding.subject.key == address(1)
     assert "drew 140 W, its siblings 398 W, under" in finding.message
 
 
-def test_one_of_several_that_draws_far_more_is_found() -> None:
+def test_a_gpu_that_draws_far_more_than_its_siblings_is_found() -> None:
     quiet = [watched(stage(power=200_000), number=number) for number in range(2)]
     (finding,) = findings_of(RULE, trained(*quiet, watched(stage(power=398_000), number=2), gpus=3))
     assert finding.subject.key == address(2)
@@ -30,7 +30,7 @@ def test_a_clock_within_a_few_percent_of_the_others_is_not_behind(mhz: int, is_f
     assert [finding.subject.key for finding in findings_of(RULE, snapshot)] == [address(3)] * is_found
 
 
-def test_what_held_its_clocks_is_named() -> None:
+def test_what_limited_the_clocks_is_named() -> None:
     slow = stage(clock_sm=Span(700, 700, 700), held=(Held(0x20, 20),))
     (finding,) = findings_of(RULE, trained(watched(), watched(slow, number=1), gpus=2))
     assert finding.message.endswith("under the same load, limited by heat in 20 of 20 samples.")

@@ -27,7 +27,7 @@ def test_one_gpu_slower_than_its_siblings_is_found() -> None:
     assert "another GPU of the same model" in findings[0].message
 
 
-def test_gpus_that_are_alike_pass() -> None:
+def test_equally_fast_gpus_pass() -> None:
     assert kinds_of(RULE, measured(1.0, 0.95)) == [OutcomeKind.PASSED] * 2
 
 

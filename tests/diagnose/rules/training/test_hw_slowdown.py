@@ -18,7 +18,7 @@ def test_a_slowdown_with_a_reason_belongs_to_another_rule(reasons: int, kind: Ou
     assert kinds_of(RULE, with_gpus({"clocks_event_reasons": reasons})) == [kind]
 
 
-def test_a_slowdown_during_training_has_its_share() -> None:
+def test_a_slowdown_during_training_is_reported_with_its_share() -> None:
     (finding,) = findings_of(RULE, trained(watched(stage(held=(Held(0x8, 5), Held(0x4, 15))))))
     assert "was in hardware slowdown in 5 of 20 samples" in finding.message
 

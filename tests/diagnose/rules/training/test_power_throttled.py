@@ -27,14 +27,14 @@ def test_time_at_the_power_limit_is_normal() -> None:
     assert not diagnose(worked, MATRIX, Policy(level=None)).findings
 
 
-def test_a_lowered_limit_is_a_warning_where_it_held_the_gpu() -> None:
+def test_a_lowered_limit_is_a_warning_if_it_limited_the_gpu() -> None:
     (finding,) = findings_of(RULE, with_gpus(LIMITED))
     assert (finding.severity, "limits the clocks now" in finding.message) == (Severity.WARNING, True)
     (idle,) = findings_of(RULE, with_gpus({**LIMITED, "clocks_event_reasons": 1}))
     assert (idle.severity, "is 60 W (default 140 W)." in idle.message) == (Severity.NOTE, True)
 
 
-def test_a_laptops_limit_moves() -> None:
+def test_a_laptops_limit_is_ignored() -> None:
     assert findings_of(RULE, with_gpus({**LIMITED, "name": "NVIDIA GeForce RTX 4090 Laptop GPU"})) == []
 
 
@@ -51,7 +51,7 @@ def test_a_brake_that_is_on_is_one_problem() -> None:
 
 @pytest.mark.parametrize("counter", ["power_brake", "board_limit"])
 @pytest.mark.parametrize(("later", "severity"), [(SECOND, Severity.NOTE), (2 * SECOND, Severity.WARNING)])
-def test_time_held_back_in_the_past_is_a_note(counter: str, later: int, severity: Severity) -> None:
+def test_past_throttling_is_a_note(counter: str, later: int, severity: Severity) -> None:
     held = {"clocks_event_reasons": 1, "held_back": HeldBack(**{counter: SECOND}), "held_back_later": HeldBack(**{counter: later})}
     assert [finding.severity for finding in findings_of(RULE, with_gpus(held))] == [severity]
 

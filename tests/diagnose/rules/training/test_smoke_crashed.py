@@ -16,7 +16,7 @@ def trained_state(one: Smoke) -> RungState:
     return ladder[0].steps[-1].state
 
 
-def test_both_networks_must_have_trained() -> None:
+def test_both_networks_must_train() -> None:
     both = ("dense", "convolutional")
     dense, convolutional = training(0), training(0, network="convolutional")
     weak = training(0, network="convolutional", accuracy=0.3)
@@ -27,7 +27,7 @@ def test_both_networks_must_have_trained() -> None:
     assert trained_state(smoke(trainings=(dense,))) is RungState.PROVEN
 
 
-def test_a_crash_names_the_causes_that_its_words_point_to() -> None:
+def test_a_crash_names_the_causes_that_the_log_points_to() -> None:
     error = "CUDA error: no kernel image is available for execution on the device"
     stage = Stage(StageKind.KERNEL, StageState.FAILED, error=error, device="GPU:0")
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(stages=(stage,), trainings=()),)))

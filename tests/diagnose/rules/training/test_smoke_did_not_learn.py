@@ -16,7 +16,7 @@ RULE = "smoke-did-not-learn"
     ({"accuracy": 0.312345}, "accuracy is 0.312 (expected 1.00)"),
     ({"losses": ()}, "no loss was reported"),
 ])  # fmt: skip
-def test_a_training_without_progress_is_found(flaw: dict[str, Any], text: str) -> None:
+def test_training_without_progress_is_found(flaw: dict[str, Any], text: str) -> None:
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(trainings=(training(0, **flaw),)),)))
     assert text in finding.message
 

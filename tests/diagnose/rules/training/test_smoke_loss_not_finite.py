@@ -13,7 +13,7 @@ def test_a_loss_that_is_not_a_number_is_found() -> None:
     assert "loss is nan at step 2 of 3" in finding.message
 
 
-def test_so_is_the_loss_of_a_compiled_step() -> None:
+def test_a_nan_loss_of_a_compiled_step_is_found() -> None:
     step = CompiledStep("GPU:0", "XLA", 3.0, 0.001, "inf", 1e-5, address=address(0))
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(compiled=(step,)),)))
     assert finding.message.endswith("XLA-compiled and the uncompiled step is inf.")

@@ -23,14 +23,14 @@ def test_a_framework_that_lists_no_gpu_names_the_cause_in_its_log() -> None:
     assert any(row.what == "relevant log line" for row in finding.evidence)
 
 
-def test_a_training_that_ran_elsewhere_is_found() -> None:
+def test_training_on_another_device_is_found() -> None:
     strayed = training(0, placed_on=("/job:localhost/replica:0/task:0/device:CPU:0",))
     (finding,) = findings_of(RULE, machine(1, smoke=(smoke(trainings=(strayed,)),)))
     assert "was asked to train on GPU:0 but computed on" in finding.message
 
 
 @pytest.mark.parametrize("changes", [{}, *({field: value} for field, value in (("listed", True), ("memory_most", 6), ("utilization", 1)))])
-def test_three_things_together_contradict_the_framework(changes: dict[str, Any]) -> None:
+def test_nvml_contradicts_the_framework_only_with_all_three_signs(changes: dict[str, Any]) -> None:
     diagnosis = diagnose(trained(watched(**{**UNSEEN, **changes})), MATRIX, Policy(level=Level.TRAIN))
     contradicted = [finding.confidence for finding in diagnosis.findings if finding.name == RULE]
     assert contradicted == [Confidence.LIKELY] * (not changes)
@@ -38,7 +38,7 @@ def test_three_things_together_contradict_the_framework(changes: dict[str, Any])
 
 
 @pytest.mark.parametrize("field", ["listed", "memory_before", "memory_most", "utilization"])
-def test_what_was_not_seen_contradicts_nothing(field: str) -> None:
+def test_missing_nvml_data_contradicts_nothing(field: str) -> None:
     assert findings_of(RULE, trained(watched(**{**UNSEEN, field: Missing(Cause.UNSUPPORTED, "not here")}))) == []
 
 

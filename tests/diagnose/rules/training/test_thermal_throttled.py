@@ -37,7 +37,7 @@ def test_memory_has_a_limit_of_its_own() -> None:
     assert "hot memory: 95 °C" in finding.message
 
 
-def test_a_limit_of_zero_is_none() -> None:
+def test_a_limit_of_zero_is_ignored() -> None:
     cool = idle(temperature=33, temperature_slowdown=0, temperature_shutdown=0, heat=Heat(memory=0, memory_limit=0))
     assert kinds_of(RULE, cool) == [OutcomeKind.PASSED]
 
@@ -47,7 +47,7 @@ def test_heat_is_found_where_the_driver_gives_no_reasons() -> None:
     assert kinds_of(RULE, idle(temperature=40, clocks_event_reasons=UNSUPPORTED)) == [OutcomeKind.NOT_APPLICABLE]
 
 
-def test_a_slowdown_is_said_once() -> None:
+def test_a_slowdown_is_reported_once() -> None:
     (finding,) = findings_of(RULE, idle(temperature=90, temperature_slowdown=89, clocks_event_reasons=0x48))
     assert "slowdown limit" not in finding.message
 
