@@ -44,6 +44,15 @@ def test_a_failure_of_gpudoctor_starts_the_training(program: str, tmp_path: Path
     assert "started without a check" in done.stderr
 
 
+@pytest.mark.parametrize("code", [130, 143])
+def test_a_check_that_is_stopped_starts_nothing(code: int, tmp_path: Path) -> None:
+    program = tmp_path / "stopped"
+    program.write_text(f"#!/bin/sh\nexit {code}\n")
+    program.chmod(0o755)
+    done = run(LAUNCH, "echo", "started", env=environment(program, tmp_path))
+    assert (done.returncode, done.stdout) == (code, "")
+
+
 @pytest.mark.parametrize(("answer", "code"), [("READY", 0), ("BROKEN GD103", 1)])
 @pytest.mark.parametrize("variable", sorted(RANKS))
 def test_ranks_of_one_node_share_one_check(variable: str, answer: str, code: int, tmp_path: Path) -> None:

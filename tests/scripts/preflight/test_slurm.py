@@ -210,6 +210,8 @@ def test_the_prolog_keeps_a_job_off_a_broken_gpu_and_the_health_check_says_why(c
     assert cluster.job("--gres=gpu:1") == 0, "a failed check does not stop a job"
     cluster.settings(machine(READY))
     assert cluster.job("--gres=gpu:1") == 0
+    for _ in range(3):
+        assert cluster.check() == (0, ""), "good checks before it broke do not count"
     machine(BROKEN)
     assert cluster.job() == 0, "a job without GPUs is not checked"
     assert cluster.job("--gres=gpu:1") != 0
