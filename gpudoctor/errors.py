@@ -27,4 +27,4 @@ class TableError(UsageError):
 
 
 class OutputError(GpudoctorError):
-    """The report could not be written."""
+    """A report cannot be written."""

@@ -1,4 +1,4 @@
-"""The command line. A command's module is imported when it is named, so that none pays for another."""
+"""The command line. Only the module of the named command is imported: no command pays for another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COMPLETE = "_GPUDOCTOR_COMPLETE"
 
 
 def run() -> NoReturn:
-    """The program `gpudoctor`. Taking the interpreter down in order would be a tenth of the time that a check lives."""
+    """Run the program `gpudoctor`. It exits without Python's shutdown, which would take a tenth of a check's time."""
     os._exit(main())
 
 
@@ -45,7 +45,7 @@ def main() -> int:
         command = typer.main.get_command(program(*(arguments or _completed())[:1]))
         try:
             return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
-        except OSError as error:  # Typer printing its help; what we write ourselves raises OutputError
+        except OSError as error:  # Typer printing its help; our own output raises OutputError
             raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
 
     code = failure.guarded(body, as_json=failure.wants_json(arguments))
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _completed() -> list[str]:
-    """Return the words of the line that a shell asks to complete; none where the program is simply run."""
+    """Return the words of the line that a shell asks to complete; none unless a shell asks."""
     if COMPLETE not in os.environ:
         return []
     from typer._completion_classes import completion_init  # noqa: PLC0415 -- only for the shell
@@ -64,7 +64,7 @@ def _completed() -> list[str]:
 
 
 def program(named: str = "") -> typer.Typer:
-    """Return the program with the command that is named, or with all of them where none is."""
+    """Return the program with the named command, or with all commands if none is named."""
     _load_msgspec()
     modules = [MODULES[named]] if named in MODULES else dict.fromkeys(MODULES.values())
     for module in modules:
@@ -73,8 +73,8 @@ def program(named: str = "") -> typer.Typer:
 
 
 def _load_msgspec() -> None:
-    """Import msgspec, and keep it from typing_extensions, which it prefers to typing where it is installed: that takes 3 ms."""
+    """Import msgspec without typing_extensions, which it prefers to typing if installed: importing that takes 3 ms."""
     if "typing_extensions" not in sys.modules:
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # as Python marks what is not to be found
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # as Python marks a module that cannot be imported
         import_module("msgspec")
         del sys.modules["typing_extensions"]

@@ -1,4 +1,4 @@
-"""`gpudoctor check`: carries out the check, writes its report, and ends as the report says."""
+"""`gpudoctor check`: runs the check, writes the reports and exits with the verdict's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes each report that was asked for in its format to its place."""
+"""Writes each requested report, in its format, to its destination."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from gpudoctor.snapshot import readable
 
 
 def deliver(examination: Examination, command: str, settings: Delivery) -> int:
-    """Write the reports of `examination` and return its exit code; where a file takes the main one, the verdict goes to standard error.
+    """Write the reports of `examination` and return its exit code. If the main report goes to a file, the verdict goes to standard error.
 
-    Raises OutputError for the first that could not be written, after the others were.
+    Raises OutputError for the first report that cannot be written, after writing the others.
     """
 
     @cache
@@ -41,7 +41,7 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
 
 
 def _named(one: Destination, settings: Delivery) -> bool:
-    """Whether names of people and machines stay in a report: on the user's own screen, or where the user wants them."""
+    """Return whether a report keeps names of people and machines: on a terminal, or with --identify."""
     return settings.identify or (one.format is Format.TEXT and one.file is None and on_terminal())
 
 
@@ -53,7 +53,7 @@ def _report(examination: Examination, command: str, root: str, *, named: bool) -
 
 
 def _runnable(examination: Examination) -> Examination:
-    """Return a redacted examination whose commands a shell still reads as they were meant."""
+    """Return a redacted examination whose commands a shell still parses correctly."""
     replace = msgspec.structs.replace
     found = examination.diagnosis.findings
     fixes = ([replace(fix, command=runnable(fix.command), verify=runnable(fix.verify)) for fix in one.fixes] for one in found)
@@ -71,11 +71,11 @@ def _write(report: Report, one: Destination, settings: Delivery) -> OutputError 
 
 
 _WRITERS = {Format.TEXT: "terminal", Format.JSON: "document"}
-"""The modules that write a format, where they are not named as it is."""
+"""The modules that write a format, if their name is not the format's."""
 
 
 def _writer(form: Format) -> Any:
-    """Return the module that writes a format; only those that are asked for are imported: the terminal's takes 6 ms."""
+    """Return the module that writes a format, imported only when asked for: the terminal's takes 6 ms."""
     return import_module(f"gpudoctor.report.{_WRITERS.get(form, form.value)}")
 
 
@@ -99,5 +99,5 @@ def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
 
 
 def assert_never(value: NoReturn) -> NoReturn:
-    """Fail; a type checker sees that nothing comes here. The standard library has it from Python 3.11 on."""
+    """Fail: a type checker proves that this is never reached. typing has it since Python 3.11."""
     raise AssertionError(value)

@@ -12,7 +12,7 @@ from gpudoctor.cli.formats import Format
 from gpudoctor.errors import UsageError
 
 BESIDE = (Format.JSON, Format.JUNIT, Format.MARKDOWN, Format.SARIF)
-"""The formats that have an option of their own, such as --json FILE."""
+"""The formats with their own option, such as --json FILE."""
 _STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 
 
@@ -27,7 +27,7 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 def destinations(form: Format, file: str | None, beside: Mapping[Format, str | None]) -> tuple[Destination, ...]:
-    """Return what to write: the report of --format and -o, then those of --json and its like, then the step summary of --format github.
+    """Return the reports to write: that of --format and -o, those of --json and similar options, the step summary of --format github.
 
     Raises UsageError if two would overwrite each other.
     """
@@ -60,7 +60,7 @@ def _refuse_the_same_place(asked: Mapping[str, Destination]) -> None:
 
 
 def _step_summary() -> tuple[Destination, ...]:
-    """Return where GitHub Actions takes the Markdown that it shows on the page of a run.
+    """Return the file whose Markdown GitHub Actions shows on the page of a run.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#adding-a-job-summary
     """

@@ -1,4 +1,4 @@
-"""What a command says and ends with when it cannot do what it was asked: one sentence, or one JSON document; never a traceback."""
+"""Turns every error of a command into one sentence, or one JSON document, and an exit code; never into a traceback."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from gpudoctor.errors import GpudoctorError, OutputError
 from gpudoctor.exit_codes import CRASHED, USAGE
 
 _CLICK_ERROR = typer.BadParameter.__mro__[2]
-"""ClickException: newer Typer carries it under a private name, older takes it from click."""
+"""ClickException: newer Typer has it under a private name, older Typer takes it from click."""
 _ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
 
 def guarded(body: Callable[[], int], *, as_json: bool) -> int:
-    """The exit code of `body`; every error is said, on standard output as a document where `as_json`."""
+    """Run `body` and return its exit code. Report any error on standard error and, with `as_json`, as a document on standard output."""
     try:
         return body()
     except KeyboardInterrupt as stop:
         number = stop.args[0] if stop.args else signal.SIGINT
-        return _fail("interrupted", f"Stopped by {signal.Signals(number).name} before there was anything to report.", 128 + number, as_json)
+        return _fail("interrupted", f"Stopped by {signal.Signals(number).name} before anything was found.", 128 + number, as_json)
     except OutputError as error:
         return _fail("output", str(error), USAGE, as_json)
     except GpudoctorError as error:
@@ -45,19 +45,19 @@ def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # no
         try:
             output.write(error(kind, sentence, exit_code))
         except OutputError:
-            return exit_code  # it was just said, or there is nowhere to say it
+            return exit_code  # already reported, or standard output is closed
     return exit_code
 
 
 def _click_sentence(error: Exception) -> str:
-    """What was wrong with the command line, in Typer's words, and where the help is."""
+    """Return what is wrong with the command line, in Typer's words, and where the help is."""
     said = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     return f"{said}; see `{context.command_path if context else 'gpudoctor'} --help`."
 
 
 def _crash_sentence(error: Exception) -> str:
-    """What broke, and where in our code. GPUDOCTOR_DEBUG=1 shows the traceback."""
+    """Return what failed and where in our code; GPUDOCTOR_DEBUG=1 also prints the traceback."""
     if os.environ.get("GPUDOCTOR_DEBUG"):
         output.say("".join(traceback.format_exception(error)))
     place, trace = "", error.__traceback__
@@ -67,19 +67,19 @@ def _crash_sentence(error: Exception) -> str:
             place = f" in {name}, line {trace.tb_lineno}"
         trace = trace.tb_next
     words = " ".join(str(error).split())[:200]
-    hint = f"this is a defect of gpudoctor, please report it at {_ISSUES} with what GPUDOCTOR_DEBUG=1 shows"
+    hint = f"this is a bug in gpudoctor; report it at {_ISSUES} with the output under GPUDOCTOR_DEBUG=1"
     return f"{type(error).__name__}{place}{f': {words}' if words else ''}; {hint}."
 
 
 def wants_json(arguments: list[str]) -> bool:
-    """Whether the command line asks for JSON, as far as that can be seen before it is understood."""
+    """Return whether the command line seems to ask for JSON; it is not parsed yet."""
     chosen = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
     chosen += [after for word, after in pairwise(arguments) if word == "--format"]
     return "json" in chosen
 
 
 def flush() -> bool:
-    """Whether what was printed by Typer itself (its help) got through."""
+    """Flush what Typer printed itself, such as help, and return whether it could be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What the check does right now, on standard error: one line that changes in a terminal, a plain line for each stage elsewhere."""
+"""Shows progress on standard error: a line that updates in a terminal, otherwise a plain line for each stage."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from gpudoctor.snapshot import Real
 _WORDS = {
     "inventory": "looking at the machine",
     "smoke training": "",  # its own stages follow at once
-    "kernels": "",  # likewise
-    "import": "importing it",
-    "devices": "listing its devices",
+    "kernels": "",  # the same
+    "import": "importing",
+    "devices": "listing devices",
     "kernel": "running a first kernel",
     "training": "training",
-    "agreement": "comparing with the CPU",
-    "speed": "racing the CPU",
+    "agreement": "comparing results with the CPU",
+    "speed": "comparing speed with the CPU",
     "copies": "measuring copies",
-    "memory": "measuring its memory",
-    "products": "multiplying matrices",
+    "memory": "measuring memory",
+    "products": "measuring matmul",
     "compiled step": "compiling a step",
-    "processes": "starting a process for each device",
-    "all-reduce": "summing over all devices",
+    "processes": "starting a process on each device",
+    "all-reduce": "running all-reduce",
 }
-"""What a stage does; a stage that is not here goes by its own name."""
+"""What each stage does; a stage that is not listed is shown by its name."""
 _PAUSE = 0.1
-"""Seconds between two numbers shown."""
+"""Seconds between two updates of a number."""
 _TICK = 1.0
-"""Seconds after which the clock of a stage moves on."""
+"""Seconds between two updates of a stage's clock."""
 _CURVE, _BAR = 16, 8
-"""Signs of the curve and of the bar."""
+"""Widths of the curve and of the bar, in characters."""
 _SLOW = 0.25
-"""Seconds after which a stage is slow enough for a line of its own."""
+"""Seconds after which a slow stage gets its own line."""
 
 
 class ProgressDisplay:
-    """Shows events while it is open. It starts no thread, since children are forked meanwhile.
+    """Shows events while it is open. It starts no thread, because children are forked at the same time.
 
-    An alarm announces a slow stage, or, where the line can change, moves its clock on.
+    An alarm announces a slow stage or, in a terminal, updates its clock.
     """
 
     def __init__(self, *, live: bool, lines: bool, slow: float = _SLOW) -> None:
@@ -61,7 +61,7 @@ class ProgressDisplay:
         self._curve: list[Real] = []
         self._plain = sys.stderr is None or sys.stderr.encoding.lower().replace("-", "") != "utf8"
 
-    def __enter__(self) -> ProgressDisplay:  # noqa: PYI034 -- typing.Self is younger than Python 3.10
+    def __enter__(self) -> ProgressDisplay:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
         if self._slow and (self._lines or self._live):
             signal.signal(signal.SIGALRM, self._announce if self._lines else self._tick)
         if self._slow and self._live:
@@ -98,7 +98,7 @@ class ProgressDisplay:
             self._draw()
 
     def _progress(self, event: Event) -> str:
-        """The number, how far it has come, and its way to there, as wide as the line allows whatever comes."""
+        """Return the number, the progress bar and the curve so far, as wide as the line allows."""
         number = f", {event.what} {event.value:.3g}"
         if not event.steps:
             return number
@@ -111,7 +111,7 @@ class ProgressDisplay:
         return f"{bar}{steps}{number} {sparkline(self._curve, width=width, plain=self._plain) if width > 1 else ''}".rstrip()
 
     def _say_soon(self, text: str) -> None:
-        """A line with `text`, unless something else happens before that is worth it; "" takes an unsaid one back."""
+        """Announce `text` once it has lasted long enough; "" cancels a pending announcement."""
         if not self._lines:
             return
         self._unsaid = text
@@ -130,7 +130,7 @@ class ProgressDisplay:
             self._draw()
 
     def _draw(self) -> None:
-        """Show the line as it is now; written without a buffer, since the alarm may come in between."""
+        """Show the current line; unbuffered, because the alarm may interrupt."""
         if not self._live:
             return
         seconds = int(time.monotonic() - self._began)
@@ -144,7 +144,7 @@ class ProgressDisplay:
 
 
 def display(*, quiet: bool, report_is_text: bool) -> ProgressDisplay:
-    """Return the display that suits this terminal; where programs read the report and nobody sits at a terminal, a silent one."""
+    """Return the display for this terminal; a silent one if a program reads the report and there is no terminal."""
     if quiet or sys.stderr is None:
         return ProgressDisplay(live=False, lines=False)
     live = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -152,16 +152,16 @@ def display(*, quiet: bool, report_is_text: bool) -> ProgressDisplay:
 
 
 def _words(event: Event) -> str:
-    """What a stage does; the dense network goes without saying."""
+    """Return what a stage does, with the network unless it is the dense one."""
     words = _WORDS.get(event.what, event.what)
     return words if event.network in {"", "dense"} else f"{words} ({event.network})"
 
 
 def _line(text: str) -> str:
-    """`text` as a line of a log."""
+    """Return `text` as a log line."""
     return f"gpudoctor: {_shown(text, plain=True)}"
 
 
 def _shown(text: str, *, plain: bool) -> str:
-    """`text` without what could steer a terminal."""
+    """Return `text` without control characters."""
     return "".join(letter if " " <= letter <= "~" or (not plain and letter.isprintable()) else "?" for letter in text)

@@ -1,4 +1,4 @@
-"""What a result is shown on, and what is taken out of it for that."""
+"""Width, colour and redaction for where a result is shown."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpudoctor.report.page import Look
 
 
 def on_terminal() -> bool:
-    """Whether standard output is the user's own screen."""
+    """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def look(*, no_color: bool, to_stdout: bool = True) -> Look:
-    """Return what text is shown on: a terminal's width and colour, otherwise 80 columns without; ASCII if standard output is not UTF-8.
+    """Return the width and colour of the terminal, otherwise 80 columns without colour; ASCII if standard output is not UTF-8.
 
     COLUMNS overrides the width.
     """
@@ -33,10 +33,10 @@ def look(*, no_color: bool, to_stdout: bool = True) -> Look:
 
 
 def redactor(root: str, *, stays: bool) -> Redactor:
-    """Return what takes out of a result what must not leave: secrets always, names unless it `stays` on the user's own screen."""
+    """Return the redactor for a result: it removes secrets always, and names unless the result `stays` on the user's screen."""
     return Redactor(None if stays else owner(root, os.environ))
 
 
 def error(kind: str, sentence: str, exit_code: int) -> bytes:
-    """Return the document that says what went wrong."""
+    """Return the error as a JSON document."""
     return document.error(kind, redactor("/", stays=False).text(sentence), exit_code)

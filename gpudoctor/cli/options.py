@@ -1,4 +1,4 @@
-"""The options of the commands: how each is written, and what its help says."""
+"""The options and arguments of the commands, with their help."""
 
 from __future__ import annotations
 

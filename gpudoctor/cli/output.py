@@ -1,4 +1,4 @@
-"""Where a report goes: standard output or a file; a closed pipe is nobody's fault, everything else is said in one sentence."""
+"""Writes to standard output, standard error and files. A closed pipe is no error; any other failure is one sentence."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import sys
 from gpudoctor.errors import OutputError
 
 _SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""How a file is opened for writing; Windows has the last of these alone."""
+"""Flags for opening a file to write; Windows has only the last one."""
 
 
 def hold_descriptors() -> None:
-    """Put /dev/null where standard input, output or error is closed, so that no file or pipe of ours gets its number."""
+    """Open /dev/null for closed standard streams, or a file or pipe of ours would get their numbers."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -23,7 +23,7 @@ def hold_descriptors() -> None:
 
 
 def say(text: str) -> None:
-    """One line on standard error, if anybody hears it."""
+    """Write one line to standard error; ignore a failure."""
     if sys.stderr is None:
         return
     try:
@@ -34,26 +34,24 @@ def say(text: str) -> None:
 
 
 def forget(descriptor: int) -> None:
-    """Send what is still buffered for a broken stream nowhere, so that Python's exit stays silent."""
+    """Redirect a broken stream to /dev/null, or Python would complain at exit about buffered text."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, descriptor)
     os.close(nowhere)
 
 
 def check(file: str | None, *, append: bool = False) -> None:
-    """Raise OutputError now where `write` would later."""
+    """Raise OutputError now if `write` would raise it later."""
     if file is None:
         _check_stdout()
         return
     folder = os.path.dirname(file) or "."
     if os.path.islink(file):
-        raise OutputError(
-            f"{file} is a symbolic link, through which no report is written; name the file itself, or -o - for standard output."
-        )
+        raise OutputError(f"{file} is a symbolic link and would not be followed; name the file itself, or use -o - for standard output.")
     if os.path.isdir(file):
         raise OutputError(f"{file} is a folder; name a file in it.")
     if not os.path.isdir(folder):
-        raise OutputError(f"There is no folder {folder} for {os.path.basename(file)}; make it first.")
+        raise OutputError(f"{folder} is not a folder; create it first, or name another file than {os.path.basename(file)}.")
     if _special(file) or (append and os.path.exists(file)):
         if not os.access(file, os.W_OK):
             raise OutputError(f"{file} cannot be written to; name another file.")
@@ -70,7 +68,7 @@ def _check_stdout() -> None:
 
 
 def write(data: bytes, file: str | None = None, *, append: bool = False) -> None:
-    """Write `data` whole. Raises OutputError; a reader that went away is no error."""
+    """Write all of `data`. Raises OutputError; a closed pipe is no error."""
     if file is None:
         _check_stdout()
         where = "standard output"
@@ -101,7 +99,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _special(file: str) -> bool:
-    """Whether `file` is a device, pipe or socket: never to be replaced by a file."""
+    """Return whether `file` is a device, pipe or socket, which must not be replaced by a file."""
     try:
         return not stat.S_ISREG(os.lstat(file).st_mode)
     except OSError:
@@ -117,7 +115,7 @@ def _write_existing(file: str, data: bytes, how: int = 0) -> None:
 
 
 def _replace(file: str, data: bytes) -> None:
-    """Write a new file beside `file` and give it its name: readers see the old report or the new one, links are not followed."""
+    """Write a new file in the same folder and rename it to `file`: readers see the old report or the new one; links are not followed."""
     descriptor, beside = _create_beside(file)
     try:
         try:

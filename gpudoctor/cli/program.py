@@ -1,4 +1,4 @@
-"""The program, with which each command's module registers it."""
+"""The program object; the module of each command registers the command with it."""
 
 from __future__ import annotations
 

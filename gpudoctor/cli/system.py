@@ -1,4 +1,4 @@
-"""Which operating systems a command can examine."""
+"""Refuses operating systems that a command cannot examine."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _ELSEWHERE = {
 
 
 def require_linux(command: str) -> None:
-    """Raise UsageError, with what works instead, where `command` would have to examine a machine that does not run Linux."""
+    """Raise UsageError, with what works instead, if `command` cannot examine this operating system."""
     system: str = sys.platform  # to a type checker it is the one it runs on
     if system.startswith("linux"):
         return
     here = _ELSEWHERE.get(system, system)
-    raise UsageError(f"`gpudoctor {command}` examines Linux and WSL 2, not {here}; `gpudoctor compat` works on every system.")
+    raise UsageError(f"`gpudoctor {command}` runs on Linux and WSL 2, not on {here}; `gpudoctor compat` works on every system.")

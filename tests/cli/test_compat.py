@@ -112,7 +112,7 @@ REFUSED = [
     (("torch", "--compat", "/no/such/folder"), "/no/such/folder"),
     (("torch", "--only", "no-such-rule"), "no-such-rule"),
     (("torch", "--fail-on", "note"), "--fail-on"),
-    (("torch", "-o", "/no/such/folder/file"), "There is no folder"),
+    (("torch", "-o", "/no/such/folder/file"), "is not a folder"),
 ]
 
 

@@ -77,7 +77,7 @@ def test_nothing_may_take_everything() -> None:
 def test_a_place_that_takes_no_file_is_said_before_any_work(command: tuple[str, ...], tmp_path: Path) -> None:
     ended = run(*command, "--json", str(tmp_path / "a"), "--sarif", str(tmp_path / "no" / "b"))
     assert (ended.returncode, ended.stdout) == (2, b"")
-    assert "There is no folder" in sentence(ended.stderr)
+    assert "is not a folder" in sentence(ended.stderr)
     assert [*tmp_path.iterdir()] == []
 
 
@@ -120,4 +120,4 @@ class TestOnGitHub:
         env = environment(GITHUB_STEP_SUMMARY=str(tmp_path / "no" / "summary.md"))
         ended = run(*LOOK, "--format", "github", env=env)
         assert (ended.returncode, ended.stdout) == (2, b"")
-        assert "There is no folder" in sentence(ended.stderr)
+        assert "is not a folder" in sentence(ended.stderr)

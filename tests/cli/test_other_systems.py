@@ -56,7 +56,7 @@ def test_a_command_that_examines_a_machine_says_in_one_sentence_that_it_cannot_e
     assert ended.stdout == b""
     assert words in said
     assert "`gpudoctor compat` works" in said
-    assert "defect" not in said
+    assert "bug" not in said
 
 
 def test_asked_for_json_it_writes_an_error_document(tmp_path: Path) -> None:

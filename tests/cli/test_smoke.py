@@ -101,7 +101,7 @@ def marked(marker: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("stage", ["importing it", "0: training"])
+@pytest.mark.parametrize("stage", ["importing", "0: training"])
 def test_a_stopped_training_leaves_nothing_and_is_reported(number: signal.Signals, code: int, stage: str, tmp_path: Path) -> None:
     marker = f"{os.getpid()}-{code}-{len(stage)}"
     places = {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "scratch"}

@@ -154,7 +154,7 @@ def test_a_defect_of_ours_is_a_sentence_and_a_document(
     assert "'no such key'" in error["error"]["message"]
     assert ("Traceback" in stderr) == debug
     if not debug:
-        assert "defect of gpudoctor" in sentence(stderr.encode())
+        assert "a bug in gpudoctor" in sentence(stderr.encode())
 
 
 @pytest.mark.parametrize(

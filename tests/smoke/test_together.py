@@ -181,7 +181,7 @@ def test_a_stopped_all_reduce_leaves_nothing_and_is_reported(framework: str, req
     with subprocess.Popen(command, cwd="/", env=env, stdout=subprocess.PIPE, stderr=slave) as process:
         os.close(slave)
         told = b""
-        while b"summing over all devices" not in told:
+        while b"running all-reduce" not in told:
             told += os.read(master, 1 << 16)
         assert len(marked(marker)) > 1
         process.send_signal(signal.SIGTERM)
