@@ -141,9 +141,7 @@ def test_a_symbolic_link_is_not_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "link").is_symlink()
 
 
-@pytest.mark.parametrize(
-    ("file", "words"), [("/dev/full", "No space left"), ("no/such/folder/x", "is not a folder"), (".", "is a folder")]
-)
+@pytest.mark.parametrize(("file", "words"), [("/dev/full", "No space left"), ("no/such/folder/x", "is not a folder"), (".", "is a folder")])
 def test_a_file_that_cannot_be_written_is_said(file: str, words: str) -> None:
     ended = run(*LOOK, "--format", "json", "--quiet", "-o", file)
     assert ended.returncode == 2
