@@ -32,6 +32,7 @@ _TOO_GENERAL = ("", "/", "/home", "/usr", "/opt", "/var", "/tmp", "/mnt", "/data
 _ANYBODY_WORDS = (
     "root user admin ubuntu debian centos fedora rhel ec2-user azureuser vagrant docker jovyan jupyter nobody daemon bin lib lib64"
     " share local opt src home data test app work workspace localhost host server node machine container linux kernel driver wsl box"
+    " vm instance pod job cluster worker master login"
     " pci nvml gpu cuda cudnn nvidia python python3 conda venv env torch pytorch tensorflow jax keras ray slurm"
 )
 _ANYBODY = frozenset(_ANYBODY_WORDS.split())

@@ -106,7 +106,7 @@ def test_root_at_home() -> None:
     assert Redactor(Owner(homes=("/root",), user="root", users=("root",))).text("/root/.venv:/mnt/root/x") == "~/.venv:/mnt/root/x"
 
 
-@pytest.mark.parametrize("name", ["python", "cuda", "test", "ubuntu"])
+@pytest.mark.parametrize("name", ["python", "cuda", "test", "ubuntu", "vm"])
 def test_a_name_that_names_nobody_is_kept(name: str) -> None:
     redactor = Redactor(Owner(user=name, users=(name,), hosts=(name,)))
     assert redactor.text(f"/usr/lib/{name}/x and {name}") == f"/usr/lib/{name}/x and {name}"
