@@ -1,15 +1,18 @@
 """The report as annotations of GitHub Actions: a workflow command for each root cause and note, then the verdict in one line.
 
 GitHub shows ten errors and ten warnings of a step (https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md#limitations), so findings
-that differ only in the GPU share an annotation, the gravest come first, and the log holds the rest.
+that say the same of several GPUs share an annotation, the worst come first, and the log holds the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from gpudoctor.findings import FixKind, Severity
-from gpudoctor.report import gpus, oneline, words
+from gpudoctor.report import gpus, groups, oneline, words
+from gpudoctor.report.fixes import steps
+from gpudoctor.report.groups import Group
+from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -23,21 +26,18 @@ def render(report: Report) -> str:
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """
-    groups: dict[tuple[object, ...], list[Finding]] = {}
-    for finding in report.findings:
-        if not finding.because_of:
-            groups.setdefault((finding.code, finding.severity, finding.message, finding.fixes), []).append(finding)
-    lines = [_finding(report, group) for group in groups.values()]
+    lines = [_finding(report, group) for group in (*groups.causes(report), *groups.notes(report))]
     if not any(_fails(report, finding) for finding in report.causes) and (report.exit_code or not report.causes):
         lines.insert(0, _verdict(report))
     return "\n".join((*lines, words.printable(oneline.render(report), plain=False), ""))
 
 
-def _finding(report: Report, group: list[Finding]) -> str:
-    first, about = group[0], gpus.subjects(report, (finding.subject for finding in group))
+def _finding(report: Report, group: Group) -> str:
+    first, about = group.first, gpus.subjects(report, (finding.subject for finding in group.findings))
     severity = Severity.ERROR if _fails(report, first) else Severity(first.severity)
     title = f"{first.code} {first.title}" + (f" ({about})" if about else "")
-    return _command(_COMMANDS[severity], title, "\n".join(_message(first)))
+    fixes = [" ".join((f"{step.lead}: {step.title}", *step.commands)) for step in steps(group) if step.kind == FixKind.FIX]
+    return _command(_COMMANDS[severity], title, (groups.message(report, group), *fixes, first.url))
 
 
 def _fails(report: Report, finding: Finding) -> bool:
@@ -45,21 +45,14 @@ def _fails(report: Report, finding: Finding) -> bool:
     return bool(report.exit_code) and Severity(finding.severity) >= report.policy.fail_on
 
 
-def _message(finding: Finding) -> Iterator[str]:
-    yield words.printable(finding.message, plain=False)
-    for fix in finding.fixes:
-        if fix.kind == FixKind.FIX:
-            yield words.printable(f"Fix: {fix.title}" + (f": {fix.command}" if fix.command else ""), plain=False)
-    yield finding.url
-
-
 def _verdict(report: Report) -> str:
     """Return the annotation that says why the step fails or succeeds where no finding does."""
-    kind = "error" if report.exit_code else "notice"
-    return _command(kind, f"gpudoctor: {report.verdict}", words.printable(report.because or report.proved_to.text, plain=False))
+    top = headline(report)
+    return _command("error" if report.exit_code else "notice", f"gpudoctor: {top.mark.word}", (top.text or report.proved_to.text,))
 
 
-def _command(kind: str, title: str, message: str) -> str:
+def _command(kind: str, title: str, lines: Iterable[str]) -> str:
+    message = "\n".join(words.printable(line, plain=False) for line in lines)
     return f"::{kind} title={_escaped(words.printable(title, plain=False), _PROPERTY)}::{_escaped(message, _DATA)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.findings import Confidence
 from gpudoctor.findings.naming import counted
-from gpudoctor.report import gpus, groups, markup, summary, supposed, training, words
+from gpudoctor.report import gpus, groups, markup, not_checked, summary, supposed, training, words
 from gpudoctor.report.fixes import Step, steps
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, LadderRow, Report
@@ -95,17 +95,15 @@ def _state(state: str) -> str:
 
 
 def _evidence(report: Report) -> list[str]:
-    rows = [
-        [finding.code, markup.text(seen.what), markup.code(seen.value, in_table=True), markup.code(seen.where, in_table=True)]
-        for finding in report.causes
-        for seen in finding.evidence
-    ]
+    """Return what was seen, once where it is the same for several GPUs."""
+    seen = dict.fromkeys((finding.code, one) for finding in report.causes for one in finding.evidence)
+    rows = [[code, markup.text(one.what), *(markup.code(text, in_table=True) for text in (one.value, one.where))] for code, one in seen]
     return _folded(f"Evidence ({len(rows)})", markup.table(["rule", "what", "value", "where"], rows)) if rows else []
 
 
 def _explained(report: Report) -> list[str]:
     lines = [
-        f"- {_in_a_line(report, finding)} (explained by {', '.join(finding.because_of)})"
+        f"- {_link(report, (finding,))}: {markup.text(finding.message)} (explained by {', '.join(finding.because_of)})"
         for finding in report.findings
         if finding.because_of
     ]
@@ -113,28 +111,25 @@ def _explained(report: Report) -> list[str]:
 
 
 def _notes(report: Report) -> list[str]:
-    notes = [finding for finding in report.findings if not finding.because_of and finding not in report.causes]
-    lines = [f"- {_in_a_line(report, finding)}" for finding in notes]
+    lines = [f"- {_link(report, group.findings)}: {markup.text(groups.message(report, group))}" for group in groups.notes(report)]
     lines += [f"- {markup.text(remark)}" for remark in report.snapshot.remarks]
     lines += [f"- {rule.code} {rule.name} skipped: {markup.text(rule.reason or 'no reason given')}" for rule in report.skipped]
     return _folded(f"Notes ({len(lines)})", lines) if lines else []
 
 
-def _in_a_line(report: Report, finding: Finding) -> str:
-    about = gpus.subjects(report, (finding.subject,))
-    return f"[{finding.code}]({finding.url}){f' ({markup.text(about)})' if about else ''}: {markup.text(finding.message)}"
+def _link(report: Report, findings: tuple[Finding, ...]) -> str:
+    """Return the code with the page behind it, and what the findings are about."""
+    about = markup.text(gpus.subjects(report, (finding.subject for finding in findings)))
+    return f"[{findings[0].code}]({findings[0].url})" + (f" ({about})" if about else "")
 
 
 def _not_checked(report: Report) -> list[str]:
-    """Return what was not checked, grouped by reason, without what a finding explains."""
-    reasons: dict[str, list[str]] = {}
-    for one in report.could_not_tell:
-        if not one.because_of:
-            crash = "crashed, a defect of gpudoctor: " if one.kind == "crashed" else ""
-            reasons.setdefault(crash + one.reason, []).append(one.code)
-    for other in report.not_judged:
-        reasons.setdefault(other.reason, []).append(other.what)
-    lines = [f"- {markup.text(', '.join(dict.fromkeys(what)))}: {markup.text(reason)}" for reason, what in reasons.items()]
+    """Return what was not checked, by reason."""
+    lines = [
+        f"- {markup.text(', '.join(dict.fromkeys(item.code for item in items)))}: {markup.text(reason)}"
+        for reason, items in not_checked.reasons(report)
+    ]
+    lines += [f"- {markup.text(one.what)}: {markup.text(one.reason)}" for one in report.not_judged]
     return _folded(f"Not checked ({len(lines)})", lines) if lines else []
 
 

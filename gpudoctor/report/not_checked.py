@@ -20,16 +20,16 @@ def draw(page: Page, report: Report) -> None:
     if page.look.verbose:
         _all(page, report)
         return
-    reasons = _reasons(report)
-    shown = reasons if len(reasons) <= _MOST else reasons[: _MOST - 1]
+    every = reasons(report)
+    shown = every if len(every) <= _MOST else every[: _MOST - 1]
     for reason, items in shown:
         _line(page, reason, items)
-    if len(shown) < len(reasons):
+    if len(shown) < len(every):
         page.shortened = True
-        page.paragraph(f"... {sum(len(items) for _, items in reasons[len(shown) :])} more with -v", indent=2, style="dim")
+        page.paragraph(f"... {sum(len(items) for _, items in every[len(shown) :])} more with -v", indent=2, style="dim")
 
 
-def _reasons(report: Report) -> list[tuple[str, list[CouldNotTell]]]:
+def reasons(report: Report) -> list[tuple[str, list[CouldNotTell]]]:
     """Return what was not checked by reason: our crashes first, then what has a reason of its own, what follows from a finding last."""
     found: dict[tuple[int, str], list[CouldNotTell]] = {}
     for item in report.could_not_tell:

@@ -12,7 +12,7 @@ from gpudoctor.report import github, oneline
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.report.words import printable
-from tests.report import samples
+from tests.report import machines, samples
 
 REPORTS = {name: build(sample) for name, sample in samples.ALL.items()}
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,]+)::(.*)")
@@ -54,9 +54,16 @@ def test_an_annotation_says_what_is_wrong_and_how_to_fix_it() -> None:
     assert (kind, title) == ("error", f"GD202 {finding.title}")
     assert message.splitlines() == [
         finding.message,
-        "Fix: Reboot, which loads the kernel driver that belongs to the libraries: sudo reboot",
+        "Fix: Reboot, which loads the kernel driver that belongs to the libraries (needs root and a reboot): sudo reboot",
         finding.url,
     ]
+
+
+def test_what_is_the_same_for_all_gpus_is_one_annotation() -> None:
+    ((kind, title, message),) = annotated(machines.report("eight-all-lost-in-mid-look"))
+    assert kind == "error"
+    assert title.endswith("(GPUs 0–7)")  # noqa: RUF001 -- a dash joins neighbours
+    assert "The same on GPUs 1–7." in message  # noqa: RUF001
 
 
 def test_a_warning_that_fails_the_step_is_an_error() -> None:

@@ -19,7 +19,7 @@ _OPEN = Fix("Check whether the control group blocks the device file: Operation n
 _RESTART = (
     Fix("Restart the container.", action=Action.RESTART_JOB),
     Fix(
-        "Prevent it, on the host: create the /dev/char links that systemd needs, and start containers with CDI or --device",
+        "Prevent it: on the host, create the /dev/char links that systemd needs, and start containers with CDI or --device",
         "sudo nvidia-ctk system create-dev-char-symlinks --create-all",
         (ROOT,),
         action=Action.CONTACT_ADMINISTRATOR,
