@@ -101,7 +101,7 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     usable = sum(machine.ladder.proven(gpu.key, rung) for gpu in wanted)
     undecided = list(filter(None, (_undecided(gpu, machine, rung) for gpu in wanted)))
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
-    seen = f"{usable} of {len(wanted)} {'GPU is' if len(wanted) == 1 else 'GPUs are'} usable (stage “{rung}”)"
+    seen = f"{rung.proof} {usable} of {len(wanted)} {'GPU' if len(wanted) == 1 else 'GPUs'}"
     if len(answers) > 1:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:

@@ -1,4 +1,4 @@
-"""What a published release must fit on this machine: its Python, its driver and its GPUs."""
+"""The constraints of this machine on a release: Python, driver and GPUs."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from gpudoctor.versions import Version, parse
 
 
 class Constraints(msgspec.Struct, frozen=True):
-    """What a release must fit."""
+    """What a release must work with."""
 
     machine: MachineView
     platform: str
     python: str
-    """Empty where any will do."""
+    """Empty for any Python."""
     capabilities: tuple[Version, ...]
     accepts: str
-    """The accepted versions, as PEP 440 specifies them."""
+    """The accepted versions, as a PEP 440 specifier."""
     driver: Driver | None = None
-    """None where there is none, or where any will do."""
+    """None if there is none, or for any driver."""
 
     def installable(self, row: FrameworkRelease) -> bool:
-        """Whether a release is accepted and has a wheel for this Python."""
+        """Return whether a release is accepted and has a wheel for this Python."""
         wheel = not self.python or not row.pythons or self.python in row.pythons
         return wheel and satisfies(str(row.release), self.accepts) is not False
 
     def releases(self, distribution: str) -> Iterator[FrameworkRelease]:
-        """The releases of a distribution that can be installed, newest first."""
+        """Return the installable releases of a distribution, newest first."""
         rows = self.machine.matrix.releases(distribution, self.platform)
         return (row for row in reversed(rows) if self.installable(row))
 
     def driver_runs(self, cuda: Version | None) -> bool:
-        """Whether the driver, where there is one, runs what was built with this CUDA."""
+        """Return whether the driver, if there is one, supports this CUDA version."""
         driver = self.driver
         if cuda is None or driver is None:
             return True
@@ -51,7 +51,7 @@ class Constraints(msgspec.Struct, frozen=True):
 
     @property
     def driver_supports_gpus(self) -> bool:
-        """Whether the driver, where there is one, supports every GPU."""
+        """Return whether the driver, if there is one, supports every GPU."""
         if self.driver is None or self.machine.site.on_wsl:
             return True
         row = self.machine.matrix.driver(self.driver.version)
@@ -60,14 +60,14 @@ class Constraints(msgspec.Struct, frozen=True):
         return all((first is None or branch >= first) and (last is None or branch <= last) for first, last in bounds)
 
     def runs_on_gpus(self, row: FrameworkRelease) -> bool:
-        """Whether a release has machine code for every GPU, and its pinned cuDNN, if known, has code for them."""
+        """Return whether a release, and the cuDNN that it pins if known, have kernels for every GPU."""
         cudnn = self._pinned_cudnn(row)
         if cudnn is not None and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
             return False
         return all(runs(row, gpu) is Fit.NATIVE for gpu in self.capabilities)
 
     def _pinned_cudnn(self, row: FrameworkRelease) -> EffectiveCode | None:
-        """The GPU code of the cuDNN that a release pins or was built with; None where it is not known."""
+        """Return the GPU code of the cuDNN that a release pins or was built with; None if unknown."""
         pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
         version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
         if version is None or version.text.count(".") < 2:
@@ -78,7 +78,7 @@ class Constraints(msgspec.Struct, frozen=True):
 
 
 def constraints(machine: MachineView, accepts: str = "") -> Constraints:
-    """What a release must fit here."""
+    """Return what a release must work with on this machine."""
     stack, driver = machine.stack_or_missing, machine.driver_or_missing
     platform, python = ("", "") if isinstance(stack, Missing) else (stack.platform, stack.python)
     capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)

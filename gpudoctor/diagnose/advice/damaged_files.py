@@ -1,4 +1,4 @@
-"""Files that are installed but that no process can load: what is wrong with them, and how to replace them."""
+"""Wording and fixes for files that are installed but cannot be loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 MOST_SHOWN = 4
 _STATES = {
     DamageKind.UNREADABLE: "cannot be read",
-    DamageKind.NOEXEC: "cannot be mapped",
+    DamageKind.NOEXEC: "cannot be loaded",
     DamageKind.MISSING: "is missing",
 }
 _FOREIGN = {
@@ -23,32 +23,32 @@ _FOREIGN = {
     "system": "Reinstall the system package that contains {path}; `dpkg -S` or `rpm -qf` names it",
 }
 _FRAMEWORK_FILES = ("/", "libtorch", "libtensorflow", "libc10")
-"""How the paths of missing files begin that are not a system library's."""
+"""How the paths of missing files begin unless a system library is missing."""
 
 
 def damage_text(damage: Damage) -> str:
-    """What is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
+    """Return what is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
     state = _STATES.get(damage.kind, "is damaged")
     needed_by = f", which {damage.asked_by.rpartition('/')[2]} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
     return f"{damage.path}{needed_by} {state} ({damage.why})"
 
 
 def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
-    """How to make damaged files of a framework loadable again."""
+    """Return fixes that repair or replace damaged files of a framework."""
     paths = tuple(dict.fromkeys(damage.path for damage in found))
     kinds = {damage.kind for damage in found}
     if kinds <= {DamageKind.UNREADABLE}:
-        yield Fix("Make it readable for everybody", f"chmod a+rX {' '.join(map(shell_path, paths))}")
+        yield Fix("Make it readable by all users", f"chmod a+rX {' '.join(map(shell_path, paths))}")
         return
     if kinds <= {DamageKind.NOEXEC}:
         remount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'
-        yield Fix("Allow programs on that file system", remount, (ROOT,))
-        yield Fix("Recreate the environment on a file system that is mounted without noexec", kind=FixKind.INSTEAD)
+        yield Fix("Remount the file system without noexec", remount, (ROOT,))
+        yield Fix("Recreate the environment on a file system without noexec.", kind=FixKind.INSTEAD)
         return
     yield from _reinstall(found, framework)
     if DamageKind.LFS_POINTER in kinds:
         command = f"git -C {shell_path(paths[0].rpartition('/')[0])} lfs pull"
-        yield Fix("Fetch the file with Git LFS, if it is in a Git repository", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+        yield Fix("Fetch the file with Git LFS if it is in a Git repository", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
 def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
@@ -65,7 +65,7 @@ def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
 
 
 def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Distribution]:
-    """The installed distributions that contain these files: NVIDIA's packages, else the framework's own."""
+    """Return the installed distributions that contain these files: NVIDIA's packages, else the framework."""
     stack, own = framework.environment.stack_or_missing, framework.observed.distribution
     installed = {} if isinstance(stack, Missing) else stack.distributions
     for name in dict.fromkeys(_owner(damage, own) for damage in found):
@@ -76,7 +76,7 @@ def _packages(found: Iterable[Damage], framework: FrameworkView) -> Iterator[Dis
 
 
 def _owner(damage: Damage, framework: str) -> str:
-    """The distribution that contains a file; empty where none of the environment does."""
+    """Return the distribution that contains a file; empty if no distribution in the environment does."""
     named = damage.owners[0] if damage.owners else damage.owner
     system_library = damage.kind is DamageKind.MISSING and not damage.path.startswith(_FRAMEWORK_FILES)
     if named in _FOREIGN or system_library:

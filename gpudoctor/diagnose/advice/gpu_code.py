@@ -1,4 +1,4 @@
-"""GPUs and the code of a build, as findings show them."""
+"""Wording and evidence for GPUs and the kernels of a build."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpudoctor.findings import Evidence
 
 
 def models(meetings: Iterable[Meeting]) -> str:
-    """The GPUs by model and compute capability: "2 x Tesla T4 (compute capability 7.5)"."""
+    """Return the GPUs by model and compute capability: "2 x Tesla T4 (compute capability 7.5)"."""
     counts: dict[str, int] = {}
     for meeting in meetings:
         text = f"{_model(meeting)} (compute capability {meeting.capability})"
@@ -19,7 +19,7 @@ def models(meetings: Iterable[Meeting]) -> str:
 
 
 def model_names(meetings: Iterable[Meeting]) -> str:
-    """The GPUs by model: "Tesla P100 and Tesla K80"."""
+    """Return the GPUs by model: "Tesla P100 and Tesla K80"."""
     return " and ".join(dict.fromkeys(map(_model, meetings)))
 
 
@@ -28,15 +28,15 @@ def _model(meeting: Meeting) -> str:
 
 
 def code_evidence(code: EffectiveCode, meetings: Iterable[Meeting]) -> Iterator[Evidence]:
-    """The code of a build by each source that states it, and the GPUs' compute capabilities."""
-    yield Evidence("GPU code in the build", code.text, code.where)
+    """Return the kernels of a build by each source that states them, and the GPUs' compute capabilities."""
+    yield Evidence("kernels in the build", code.text, code.where)
     for other in code.others:
-        yield Evidence("GPU code, by another source", other.text, other.where)
+        yield Evidence("kernels, by another source", other.text, other.where)
     yield from capability_evidence(meetings)
 
 
 def capability_evidence(meetings: Iterable[Meeting]) -> Iterator[Evidence]:
-    """The compute capability of each model."""
+    """Return the compute capability of each model."""
     groups: dict[str, list[Meeting]] = {}
     for meeting in meetings:
         groups.setdefault(_model(meeting), []).append(meeting)

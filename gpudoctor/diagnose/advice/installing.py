@@ -1,4 +1,4 @@
-"""Fixes that install a framework's release that works here, with the tool that installed it before: pip, uv or conda."""
+"""Fixes that install a release of a framework that works here, with pip, uv or conda: whichever installed it before."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpudoctor.snapshot import Missing, Packages, Platform, Python
 
 
 def installed_by_conda(machine: MachineView, framework: str) -> bool:
-    """Whether conda installed a framework of the examined environment."""
+    """Return whether conda installed the framework in the examined environment."""
     packages, python = machine.observed.packages, machine.observed.python
     if not isinstance(packages, Packages) or not isinstance(python, Python) or python.kind != "conda":
         return False
@@ -38,17 +38,17 @@ def install(
     kind: FixKind = FixKind.FIX,
     options: tuple[str, ...] = (),
 ) -> Fix:
-    """Install a release that was picked, after removing the distributions `replace`; `options` are pip's."""
+    """Return the fix that installs a picked release, after removing the distributions `replace`; `options` are pip's."""
     python = machine.observed.python
     if installed_by_conda(machine, framework) and isinstance(python, Python):
-        title = f"Install {spec_of(framework).title} with CUDA from conda-forge, which installed it"
+        title = f"Install {spec_of(framework).title} with CUDA from conda-forge"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
     return Fix(title or f"Install {found.name}", command, (DOWNLOAD,), kind=kind)
 
 
 def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
-    """The command by which conda chooses the release; it is told the newest CUDA that driver and GPUs support."""
+    """Return the conda command, with the newest CUDA that the driver and the GPUs support as a bound."""
     served = machine.driver_or_missing.cuda_served if isinstance(machine.driver_or_missing, Driver) else None
     newest_cuda = found.cuda if found.cuda is not None and found.cuda.minor else served
     cuda = f" 'cuda-version<={newest_cuda.short}'" if isinstance(newest_cuda, versions.Version) else ""
@@ -67,7 +67,7 @@ def install_framework(
     replace: str = "",
     kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
-    """Install a framework's release that works here; where none does, with what must be changed first, in order."""
+    """Return the fixes that install a release that works here; if none does, first what must change, in order."""
     found = pick(machine, framework, accepts=accepts, prefer=prefer)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
@@ -80,7 +80,7 @@ def install_framework(
         return (new_environment(machine, other_python, kind=kind),)
     return (
         Fix(
-            f"Use another GPU or another framework: no published {name} with CUDA is known to work on this machine.",
+            f"Use another GPU or another framework: no published CUDA build of {name} is known to work on this machine.",
             kind=kind,
             action=Action.REPLACE_HARDWARE,
         ),
@@ -92,36 +92,43 @@ def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> 
     least = (floor.minor_version_floor or floor.exact) if floor is not None else None
     fix = update_driver(machine, least or versions.Version(1))
     return Fix(
-        f"{fix.title} (no {name} with CUDA works with the installed driver)", fix.command, fix.needs, kind=kind, action=Action.UPDATE_DRIVER
+        f"{fix.title} (no CUDA build of {name} works with the installed driver)",
+        fix.command,
+        fix.needs,
+        kind=kind,
+        action=Action.UPDATE_DRIVER,
     )
 
 
 def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Create an environment with a Python that a release has a wheel for, and install it there."""
+    """Return the fix that creates an environment with a Python that the release has a wheel for."""
     plain = [python for python in found.pythons if not python.endswith("t")]
     here = versions.parse(machine.stack_or_missing.python) if not isinstance(machine.stack_or_missing, Missing) else None
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
     python = (below or order)[-1]
     command = in_new_environment(machine, python, *found.requirements, index=found.index)
-    return Fix(f"Create an environment with Python {python}, and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+    return Fix(f"Create an environment with Python {python} and install {found.name} there", command, (DOWNLOAD,), kind=kind)
 
 
 def install_newest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
-    """Install the newest release of a distribution for this platform and Python; of a framework, one that works here."""
+    """Return fixes that install the newest release for this platform and Python; for a framework, one that works here."""
     if framework_of(distribution) == distribution and pick(machine, distribution, accepts=accepts) is not None:
         return install_framework(machine, distribution, accepts=accepts)
     release = newest(machine, distribution, accepts=accepts)
     if not release:
         return (
-            Fix(f"Leave {distribution} out: no release of it is published for this platform and Python.", action=Action.REINSTALL_PACKAGE),
+            Fix(
+                f"Remove {distribution} from the plan: no release is published for this platform and Python.",
+                action=Action.REINSTALL_PACKAGE,
+            ),
         )
     command = install_package(machine.observed.python, f"{distribution}=={release}")
-    return (Fix("Install the newest release that is published for this platform", command, (DOWNLOAD,)),)
+    return (Fix(f"Install {distribution} {release}, the newest release for this platform", command, (DOWNLOAD,)),)
 
 
 def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:
-    """The command that creates an environment with a Python ("3.11") and installs requirements there; for PowerShell on Windows."""
+    """Return the command that creates an environment with a Python ("3.11") and installs there; for PowerShell on Windows."""
     words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
     if machine.site.platform == Platform.WINDOWS:
         return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
@@ -129,7 +136,7 @@ def in_new_environment(machine: MachineView, python: str, *requirements: str, in
 
 
 def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Install another release of a framework than the one that was seen to fail."""
+    """Return the fix that installs another release of a framework than the one that failed."""
     installed, name = machine.framework(framework), spec_of(framework).title
     own = None if installed is None else installed.observed
     accepts = f"!={own.release}" if own is not None and own.release else ""

@@ -1,4 +1,4 @@
-"""Commands that install and remove Python packages, by pip or uv, whichever the examined environment has."""
+"""Commands that install and remove Python packages with pip or uv, whichever the examined environment has."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.snapshot import Distribution, Missing, Python
 
 _UV = {"--force-reinstall": "--reinstall"}
-"""uv's names of options that pip calls otherwise."""
+"""uv's names for options of pip."""
 VENV = '"$HOME"/training'
-"""Where to make an environment for a Python into which the distribution forbids to install."""
+"""The environment to create if the distribution manages the packages of its Python (PEP 668)."""
 
 
 def interpreter(python: Python | Missing) -> str:
-    """The examined interpreter as a shell starts it."""
+    """Return the examined interpreter, quoted for the shell."""
     return shell_path(python.executable) if isinstance(python, Python) else "python"
 
 
@@ -29,12 +29,12 @@ def uv_pip(python: Python | Missing, verb: str, *words: str) -> str:
 
 
 def installs_with_uv(python: Python | Missing) -> bool:
-    """Return whether uv installs here: it made the environment, which has no pip."""
+    """Return whether uv created the environment, which has no pip."""
     return isinstance(python, Python) and python.pip is False and python.maker == "uv"
 
 
 def install_package(python: Python | Missing, *requirements: str, replace: str | tuple[str, ...] = (), index: str = "") -> str:
-    """Return the command that installs `requirements` into the examined environment, after removing `replace` where that is named."""
+    """Return the command that installs `requirements` into the examined environment, after removing `replace`."""
     replaced = (replace,) if isinstance(replace, str) and replace else tuple(replace)
     words = [*requirements, *(("--index-url", index) if index else ())]
     if isinstance(python, Python) and python.managed is True:
@@ -48,7 +48,7 @@ def install_package(python: Python | Missing, *requirements: str, replace: str |
 
 
 def reinstall_packages(python: Python | Missing, *installed: Distribution) -> str:
-    """Return the command that installs the same releases again, in their folder, without what they require."""
+    """Return the command that reinstalls the same releases in their folder, without dependencies."""
     folder = next((package.where for package in installed if _is_target_folder(package.where, python)), "")
     target = ("--target", folder, "--upgrade") if folder else ()
     return install_package(
@@ -57,7 +57,7 @@ def reinstall_packages(python: Python | Missing, *installed: Distribution) -> st
 
 
 def _is_target_folder(folder: str, python: Python | Missing) -> bool:
-    """Whether `pip install --target` made a folder of packages: no interpreter looks there by itself."""
+    """Return whether `pip install --target` created a folder: no interpreter searches it by default."""
     own = not isinstance(python, Python) or not isinstance(python.prefix, str) or folder.startswith(f"{python.prefix}/")
     return bool(folder) and not own and not folder.endswith(("/site-packages", "/dist-packages"))
 

@@ -1,4 +1,4 @@
-"""The published release of a framework that fits this machine best, by the tables."""
+"""Picks the published release of a framework that suits this machine, from the tables."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from gpudoctor.versions import Version
 
 
 class Pick(msgspec.Struct, frozen=True):
-    """A release that fits, and how to ask an installer for it."""
+    """A release that works here, and how to request it from an installer."""
 
     name: str
-    """As a fix names it: "torch 2.7.1 for CUDA 12.6"."""
+    """The name in a fix: "torch 2.7.1 for CUDA 12.6"."""
     requirements: tuple[str, ...]
     """The pinned release and the parts that must match it."""
     index: str = ""
-    """The index of its build; empty for the default index."""
+    """The package index of its build; empty for the default index."""
     release: str = ""
     cuda: Version | None = None
     pythons: tuple[str, ...] = ()
-    """The Python versions with a wheel of it; () where it is for any."""
+    """The Python versions with a wheel of it; () if it works with any."""
 
 
 def pick(
     machine: MachineView, framework: str, *, accepts: str = "", prefer: str = "", any_driver: bool = False, any_python: bool = False
 ) -> Pick | None:
-    """The newest published release of a framework with CUDA that works here, or `prefer` if that one does; None where the tables have none.
+    """Return the newest published CUDA release of a framework that works here, or `prefer` if that works; None if the tables have none.
 
-    `accepts` are versions as PEP 440 specifies them. With `any_driver` or `any_python` it may need another driver or Python.
+    `accepts` is a PEP 440 specifier. With `any_driver` or `any_python` the release may need another driver or Python.
     """
     here = constraints(machine, accepts)
     here = msgspec.structs.replace(here, driver=None if any_driver else here.driver, python="" if any_python else here.python)
@@ -51,7 +51,7 @@ def pick(
 
 
 def _candidates(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
-    """The releases of a framework that fit, best first; none of a framework that is only recognised."""
+    """Return the releases that work here, best first; nothing for a framework that is only recognised."""
     if spec.wheel_index:
         return _by_index(here, spec)
     if spec.plugin is not None:
@@ -60,7 +60,7 @@ def _candidates(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
 
 
 def _by_index(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
-    """The releases of a framework whose builds for each CUDA are local versions, those of the default index first."""
+    """Return the releases of a framework with a local version for each CUDA, the build of the default index first."""
     for row in here.releases(spec.name):
         own = _tag(row) if row.accelerator == "cuda" else ""
         for tag in _tags(here, row):
@@ -72,13 +72,13 @@ def _by_index(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
 
 
 def _tag(row: FrameworkRelease) -> str:
-    """The local version of the build that the default index has."""
+    """Return the local version of the build on the default index."""
     cuda = row.built_with_cuda
     return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
 
 
 def _tags(here: Constraints, row: FrameworkRelease) -> list[str]:
-    """The CUDA builds of a release, the one of the default index first, then those of the newest CUDA."""
+    """Return the CUDA builds of a release: the build of the default index, then the newest CUDA first."""
     builds = here.machine.matrix.rows(TORCH_BUILDS, platform=here.platform)
     others = {build.local for build in builds if build.release.short == row.release.short}
     official = {tag for tag in (*row.builds, *others) if tag.startswith("cu") and tag[2:].isdigit()}
@@ -87,7 +87,7 @@ def _tags(here: Constraints, row: FrameworkRelease) -> list[str]:
 
 
 def _of_index(here: Constraints, spec: FrameworkSpec, row: FrameworkRelease, tag: str, *, own: bool, cuda: Version) -> Pick:
-    """A release with the companions that are installed, and its local version where the same release may be installed in another build."""
+    """Return a release with the installed companions, with its local version if the same release is installed in another build."""
     stack = here.machine.stack_or_missing
     installed = stack.distributions if isinstance(stack, Stack) else {}
     same_release = spec.name in installed and installed[spec.name].version.partition("+")[0] == str(row.release)
@@ -111,7 +111,7 @@ def _of_index(here: Constraints, spec: FrameworkSpec, row: FrameworkRelease, tag
 
 
 def _by_extra(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
-    """The releases of a framework whose CUDA libraries an extra installs."""
+    """Return the releases of a framework whose CUDA libraries an extra installs."""
     for row in here.releases(spec.name):
         finds_cuda = _has_extra(row, spec.gpu_extra) and not row.unreachable
         if row.accelerator == "cuda" and finds_cuda and here.driver_runs(row.built_with_cuda) and here.runs_on_gpus(row):
@@ -125,7 +125,7 @@ def _by_extra(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
 
 
 def _by_plugin(here: Constraints, spec: FrameworkSpec, plugin: CudaPlugin) -> Iterator[Pick]:
-    """The releases of a framework whose CUDA support is a plugin, for each CUDA that it is published for."""
+    """Return the releases of a framework whose CUDA support is a plugin, for each CUDA version of the plugin."""
     known = {str(row.release): row for row in here.machine.matrix.releases(spec.name)}
     found = []
     for major in plugin.majors:
@@ -155,12 +155,12 @@ def _has_extra(row: FrameworkRelease, extra: str) -> bool:
 
 
 def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
-    """Whether a release has a wheel for this Python, code for every GPU, and a CUDA that the driver runs."""
+    """Return whether a release has a wheel for this Python, kernels for every GPU, and a CUDA that the driver supports."""
     here = constraints(machine)
     return here.installable(row) and here.driver_runs(row.built_with_cuda) and here.runs_on_gpus(row)
 
 
 def newest(machine: MachineView, distribution: str, *, accepts: str = "") -> str:
-    """The newest known release of any distribution with a wheel for this platform and Python; empty where the tables know none."""
+    """Return the newest release of a distribution with a wheel for this platform and Python; empty if the tables have none."""
     here = constraints(machine, accepts)
     return next((str(row.release) for row in here.releases(distribution) if row.accelerator != STUB), "")

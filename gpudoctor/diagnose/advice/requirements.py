@@ -1,4 +1,4 @@
-"""How rules word and show requirements between packages, and which rule reports an unmet one."""
+"""Requirements between packages: their wording and evidence, and the rule that reports an unmet one."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _CUDNN = "nvidia-cudnn"
 
 
 def as_evidence(distribution: Distribution) -> Evidence:
-    """A distribution, its version and its place."""
+    """Return a distribution's name, version and place."""
     return Evidence(distribution.name, distribution.version, distribution.where)
 
 
 def requirements(violations: Iterable[Violation]) -> list[Evidence]:
-    """The unmet requirements, each with the package that states it."""
+    """Return the unmet requirements, each with the package that states it."""
     demands = {(violation.demand.by.name, violation.demand.requirement.specifier): violation.demand for violation in violations}
     return [Evidence(f"{demand.by.label} requires", demand.requirement.text, demand.where) for demand in demands.values()]
 
 
 def is_there(stack: Stack, *, many: bool = False) -> str:
-    """The words "is installed" or "is requested", for one or many."""
+    """Return "is installed" or "is requested", or the plural."""
     return f"{'are' if many else 'is'} {'requested' if stack.supposed else 'installed'}"
 
 
 def unmet_requirements(violations: Iterable[Violation], stack: Stack) -> str:
-    """The unmet requirements as a sentence."""
+    """Return the unmet requirements as a sentence."""
     clauses = (f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in violations)
     return "; ".join(dict.fromkeys(clauses)) + "."
 
 
 def accepted(violations: list[Violation]) -> str:
-    """One requirement that meets all unmet ones of a package."""
+    """Return one requirement that satisfies all unmet requirements for a package."""
     clauses = dict.fromkeys(clause for violation in violations for clause in violation.demand.requirement.specifier.split(","))
     return f"{violations[0].found.name}{','.join(clauses)}"
 
 
 def rule_for(violation: Violation) -> str:
-    """The rule that reports an unmet requirement, the most specific one; empty for cuDNN, which has rules of its own."""
+    """Return the most specific rule that reports an unmet requirement; empty for cuDNN, which has rules of its own."""
     wanted, by = violation.found.name, violation.demand.by.name
     framework = stack_of(by)
     same_stack = framework is not None and framework == stack_of(wanted)
@@ -62,19 +62,19 @@ def rule_for(violation: Violation) -> str:
 
 
 def violations_for(rule: str, framework: FrameworkView) -> list[Violation]:
-    """The unmet requirements of a framework's parts that one rule reports."""
+    """Return the unmet requirements of a framework's parts that a rule reports."""
     of_rule = (violation for violation in framework.environment.stack.violations if rule_for(violation) == rule)
     return [violation for violation in of_rule if stack_of(violation.demand.by.name) == framework.name]
 
 
 def needs_numpy_1(violation: Violation) -> bool:
-    """Whether NumPy 2 is there and every NumPy 2 is excluded, as builds for NumPy 1 do."""
+    """Return whether NumPy 2 is installed and the requirement excludes every NumPy 2, as builds for NumPy 1 do."""
     excluded = satisfies("2.0.0", violation.demand.requirement.specifier) is False
     return (major(violation.found.version) or 0) >= 2 and not violation.older and excluded
 
 
 def _needs_other_keras(violation: Violation) -> bool:
-    """Whether Keras 3 is there where Keras 2 is required, or the other way round."""
+    """Return whether Keras 3 is installed where Keras 2 is required, or the reverse."""
     is_keras_3 = (major(violation.found.version) or 0) >= 3
     if violation.older:
         return not is_keras_3
@@ -82,13 +82,13 @@ def _needs_other_keras(violation: Violation) -> bool:
 
 
 def contradictory(contradiction: Contradiction) -> Problem:
-    """Requirements that no release meets, which an installer refuses."""
+    """Return the finding for requirements that no release satisfies."""
     texts = "; ".join(demand.text for demand in contradiction.demands)
-    also = f" The same holds for {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
+    also = f" The same applies to {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
     return Problem(
-        message=f"No release of {contradiction.name} meets all of these: {texts}.{also}",
-        title="No release meets all requirements",
+        message=f"No release of {contradiction.name} satisfies all requirements: {texts}.{also}",
+        title="No release satisfies all requirements",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(f"{demand.by.label} requires", demand.requirement.text, demand.where) for demand in contradiction.demands),
-        fixes=(Fix("Choose compatible releases, or give each framework an environment of its own.", action=Action.REINSTALL_PACKAGE),),
+        fixes=(Fix("Choose compatible releases, or give each framework its own environment.", action=Action.REINSTALL_PACKAGE),),
     )

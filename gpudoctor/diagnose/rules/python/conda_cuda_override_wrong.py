@@ -44,8 +44,8 @@ def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]
 
 
 def _mismatch(value: str, driver: Driver, matrix: Matrix) -> tuple[str, Evidence]:
-    """What is wrong with the value, and what shows it; empty where it matches."""
-    evidence = Evidence("driver", f"{driver.version}, serves CUDA {driver.cuda_served}", driver.where)
+    """Return what is wrong with the value, and the evidence; empty if it matches."""
+    evidence = Evidence("driver", f"{driver.version}, supports CUDA {driver.cuda_served}", driver.where)
     if not value.strip():
         return "it is empty, so conda installs CPU builds", evidence
     cuda = versions.parse(value)

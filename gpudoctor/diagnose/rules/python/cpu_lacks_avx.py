@@ -17,7 +17,7 @@ from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution
 
-_PASS_THROUGH = Fix('Pass the host\'s CPU through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
+_PASS_THROUGH = Fix('Pass the host\'s CPU model through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
 _OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE, action=Action.REPLACE_HARDWARE)
 
 
@@ -37,7 +37,7 @@ def cpu_lacks_avx(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable("only x86_64 CPUs have AVX")
     needs = [(wheel, need) for wheel in framework.compiled_parts if (need := _need(wheel, framework))]
     if not needs:
-        not_applicable("no table states which instructions its wheels need")
+        not_applicable("the instructions that its wheels need are not known")
     cpu = machine.details.cpu
     flags = known(cpu.flags)
     fixes = (_PASS_THROUGH, _OTHER_MACHINE) if "hypervisor" in flags else (msgspec.structs.replace(_OTHER_MACHINE, kind=FixKind.FIX),)

@@ -25,7 +25,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
                 "pip-nvidia-libs-not-on-path",
                 "cuda-library-damaged",
             ),
-            "Damaged files of the framework do not name the folders of CUDA's libraries.",
+            "A damaged framework file does not tell the loader where the CUDA libraries are.",
             Join.FRAMEWORK,
         ),
         Explains(TRAINING_FAILS, "The framework cannot be imported.", Join.FRAMEWORK),

@@ -26,7 +26,7 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """No framework is installed in this environment."""
     machine, python = environment.machine, environment.observed.python
     if machine.supposed:
-        not_applicable("only the named packages are supposed")
+        not_applicable("the packages are planned, not installed")
     installed = [framework.name for framework in machine.known_frameworks]
     place = f"{python.executable} ({python.why})" if isinstance(python, Python) else "this environment"
     missing = _missing(machine, installed)
@@ -50,7 +50,7 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str, str]]:
-    """By name the frameworks that were asked for and are not installed: what was asked, and how."""
+    """Return the requested frameworks that are not installed: by name, what was requested and how."""
     missing = {name: (name, "requested with --framework") for name in machine.policy.frameworks if name not in installed}
     for answer in judged(machine, None):
         requirement = answer.requirement
@@ -65,7 +65,7 @@ def _first_time(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
 
 
 def _any_framework(machine: MachineView) -> tuple[Fix, ...]:
-    """The first framework with a release that works here, and the others as alternatives."""
+    """Return fixes that install a framework with a release that works here, the others as alternatives."""
     picks = [(name, found) for name in FRAMEWORKS if (found := pick(machine, name)) is not None]
     if not picks:
         return install_framework(machine, next(iter(FRAMEWORKS)))

@@ -17,7 +17,7 @@ from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import Version
 
 _OLD_TAGS = {"manylinux1": Version(2, 5), "manylinux2010": Version(2, 12), "manylinux2014": Version(2, 17)}
-"""The glibc of the names before PEP 600 (PEP 513, 571, 599)."""
+"""The glibc that the tags older than PEP 600 stand for (PEP 513, 571, 599)."""
 
 
 @rule(
@@ -33,22 +33,22 @@ def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
     libc = framework.environment.libc
     installed = versions.parse(libc.partition(" ")[2]) if libc.startswith("glibc ") else None
     if installed is None:
-        not_applicable(f"the C library is {libc}")
+        not_applicable(f"the C library is {libc}, not glibc")
     needs = [(wheel, needed) for wheel in framework.compiled_parts if (needed := _needed(wheel))]
     if not needs:
-        not_applicable("none of its wheels states the glibc it needs")
+        not_applicable("no wheel of it states the glibc that it needs")
     for wheel, needed in needs:
         if needed > installed:
             tags = wheel.tags if isinstance(wheel.tags, tuple) else ()
             yield Problem(
-                message=f"{wheel.label} needs glibc {needed.short}, but this Python runs on {libc}.",
+                message=f"{wheel.label} needs glibc {needed.short} or newer, but this system has {libc}.",
                 evidence=(
                     Evidence("wheel's tags", ", ".join(tags), f"the metadata of {wheel.name}"),
                     Evidence("glibc", libc, "CS_GNU_LIBC_VERSION"),
                 ),
                 fixes=(
                     Fix(
-                        f"Train on a system, or in a container, with glibc {needed.short} or newer.",
+                        f"Use a system or a container image with glibc {needed.short} or newer.",
                         needs=(DOWNLOAD,),
                         action=Action.CHANGE_SETTING,
                     ),
@@ -59,18 +59,18 @@ def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
 
 def _install_for(wheel: Distribution, libc: str, framework: FrameworkView) -> Fix:
     command = install_package(framework.environment.observed.python, "--force-reinstall", wheel.name)
-    title = f"Install a release of {wheel.name} that is built for {libc}; pip chooses it on this system"
+    title = f"Install a release of {wheel.name} built for {libc}, which pip chooses on this system"
     return Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
 def _needed(wheel: Distribution) -> Version | None:
-    """The oldest glibc that one of a wheel's tags accepts; None where none names one."""
+    """Return the oldest glibc that the wheel's tags accept; None if no tag names one."""
     tags = wheel.tags if isinstance(wheel.tags, tuple) else ()
     return min((version for tag in tags if (version := _glibc_of(tag))), default=None)
 
 
 def _glibc_of(tag: str) -> Version | None:
-    """The glibc of a tag such as manylinux_2_28_x86_64; None where it names none."""
+    """Return the glibc of a tag such as manylinux_2_28_x86_64; None if it names none."""
     name, _, rest = tag.partition("_")
     if name != "manylinux":
         return _OLD_TAGS.get(name)

@@ -26,7 +26,7 @@ def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """TensorFlow and Keras have incompatible versions (Keras 2 and 3)."""
     stack = framework.environment.stack
     if "keras" not in stack.distributions:
-        not_applicable("no Keras is listed")
+        not_applicable("Keras is not installed")
     violations = violations_for(keras3_mismatch.name, framework)
     if not violations:
         return
@@ -36,5 +36,5 @@ def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         message=unmet_requirements(violations, stack),
         severity=Severity.WARNING if has_legacy_keras else None,
         evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(Fix("Install the Keras that this TensorFlow requires", install, (DOWNLOAD,)),),
+        fixes=(Fix(f"Install the Keras that {violations[0].demand.by.label} requires", install, (DOWNLOAD,)),),
     )

@@ -24,14 +24,14 @@ from gpudoctor.frameworks import stack_of
     breaks=Rung.FRAMEWORK,
     since="0.1",
     on_cpu_too=True,
-    explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot become arrays.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK),),
 )
 def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """Framework is compiled for NumPy 1, but NumPy 2 is installed."""
     stack = framework.environment.stack
     numpy = stack.distributions.get("numpy")
     if numpy is None:
-        not_applicable("no NumPy is listed")
+        not_applicable("NumPy is not installed")
     if (major(numpy.version) or 0) < 2:
         return
     bounded = violations_for(numpy2_abi_mismatch.name, framework)
@@ -48,14 +48,14 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
             *requirements(bounded),
         ),
         fixes=(
-            Fix("Install NumPy 1", install_package(framework.environment.observed.python, "numpy<2"), (DOWNLOAD,)),
+            Fix("Downgrade NumPy to 1.x", install_package(framework.environment.observed.python, "numpy<2"), (DOWNLOAD,)),
             *_built_for_numpy_2(framework),
         ),
     )
 
 
 def _built_for_numpy_2(framework: FrameworkView) -> tuple[Fix, ...]:
-    """A release that works here and is compiled for NumPy 2."""
+    """Return the fix that installs a release compiled for NumPy 2, if one works here."""
     machine = framework.machine
     found = pick(machine, framework.name)
     rows = machine.matrix.releases(framework.observed.distribution)

@@ -21,7 +21,7 @@ def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
     """Requested release cannot be installed."""
     stack = environment.stack
     if not stack.supposed:
-        not_applicable("it is installed")
+        not_applicable("the packages are installed, not planned")
     for package in stack.distributions.values():
         row = stack.row(package)
         if row is not None and row.accelerator == STUB:
@@ -33,16 +33,16 @@ def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:
     replacement = package.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
-        message=f"{package.label} is a stub that refuses to be installed.",
+        message=f"{package.label} is a stub whose installation always fails.",
         evidence=(Evidence(package.label, row.note or "a stub", source_of(row)),),
         fixes=install_framework(environment.machine, replacement, prefer=package.version) if replacement != package.name else (),
     )
 
 
 def _unpublished(package: Distribution, environment: EnvironmentView) -> Iterator[Problem]:
-    """A release that does not exist, or not for this platform. One newer or older than all rows is unknown, not a fault.
+    """Report a release that does not exist, or not for this platform.
 
-    No list of a release's builds ("+cu118") is complete, so a build that is not listed is not a fault either.
+    A release outside the range of the tables is unknown, not a fault; so is a build ("+cu118") that they do not list.
     """
     stack = environment.stack
     rows = stack.matrix.releases(package.name)
@@ -61,7 +61,7 @@ def _unpublished(package: Distribution, environment: EnvironmentView) -> Iterato
     else:
         published = list(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
         if not published or any(row.release == release for row in rows):
-            return  # a table may leave out what lies between equals
-        message = f"{package.name} {public} does not exist; releases of {release.short}: {' '.join(published)}."
+            return  # a table may leave out releases between two equal ones
+        message = f"{package.name} {public} does not exist; the {release.short} releases are {', '.join(published)}."
         evidence = (Evidence(f"releases of {package.name}", " ".join(published), source_of(rows[-1])),)
     yield Problem(message=message, evidence=evidence, fixes=install_newest(environment.machine, package.name))

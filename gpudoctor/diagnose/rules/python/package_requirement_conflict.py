@@ -27,7 +27,7 @@ from gpudoctor.snapshot import Distribution
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
-    """A package's version is outside another package's bounds."""
+    """Package version violates another package's requirement."""
     stack = environment.stack
     violations = [violation for violation in stack.violations if rule_for(violation) == package_requirement_conflict.name]
     for found in dict.fromkeys(violation.found for violation in violations):
@@ -49,4 +49,4 @@ def _install_within_bounds(found: Distribution, violations: list[Violation], env
     machine = environment.machine
     if stack_of(found.name) == found.name and pick(machine, found.name, accepts=specifier) is not None:
         return install_framework(machine, found.name, accepts=specifier)
-    return (Fix(f"Install a {found.name} within the bounds", install_package(environment.observed.python, requirement), (DOWNLOAD,)),)
+    return (Fix(f"Install {requirement}", install_package(environment.observed.python, requirement), (DOWNLOAD,)),)

@@ -30,10 +30,10 @@ _REFUSES_OLD_CODE = 4
     explains=(Explains(TRAINING_FAILS, "The import fails in code that protobuf generated.", Join.FRAMEWORK),),
 )
 def protobuf_mismatch(framework: FrameworkView) -> Iterator[Problem]:
-    """Installed protobuf is incompatible with the framework."""
+    """protobuf version is incompatible with the framework."""
     stack = framework.environment.stack
     if "protobuf" not in stack.distributions:
-        not_applicable("no protobuf is listed")
+        not_applicable("protobuf is not installed")
     violations = violations_for(protobuf_mismatch.name, framework)
     if not violations:
         yield from _bounded_by_later_release(framework)
@@ -45,12 +45,12 @@ def protobuf_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         severity=None if fails else Severity.WARNING,
         confidence=Confidence.CERTAIN if stack.supposed else Confidence.LIKELY,
         evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(Fix("Install a compatible protobuf", install, (DOWNLOAD,)),),
+        fixes=(Fix(f"Install {accepted(violations)}", install, (DOWNLOAD,)),),
     )
 
 
 def _bounded_by_later_release(framework: FrameworkView) -> Iterator[Problem]:
-    """A release from before protobuf 4 set no upper bound; the bound of a later release applies to it too."""
+    """Report protobuf 4 or newer with an old release that set no upper bound, by the bound of the next release."""
     stack = framework.environment.stack
     protobuf = stack.distributions["protobuf"]
     for part in stack.distributions.values():
@@ -65,22 +65,22 @@ def _bounded_by_later_release(framework: FrameworkView) -> Iterator[Problem]:
         if satisfies(protobuf.version, bound.removeprefix("protobuf")) is False:
             install = install_package(framework.environment.observed.python, bound)
             yield Problem(
-                message=f"{part.label} set no upper bound for protobuf; {bounded.release} set {bound}, but {protobuf.label} {is_there(stack)}.",
+                message=f"{protobuf.label} {is_there(stack)}, but {part.label} needs {bound} (its metadata has no upper bound; {bounded.release}'s has).",
                 confidence=Confidence.LIKELY,
                 evidence=(
                     as_evidence(protobuf),
                     Evidence(f"{row.distribution} {bounded.release} requires", bound, source_of(bounded)),
                 ),
-                fixes=(Fix("Install a protobuf that later releases allow", install, (DOWNLOAD,)),),
+                fixes=(Fix(f"Install {bound}", install, (DOWNLOAD,)),),
             )
 
 
 def _upper_bound(row: FrameworkRelease) -> str:
-    """The requirement by which a release bounds protobuf from above; empty where it does not."""
+    """Return the requirement that bounds protobuf from above; empty if the release has none."""
     return next((text for text in row.requires if text.startswith("protobuf") and "<" in text), "")
 
 
 def _allows_old_code_only(violation: Violation) -> bool:
-    """Whether protobuf 4 or later is there and all that is allowed is older."""
+    """Return whether protobuf 4 or newer is installed and only older versions are allowed."""
     newer = (major(violation.found.version) or 0) >= _REFUSES_OLD_CODE
     return newer and contradict((violation.demand.requirement.specifier, f">={_REFUSES_OLD_CODE}"))

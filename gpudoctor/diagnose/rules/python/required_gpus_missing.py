@@ -14,12 +14,12 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.preflight import FRAMEWORKS
 
-_COUNT = Fix("See which GPUs the machine has and which work", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
+_COUNT = Fix("List the GPUs and the stage that each one reaches", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
 
 
 @rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.HARDWARE, since="0.1", predicts=False, checks_required="any")
 def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
-    """Required GPUs, or their driver, are missing or unusable."""
+    """Required GPUs or their driver are missing or unusable."""
     answers = answers_for(environment)
     for answer in answers:
         if answer.answer is Answer.LACKING and answer.requirement.subject not in FRAMEWORKS:
@@ -39,7 +39,7 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _get_gpus(machine: MachineView) -> Fix:
-    """How this environment gets more GPUs, where that is known."""
+    """Return the fix that makes more GPUs available to this environment."""
     if machine.site.scheduler:
         return Fix(f"Request as many GPUs from {machine.site.scheduler} when submitting the job.", action=Action.RESTART_JOB)
     visibility = machine.visibility_or_missing

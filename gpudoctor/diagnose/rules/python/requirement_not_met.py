@@ -19,7 +19,7 @@ from gpudoctor.versions import Version
 
 @rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
 def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
-    """A required version, number or size is not met."""
+    """Requirement of --require is not met."""
     answers = answers_for(environment)
     for answer in answers:
         if answer.answer is Answer.UNFIT and answer.requirement.subject not in FEATURES:
@@ -50,6 +50,6 @@ def _domain(requirement: Condition) -> Domain:
 
 
 def _floor(specifier: str) -> Version | None:
-    """The oldest driver that a specifier such as ">=560" allows; None where it names none."""
+    """Return the oldest driver that a specifier such as ">=560" allows; None if it names none."""
     bound = next((clause for clause in specifier.split(",") if clause.startswith((">=", "==", "~=", ">"))), "")
     return versions.parse(bound.lstrip("<>=~ "))

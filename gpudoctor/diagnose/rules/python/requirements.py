@@ -1,4 +1,4 @@
-"""What the rules about `--require` share."""
+"""Shared parts of the rules about `--require`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from gpudoctor.snapshot import Missing
 
 
 def required_but(answer: Judged) -> str:
-    """What is required and what is there instead, as a clause."""
+    """Return what is required and what was found, as a clause."""
     return f"{answer.requirement.text} is required, but {answer.seen}"
 
 
 def answers_for(environment: EnvironmentView) -> tuple[Judged, ...]:
-    """How each requirement fares; the rule does not apply where there is none."""
+    """Return the answer for each requirement; the rule ends if there are none."""
     machine = environment.machine
     return judged(machine, required(machine.policy)) or not_applicable("nothing is required")
 
 
 def end_if_unknown(answers: tuple[Judged, ...]) -> None:
-    """End the rule where a requirement could not be checked: it is not met."""
+    """End the rule as "not checked" if a requirement could not be checked."""
     for answer in answers:
         if answer.missing is not None:
             raise CouldNotTell(Missing(answer.missing.cause, f"{answer.requirement.text}: {answer.missing.reason}"), answer.rung)

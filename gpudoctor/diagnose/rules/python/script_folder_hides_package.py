@@ -13,7 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
 def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
-    """A file beside the training script shadows an installed package."""
+    """File beside the training script shadows an installed package."""
     folder = environment.script_folder
     if not environment.frameworks:
         not_applicable("no framework is installed")
@@ -24,7 +24,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Proble
     others = len(folder.hides) - 1
     more = f" ({others} more {'file shadows' if others == 1 else 'files shadow'} other packages)" if others else ""
     yield Problem(
-        message=f"Scripts in {folder.path} import {first} instead of the installed package {package}{more}.",
+        message=f"`import {package}` in {folder.path} loads {first}, not the installed package{more}.",
         evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),
         fixes=tuple(map(rename, folder.hides)),
     )

@@ -1,4 +1,4 @@
-"""How to rename a file that shadows a package."""
+"""The fix for a file that shadows a package."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from gpudoctor.findings import Fix
 
 
 def rename(path: str) -> Fix:
-    """How to rename a file that shadows a package; its content stays."""
+    """Return the fix that renames a file which shadows a package."""
     folder, _, name = path.rpartition("/")
     return Fix(f"Rename {path}", f"mv {shell_path(path)} {shell_path(f'{folder}/my_{name}')}")

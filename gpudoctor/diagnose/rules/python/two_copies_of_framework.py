@@ -29,12 +29,12 @@ from gpudoctor.snapshot import Distribution
         Explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK),
         Explains(
             ("package-requirement-conflict", "nvidia-wheel-version-conflict", "torch-torchvision-mismatch", "torch-torchaudio-mismatch"),
-            "One of the copies is what the other packages do not fit.",
+            "The other packages match only one of the copies.",
         ),
     ),
 )
 def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
-    """Framework is installed twice, or a file of the same name shadows it."""
+    """Framework is installed twice or shadowed by a file."""
     packages = framework.environment.packages
     if isinstance(framework.observed.shadow, str):
         yield _shadowed(framework, framework.observed.shadow)
@@ -46,10 +46,10 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
         return
     apart = len({copy.where for copy in copies}) > 1
     location = framework.observed.location
-    which = f"an import uses the one in {location}" if apart and isinstance(location, str) else "they own the same files"
+    which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else "they own the same files"
     places = ", ".join(f"{copy.label} in {copy.where}" for copy in copies)
     yield Problem(
-        message=f"{framework.name} is installed {len(copies)} times: {places}; {which}.",
+        message=f"{framework.name} is installed {'twice' if len(copies) == 2 else f'{len(copies)} times'}: {places}; {which}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(map(as_evidence, copies)),
         fixes=_remove_first(framework, copies) if apart else _reinstall_one(framework, copies),
@@ -65,7 +65,7 @@ def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -
 
 def _shadowed(framework: FrameworkView, shadow: str) -> Problem:
     return Problem(
-        message=f"{shadow} is before the package {framework.name} on sys.path: an import uses that file.",
+        message=f"{shadow} shadows the package {framework.name}: it is found first on sys.path.",
         title="A file shadows the framework",
         severity=Severity.ERROR,
         evidence=(Evidence(f"first {framework.name} on sys.path", shadow, "the folders on sys.path"),),
@@ -74,13 +74,13 @@ def _shadowed(framework: FrameworkView, shadow: str) -> Problem:
 
 
 def _leftover_metadata(framework: FrameworkView, leftovers: list[Distribution]) -> Problem:
-    """Metadata of a release whose files are gone: it misleads pip, not an import."""
+    """Return the finding for metadata of a release whose files are gone, which misleads pip."""
     release = framework.release or "another release"
     versions = " and ".join(leftover.version for leftover in leftovers)
     folders = shlex.join(f"{leftover.where}/{leftover.name.replace('-', '_')}-{leftover.version}.dist-info" for leftover in leftovers)
     return Problem(
-        message=f"The files of {framework.name} are of {release}; metadata of {versions} was left beside them.",
-        title="Metadata of a different version was left behind",
+        message=f"{framework.name} {release} is installed, but metadata of {versions} was left behind.",
+        title="Metadata of another framework version was left behind",
         severity=Severity.NOTE,
         evidence=tuple(map(as_evidence, leftovers)),
         fixes=(Fix("Remove the leftover metadata", f"rm -r {folders}", action=Action.REINSTALL_PACKAGE),),
@@ -90,8 +90,8 @@ def _leftover_metadata(framework: FrameworkView, leftovers: list[Distribution]) 
 def _remove_first(framework: FrameworkView, copies: list[Distribution]) -> tuple[Fix, ...]:
     command = remove_packages(framework.environment.observed.python, copies[0].name)
     return (
-        Fix("Remove the first copy, which is the one pip removes", command, action=Action.REINSTALL_PACKAGE),
-        Fix("Ignore the user's own folder", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
+        Fix("Remove the copy that Python imports", command, action=Action.REINSTALL_PACKAGE),
+        Fix("Ignore packages installed with pip install --user", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
     )
 
 

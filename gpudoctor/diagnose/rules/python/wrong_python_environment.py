@@ -38,7 +38,7 @@ def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     home = first.where.partition("/lib/")[0].removesuffix("/local")
     framework = framework_of(first.name)
     use = Fix(
-        "Use that environment: put it first on PATH",
+        "Use that environment (put it first on PATH)",
         f'export PATH={shell_path(home)}/bin:"$PATH"',
         verify=f"gpudoctor check --python {shell_path(home)}",
     )

@@ -21,7 +21,7 @@ def test_pins_of_two_frameworks_that_cannot_hold_together_are_one_conflict() -> 
     assert roots(snapshot)[:2] == [("nvidia-wheel-version-conflict", "error"), ("package-requirement-conflict", "error")]
     (nvidia,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
     assert "torch 2.2.2 requires nvidia-cublas-cu12==12.1.3.1" in nvidia.message
-    assert nvidia.message.endswith("The same holds for nvidia-nccl-cu12.")
+    assert nvidia.message.endswith("The same applies to nvidia-nccl-cu12.")
 
 
 def test_a_build_without_cuda_has_no_use_for_nvidias_packages() -> None:

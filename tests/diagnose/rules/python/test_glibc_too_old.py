@@ -18,7 +18,7 @@ def on(libc: str, *tags: str) -> Snapshot:
 
 def test_the_wheels_tag_is_held_against_glibc() -> None:
     (finding,) = findings_of(RULE, on("glibc 2.17", "manylinux_2_28_x86_64"))
-    assert finding.message == "tensorflow 2.21.0 needs glibc 2.28, but this Python runs on glibc 2.17."
+    assert finding.message == "tensorflow 2.21.0 needs glibc 2.28 or newer, but this system has glibc 2.17."
     assert "2.28 or newer" in finding.fixes[0].title
 
 

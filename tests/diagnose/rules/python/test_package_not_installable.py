@@ -10,7 +10,7 @@ from tests.diagnose.rules.packaged import found, roots, stated, supposed
     ("package", "words"),
     [
         (stated("tensorflow-gpu", "2.12.0"), "tensorflow-gpu 2.12.0 is a stub"),
-        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; releases of 2.17: 2.17.0 2.17.1"),
+        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; the 2.17 releases are 2.17.0, 2.17.1"),
     ],
 )
 def test_what_is_not_there_cannot_be_installed(package: Distribution, words: str) -> None:

@@ -22,4 +22,4 @@ def test_a_lost_gpu_is_lacking(matrix: Matrix) -> None:
     one = msgspec.structs.replace(whole.libcuda, devices=whole.libcuda.devices[:1])
     diagnosis = about(msgspec.structs.replace(whole, libcuda=one), matrix, "gpus==2", level=None)
     assert "required-gpus-missing" in names(diagnosis)
-    assert "1 of 2 GPUs are usable" in next(one.message for one in diagnosis.findings if one.code == "GD603")
+    assert "CUDA initialised on 1 of 2 GPUs" in next(one.message for one in diagnosis.findings if one.code == "GD603")

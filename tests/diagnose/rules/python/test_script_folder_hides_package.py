@@ -11,7 +11,7 @@ RULE = "script-folder-hides-package"
 def test_the_first_file_is_named_and_the_others_counted() -> None:
     (finding,) = findings_of(RULE, machine(script_folder=ScriptFolder("/project", hides=("/project/torch.py", "/project/numpy"))))
     assert finding.message == (
-        "Scripts in /project import /project/torch.py instead of the installed package torch (1 more file shadows other packages)."
+        "`import torch` in /project loads /project/torch.py, not the installed package (1 more file shadows other packages)."
     )
     assert [fix.command for fix in finding.fixes] == [
         "mv /project/torch.py /project/my_torch.py",

@@ -12,7 +12,7 @@ from tests.diagnose.rules.packaged import found, live
     ("copies", "words"),
     [
         ([("tensorflow", "2.18.0", "/site"), ("tensorflow-cpu", "2.18.0", "/site")], "they own the same files"),
-        ([("tensorflow", "2.17.0", "/home/user"), ("tensorflow", "2.18.0", "/site")], "an import uses the one in /home/user/tensorflow"),
+        ([("tensorflow", "2.17.0", "/home/user"), ("tensorflow", "2.18.0", "/site")], "Python imports the copy in /home/user/tensorflow"),
         ([("tensorflow", "2.17.0", "/site"), ("tensorflow", "2.18.0", "/site")], "they own the same files"),
         ([("tensorflow", "2.18.0", "/site"), ("tensorflow-intel", "2.18.0", "/site")], ""),
         ([("tensorflow", "2.18.0", "/site"), ("tensorflow", "2.18.0", "/site")], ""),
@@ -30,5 +30,5 @@ def test_a_file_of_the_frameworks_name_hides_it() -> None:
     snapshot = live(frameworks=(torch(shadow="/project/torch.py"),))
     (finding,) = found(snapshot, level=Level.LOOK)
     assert (finding.name, finding.severity) == ("two-copies-of-framework", Severity.ERROR)
-    assert "/project/torch.py is before the package torch" in finding.message
+    assert "/project/torch.py shadows the package torch" in finding.message
     assert not found(live(frameworks=(torch(shadow=ABSENT),)), level=Level.LOOK)
