@@ -32,7 +32,7 @@ READ_ONLY = (
     "ps", "python", "systemctl status", "tail", "ulimit -a",
 )  # fmt: skip
 """Beginnings of commands that only tell something, unless one of CHANGING stands among their words."""
-CHANGING = {"--gpu-reset", "--ecc-config=0", "--ecc-config=1", "-mig", "-pl", "-c", "-rgc", "-rac", "-rmc", "-srs", "-cgi", "-m"}
+CHANGING = {"--gpu-reset", "-pm", "--ecc-config=0", "--ecc-config=1", "-mig", "-pl", "-c", "-rgc", "-rac", "-rmc", "-srs", "-cgi", "-m"}
 
 
 def changes_something(command: str) -> bool:

@@ -94,7 +94,8 @@ def _install(site: Site, engine: str) -> tuple[Fix, ...]:
     """Return the fixes that install the toolkit and configure the engine; a container does not know its host's distribution."""
     on_host = "On the host, " if site.container else ""
     command = "" if site.container else command_for(site, _TOOLKIT)
-    install = f"{on_host}install the NVIDIA Container Toolkit from NVIDIA's repository ({GUIDE})"
+    source = "" if "arch" in site.distribution else f" from NVIDIA's repository ({GUIDE})"
+    install = f"{on_host}install the NVIDIA Container Toolkit{source}"
     known_engine = engine if engine in _CONFIGURE else "docker"
     configure = f"{on_host}configure {product(known_engine)} to use it"
     return (

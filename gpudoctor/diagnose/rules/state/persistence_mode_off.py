@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, Site
 from gpudoctor.derive.unknown import not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
 from gpudoctor.diagnose.advice.needs import ROOT
@@ -13,7 +13,18 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 
 _ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
-_START_DAEMON = Fix("Run the persistence daemon", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
+_TURN_ON = Fix(
+    "Start the persistence daemon and turn persistence mode on",
+    "sudo systemctl enable --now nvidia-persistenced; sudo nvidia-smi -pm 1",
+    (ROOT,),
+)
+_DROP_IN = "/etc/systemd/system/nvidia-persistenced.service.d"
+_KEEP_ON = Fix(
+    "Keep it on after a reboot: Ubuntu starts the daemon with --no-persistence-mode",
+    f"sudo mkdir -p {_DROP_IN} && printf '[Service]\\nExecStart=\\nExecStart=/usr/bin/nvidia-persistenced --user nvidia-persistenced\\n'"
+    f" | sudo tee {_DROP_IN}/persistence.conf && sudo systemctl daemon-reload && sudo systemctl restart nvidia-persistenced",
+    (ROOT,),
+)
 
 
 @rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
@@ -29,7 +40,13 @@ def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
         yield Problem(
             message=f"Persistence mode is off on {'GPUs' if ',' in off else 'GPU'} {off}, so the first program waits while the driver initialises the GPU.",
             evidence=(Evidence("persistence mode", f"off on GPU {off}", "nvmlDeviceGetPersistenceMode"),),
-            fixes=(_ON_HOST if machine.site.container else _START_DAEMON,),
+            fixes=_fixes(machine.site),
         )
     for gpu in gpus:
         offered(gpu.persistence, Rung.NVML)
+
+
+def _fixes(site: Site) -> tuple[Fix, ...]:
+    if site.container:
+        return (_ON_HOST,)
+    return (_TURN_ON, _KEEP_ON) if "ubuntu" in site.distribution else (_TURN_ON,)

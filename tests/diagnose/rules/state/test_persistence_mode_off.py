@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Host, Platform
 from tests.builders import TIMED_OUT, machine
@@ -12,6 +14,14 @@ def test_persistence_of_which_one_gpu_says_nothing() -> None:
     half = with_gpus({"persistence": False}, {"persistence": TIMED_OUT})
     assert [finding.message.partition(",")[0] for finding in findings_of(RULE, half)] == ["Persistence mode is off on GPU 0"]
     assert kinds_of(RULE, with_gpus({"persistence": TIMED_OUT})) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_ubuntu_starts_the_daemon_without_the_mode() -> None:
+    for system, count in (("ubuntu", 2), ("debian", 1)):
+        host = Host(platform=Platform.LINUX, distribution=system)
+        (finding,) = findings_of(RULE, msgspec.structs.replace(with_gpus({"persistence": False}), host=host))
+        assert len(finding.fixes) == count
+        assert finding.fixes[0].command.endswith("sudo nvidia-smi -pm 1")
 
 
 def test_other_outcomes() -> None:
