@@ -36,6 +36,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     identify: options.Identify = False,  # noqa: FBT002
     compat: options.Compat = None,
     config: options.Config = None,
+    verbose: options.Verbose = False,  # noqa: FBT002
     quiet: options.Quiet = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
     root: options.Root = None,
@@ -68,6 +69,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         markdown=markdown,
         sarif=sarif,
         identify=identify,
+        verbose=verbose,
         quiet=quiet,
         no_color=no_color,
         root=root,

@@ -83,7 +83,7 @@ def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
     writer, written = _writer(one.format), b""
     match one.format:
         case Format.TEXT:
-            shown = look(no_color=settings.no_color, to_stdout=one.file is None)
+            shown = look(no_color=settings.no_color, verbose=settings.verbose, to_stdout=one.file is None)
             written = writer.render(report, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
         case Format.JSON:
             written = writer.report(report)

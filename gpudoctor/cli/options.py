@@ -122,6 +122,7 @@ Identify = Annotated[
         "--identify", help="Keep host and user names, serial numbers, home folders and addresses in the report. Secrets are always removed."
     ),
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show all evidence, and each rule that was not checked with its reason.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing to standard error: no progress, and no verdict with -o.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="Disable colour. NO_COLOR, TERM=dumb and a pipe also disable it.")]
 Config = Annotated[

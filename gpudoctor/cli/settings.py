@@ -47,6 +47,7 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     markdown: str | None = None
     sarif: str | None = None
     identify: bool = False
+    verbose: bool = False
     quiet: bool = False
     no_color: bool = False
     root: str | None = None
@@ -59,6 +60,8 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The first is the one of --format and -o."""
     quiet: bool
     no_color: bool
+    verbose: bool = False
+    """Leave nothing out of the text."""
     identify: bool = False
     """Keep host and user names, home folders and addresses in a report that leaves the machine."""
     root: str = "/"
@@ -110,6 +113,7 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
     return Settings(
         options=options,
         destinations=destinations(asked.format or Format.TEXT, asked.output, beside),
+        verbose=asked.verbose,
         quiet=asked.quiet,
         no_color=asked.no_color,
         identify=asked.identify,

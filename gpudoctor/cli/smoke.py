@@ -28,6 +28,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     markdown: options.Markdown = None,
     sarif: options.Sarif = None,
     timeout: options.Timeout = None,
+    verbose: options.Verbose = False,  # noqa: FBT002
     quiet: options.Quiet = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
     root: options.Root = None,
@@ -51,6 +52,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
         markdown=markdown,
         sarif=sarif,
         timeout=timeout,
+        verbose=verbose,
         quiet=quiet,
         no_color=no_color,
         root=root,

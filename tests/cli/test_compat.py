@@ -38,6 +38,14 @@ def test_ready_says_how_far_that_goes() -> None:
     assert run(*FINE, "--format", "oneline").stdout == b"READY no conflict is known; nothing was tried\n"
 
 
+def test_verbose_leaves_nothing_out() -> None:
+    short, full = (run(*BROKEN, *more).stdout.decode() for more in ((), ("-v",)))
+    assert short.endswith("; -v shows everything\n")
+    assert "-v shows everything" not in full
+    assert set(short.splitlines()) & set(full.splitlines())
+    assert len(full.splitlines()) > len(short.splitlines())
+
+
 def test_the_document_is_the_one_that_check_writes() -> None:
     ended = run(*BROKEN, "--format", "json")
     report = document("report", ended.stdout)

@@ -39,6 +39,7 @@ def config(tmp_path: Path) -> Path:
         markdown = "b.md"
         sarif = "b.sarif"
         identify = true
+        verbose = true
         quiet = true
         no-color = true
         """
@@ -70,6 +71,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert options.identify
     assert options.force
     assert options.root == "/"
+    assert settings.verbose
     assert (settings.main.format, settings.main.file, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
     assert [one.file for one in settings.destinations] == ["report.json", "b.json", "b.xml", "b.md", "b.sarif"]
     keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
