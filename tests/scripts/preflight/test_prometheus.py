@@ -102,7 +102,7 @@ tests:
   - interval: 1m
     input_series:
       - {{series: 'gpudoctor_verdict{{verdict="broken",instance="one"}}', values: '0x14 1x14 0x90'}}
-      - {{series: 'gpudoctor_verdict{{verdict="unknown",instance="two"}}', values: '0x14 1x14 0x14 1x44 0x30'}}
+      - {{series: 'gpudoctor_exit_code{{instance="two"}}', values: '0x14 3x14 1x14 3x30 4x14 0x30'}}
       - {{series: 'gpudoctor_check_timestamp_seconds{{instance="three"}}', values: '0x14 900x90'}}
     alert_rule_test:
       - {{eval_time: 14m, alertname: GpuBroken}}
@@ -126,7 +126,7 @@ def test_the_alerts_fire_when_they_must(tmp_path: Path) -> None:
         written = {"exp_labels": {**rules[name]["labels"], "instance": instance, **labels}, "exp_annotations": rules[name]["annotations"]}
         return json.dumps(written).replace("{{ $labels.instance }}", instance)
 
-    alerts = {"broken": alert("GpuBroken", "one", verdict="broken"), "unknown": alert("GpuUnknown", "two", verdict="unknown")}
+    alerts = {"broken": alert("GpuBroken", "one", verdict="broken"), "unknown": alert("GpuUnknown", "two")}
     (tmp_path / "tests.yaml").write_text(SERIES.format(alerts=ALERTS, stale=alert("GpuCheckStale", "three"), **alerts))
     done = run("promtool", "test", "rules", tmp_path / "tests.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
