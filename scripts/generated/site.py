@@ -47,7 +47,7 @@ def sources(root: Path) -> dict[str, str]:
     pages = {
         there: _relinked((root / here).read_text(), here, there, places, root) for here, there in places.items() if here.endswith(".md")
     }
-    pages |= {places[here]: _recipe(root / here) for here in places if not here.endswith(".md")}
+    pages |= {places[here]: _recipe(here.removeprefix(RECIPES)[1:], root / here) for here in places if not here.endswith(".md")}
     return pages | {f"exit-codes/{one.name}.md": _exit_code(one.label, one.short, one.meaning, one.action) for one in EXIT_CODES}
 
 
@@ -60,7 +60,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
     """Return the site's navigation, as zensical takes it."""
     rules = [{_family(family): [{rule.name: f"rules/{rule.name}.md"} for rule in RULES if rule.family == family]} for family in FAMILIES]
     codes = [{f"Exit code {one.label}": f"exit-codes/{one.name}.md"} for one in EXIT_CODES]
-    recipes = [{Path(here).name: there} for here, there in _recipes(root).items() if there != "recipes/index.md"]
+    recipes = [{here.removeprefix(RECIPES)[1:]: there} for here, there in _recipes(root).items() if there != "recipes/index.md"]
     return [
         {"gpudoctor": "index.md"},
         {"Guide": [{"Check": "check.md"}, {"Compat": "compat.md"}, {"X-ray": "xray.md"}, {"Reports": "report.md"}]},
@@ -109,8 +109,8 @@ def _relinked(text: str, here: str, there: str, places: dict[str, str], root: Pa
     return _LINK.sub(link, text)
 
 
-def _recipe(file: Path) -> str:
-    return f"# {file.name}\n\n```{LANGUAGES.get(file.suffix, 'sh')}\n{file.read_text().rstrip()}\n```\n"
+def _recipe(name: str, file: Path) -> str:
+    return f"# {name}\n\n```{LANGUAGES.get(file.suffix, 'sh')}\n{file.read_text().rstrip()}\n```\n"
 
 
 def _exit_code(label: str, short: str, meaning: str, action: str) -> str:

@@ -31,14 +31,14 @@ users: [{{name: test, user: {{token: test}}}}]
 
 
 class Node:
-    """The node, and the methods with which it was asked for."""
+    """The node, and the verbs of the requests for it."""
 
     def __init__(self) -> None:
         metadata = {"name": "node-7", "resourceVersion": "1", "annotations": {}}
         self.document: dict[str, Any] = {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": {}, "status": {}}
         self.verbs: set[str] = set()
         self.variables: dict[str, str] = {}
-        """With which kubectl finds it."""
+        """They tell kubectl where it is."""
 
     @property
     def taints(self) -> list[str]:

@@ -22,7 +22,7 @@ BindReadOnlyPaths={folder}
 StandardOutput=file:/out/journal
 StandardError=file:/out/journal
 """
-"""PrivateTmp= hides this test's folder, no journald runs, and the rest of a boot would set up what is not there."""
+"""PrivateTmp= hides this test's folder, no journald runs, and the other units of a boot are left out."""
 LAST = """
 [Unit]
 DefaultDependencies=no
