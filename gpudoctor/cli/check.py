@@ -6,7 +6,7 @@ import signal
 
 from gpudoctor.cli import failure, live, options, system
 from gpudoctor.cli.destinations import require_writable
-from gpudoctor.cli.formats import FOR_PEOPLE, Format
+from gpudoctor.cli.formats import FOR_PEOPLE
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 
@@ -75,7 +75,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         root=root,
     )
     settings = settle(given, config)
-    return failure.guarded(lambda: carry_out(settings), as_json=settings.main.format is Format.JSON)
+    return failure.guarded(lambda: carry_out(settings), as_json=settings.errors_as_json)
 
 
 def carry_out(settings: Settings, command: str = "check") -> int:

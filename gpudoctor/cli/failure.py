@@ -75,7 +75,7 @@ def wants_json(arguments: list[str]) -> bool:
     """Return whether the command line seems to ask for JSON; it is not parsed yet."""
     chosen = [word.removeprefix("--format=") for word in arguments if word.startswith("--format=")]
     chosen += [after for word, after in pairwise(arguments) if word == "--format"]
-    return "json" in chosen
+    return "json" in chosen or "--json=-" in arguments or ("--json", "-") in pairwise(arguments)
 
 
 def flush() -> bool:

@@ -72,6 +72,11 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
         """The report of --format and -o."""
         return self.destinations[0]
 
+    @property
+    def errors_as_json(self) -> bool:
+        """Whether a program that reads JSON waits for an answer on standard output."""
+        return any(one.format is Format.JSON and (one is self.main or one.file is None) for one in self.destinations)
+
 
 class Settings(Delivery, frozen=True, kw_only=True):
     """What to check, and where the report goes."""

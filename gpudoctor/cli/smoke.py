@@ -6,7 +6,6 @@ import msgspec
 
 from gpudoctor.cli import failure, options, system
 from gpudoctor.cli.check import carry_out
-from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 from gpudoctor.diagnose import RULES
@@ -58,7 +57,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
         root=root,
     )
     settings = settle(given, None)
-    return failure.guarded(lambda: _carry_out(settings), as_json=settings.main.format is Format.JSON)
+    return failure.guarded(lambda: _carry_out(settings), as_json=settings.errors_as_json)
 
 
 def _carry_out(settings: Settings) -> int:

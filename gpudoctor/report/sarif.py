@@ -93,7 +93,7 @@ def _not_checked(report: Report) -> Iterator[dict[str, Any]]:
 
 
 def _notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": text}}
+    return {"level": level, "message": _message(text)}
 
 
 def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
         "ruleId": finding.code,
         **({"ruleIndex": places[finding.code]} if finding.code in places else {}),
         **level,
-        "message": {"text": "\n".join(_message(finding))},
+        "message": _message("\n".join(_lines(finding))),
         "locations": [_location(finding)],
         "fingerprints": {"finding/v1": finding.id},
         "partialFingerprints": {"primaryLocationLineHash": f"{_hash(finding.id)}:1"},
@@ -119,7 +119,12 @@ def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _message(finding: Finding) -> Iterator[str]:
+def _message(text: str) -> dict[str, str]:
+    """Return a message without placeholders, in which a brace is written twice (section 3.11.5)."""
+    return {"text": text.replace("{", "{{").replace("}", "}}")}
+
+
+def _lines(finding: Finding) -> Iterator[str]:
     yield finding.message
     for fix in finding.fixes:
         if fix.kind == FixKind.FIX:

@@ -43,6 +43,12 @@ def test_the_main_report_may_be_in_a_file_and_another_on_standard_output(tmp_pat
     assert ended.stderr.decode().splitlines()[-1].startswith(verdict.upper())
 
 
+def test_an_error_is_a_document_where_json_was_to_be_on_standard_output(tmp_path: Path) -> None:
+    for wrong in (("--python", str(tmp_path / "none")), ("--level", "deep")):
+        ended = run("check", *wrong, "-o", str(tmp_path / "report.txt"), "--json", "-")
+        assert document("error", ended.stdout)["exit_code"] == ended.returncode == 2
+
+
 def test_a_configuration_file_names_places_too(tmp_path: Path) -> None:
     config = tmp_path / "site.toml"
     config.write_text(f'json = "{tmp_path}/a.json"\nsarif = "{tmp_path}/a.sarif"\n')

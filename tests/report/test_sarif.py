@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -37,6 +38,9 @@ def check(report: Report) -> None:
     assert len(set(hashes)) == len(hashes)
     for result, finding in zip(found["results"], report.findings, strict=True):
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == finding.code
+        text = result["message"]["text"]
+        assert text.replace("{{", "{").replace("}}", "}").startswith(finding.message)
+        assert not re.search(r"(?<!\{)\{(\{\{)*(?!\{)", text), "a placeholder"
         assert result["level"] == ("none" if finding.because_of else finding.severity)
         assert (result["kind"] == "fail") == (not finding.because_of)
         (location,) = result["locations"]
