@@ -37,7 +37,7 @@ def explain(
     """
     answer = manual.look_up(" ".join(what), open_matrix())
     if format is TextOrJson.JSON:
-        output.write(documents.rules(tuple(map(_page, answer.rules)), answer.meaning, answer.codes))
+        output.write(documents.rules(tuple(map(_page, answer.rules + answer.also)), answer.meaning, answer.codes))
         return 0
     _write(_shown(answer, seen := look(no_color=False)), seen)
     return 0
@@ -81,8 +81,10 @@ def _shown(answer: Answer, seen: Look) -> str:
         parts.append(_drawn(text.exit_codes(answer.codes, seen.width), seen))
     if len(answer.rules) == 1:
         parts.append(_drawn(read(answer.rules[0]), seen))
+        if answer.also:
+            parts.append(text.see_also(answer.also, seen))
     elif answer.rules:
-        parts.append(text.choices(answer.rules, seen))
+        parts.append(text.choices(answer.rules + answer.also, seen))
     return "\n".join(parts)
 
 

@@ -25,15 +25,16 @@ def look_up(text: str, matrix: Matrix) -> Answer:
 
     Raises UsageError, with what to try instead, if nothing does.
     """
-    answer = (
-        _named(text)
-        or explain_exit_code(text)
-        or explain_number(text, matrix)
-        or explain_xids(text, matrix)
-        or explain_cuda_error(text)
-        or explain_log(text)
-    )
+    answer = _named(text) or explain_exit_code(text) or explain_number(text, matrix) or explain_cuda_error(text) or _pasted(text, matrix)
     return answer or _by_words(text)
+
+
+def _pasted(text: str, matrix: Matrix) -> Answer:
+    """Return what a pasted line means: by its Xids, by the known log lines, by the symptoms on the pages."""
+    from gpudoctor.manual.words import quoting  # noqa: PLC0415 -- reads every page
+
+    signs, quoted = explain_xids(text, matrix) + explain_log(text), quoting(text, RULES)
+    return signs + (Answer(also=quoted) if signs.rules else Answer(rules=quoted))
 
 
 def _named(text: str) -> Answer:

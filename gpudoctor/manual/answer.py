@@ -14,11 +14,13 @@ class Answer(msgspec.Struct, frozen=True):
     meaning: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
     codes: tuple[ExitCode, ...] = ()
+    also: tuple[Rule, ...] = ()
+    """Rules whose pages quote the text, other than those that it is a sign of."""
 
     def __bool__(self) -> bool:
         return bool(self.meaning or self.rules or self.codes)
 
     def __add__(self, other: Answer) -> Answer:
         """Return both answers as one, each page once."""
-        rules = tuple(dict.fromkeys(self.rules + other.rules))
-        return Answer(self.meaning + other.meaning, rules, self.codes + other.codes)
+        rules, also = tuple(dict.fromkeys(self.rules + other.rules)), self.also + other.also
+        return Answer(self.meaning + other.meaning, rules, self.codes + other.codes, tuple(rule for rule in also if rule not in rules))

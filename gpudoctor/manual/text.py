@@ -48,6 +48,15 @@ def choices(rules: Sequence[Rule], look: Look) -> str:
     return page.render()
 
 
+def see_also(rules: Sequence[Rule], look: Look) -> str:
+    """Return the other pages that quote the same text."""
+    page = Page(look)
+    page.heading("Other pages with this line:")
+    for rule in rules:
+        _row(page, rule, severity=False, wrap=True)
+    return page.render()
+
+
 def _row(page: Page, rule: Rule, *, severity: bool, wrap: bool) -> None:
     """One rule: code, severity, name and title; a long title goes on in its own column."""
     cells = [(rule.code, _CODE, "bold")]

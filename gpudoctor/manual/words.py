@@ -13,47 +13,15 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.rule_pages import read
 
 _WORD = re.compile(r"[a-z0-9]+")
-_QUOTED = re.compile(r"`([^`\n]{12,})`")
+_PHRASE, _SPECIFIC = 20, 28
+"""Characters of a text that is looked for as a whole, and of a quoted line that is specific enough to be looked for in a text."""
+_QUOTED = re.compile(rf"`([^`\n]{{{_SPECIFIC},}})`")
+_ADDRESS = re.compile(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\b")
+"""A PCI address: another one in each log."""
 _COMMON = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "can",
-        "cannot",
-        "could",
-        "do",
-        "does",
-        "for",
-        "from",
-        "has",
-        "have",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "my",
-        "no",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "the",
-        "this",
-        "to",
-        "was",
-        "were",
-        "with",
-        "you",
-        "your",
-    ]
+    _WORD.findall(
+        "a an and are as at be by can cannot could do does for from has have i in is it its my no not of on or our the this to was were with you your"
+    )
 )
 _TITLE, _SYMPTOMS, _BODY = 4, 2, 1
 """How much a word counts where it occurs."""
@@ -66,29 +34,33 @@ _MOST = 5
 
 class _Page(msgspec.Struct, frozen=True):
     rule: Rule
-    text: str
-    """The whole page with blanks and case normalised."""
+    symptoms: str
+    """Plain, as `_plain` makes it."""
+    lines: tuple[str, ...]
+    """The lines that its symptoms quote, plain."""
     weights: dict[str, int]
     """By word."""
 
 
+def quoting(text: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Return the rules whose symptoms hold the whole text, or quote a line that occurs in it, best first."""
+    plain, words = _plain(text), _words(text)
+    pages = [_page(rule) for rule in rules] if len(plain) >= _PHRASE else []
+    found = [page for page in pages if plain in page.symptoms or any(line in plain for line in page.lines)]
+    return tuple(page.rule for page in sorted(found, key=lambda page: -sum(page.weights.get(word, 0) for word in words)))
+
+
 def search(text: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Return the rules whose pages fit `text`, best first: those that quote it, else those that share its rarer words."""
-    pages = [_page(rule, read(rule)) for rule in rules]
-    return _ranked(_words(text), _quoting(_plain(text), pages)) or _ranked(_words(text), pages)
+    """Return the rules whose pages share the rarer words of `text`, best first."""
+    return _ranked(_words(text), [_page(rule) for rule in rules])
 
 
-def _page(rule: Rule, page: str) -> _Page:
+def _page(rule: Rule) -> _Page:
+    page = read(rule)
     symptoms = page.partition("## Symptoms")[2].partition("\n## ")[0]
     parts = ((_BODY, page), (_SYMPTOMS, symptoms), (_TITLE, f"{rule.name} {rule.title}"))
-    return _Page(rule, _plain(page), {word: weight for weight, part in parts for word in _words(part)})
-
-
-def _quoting(text: str, pages: list[_Page]) -> list[_Page]:
-    """Return the pages that hold the whole text, or else those that quote a line that occurs in it."""
-    holding = [page for page in pages if " " in text and text in page.text]
-    quoting = [page for page in pages if any(line in text for line in _QUOTED.findall(page.text))]
-    return holding or quoting
+    weights = {word: weight for weight, part in parts for word in _words(part)}
+    return _Page(rule, _plain(symptoms), tuple(map(_plain, _QUOTED.findall(symptoms))), weights)
 
 
 def _ranked(words: set[str], pages: list[_Page]) -> tuple[Rule, ...]:
@@ -105,7 +77,7 @@ def _ranked(words: set[str], pages: list[_Page]) -> tuple[Rule, ...]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return _ADDRESS.sub("0000:00:00", " ".join(text.casefold().split()))
 
 
 def _words(text: str) -> set[str]:

@@ -21,7 +21,7 @@ _FRAMEWORKS = (
     ),
     Signature(
         r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|cuInit: UNKNOWN ERROR \(303\)"
-        r"|JAX was unable to load the CUDA libraries",
+        r"|JAX was unable to load the CUDA libraries|libcuda\.so[\d.]*: cannot open shared object file",
         ("libcuda-not-on-loader-path", "no-driver"),
         "libcuda.so.1 was not found",
         (
@@ -59,7 +59,7 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"lib(?:cuda(?:rt)?|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
+        r"lib(?:cudart|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
         r"|Could not load dynamic library '(?!libnvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
         ("cuda-library-missing", "pip-nvidia-libs-not-on-path"),
         "a CUDA library was not found",

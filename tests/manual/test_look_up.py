@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import xids
+from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import EXIT_CODES
 from gpudoctor.manual import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.rule_pages import read
 from gpudoctor.signatures import SIGNATURES
 
 MATRIX = open_matrix()
@@ -19,6 +23,18 @@ MATRIX = open_matrix()
 
 def found(text: str) -> list[str]:
     return [rule.name for rule in look_up(text, MATRIX).rules]
+
+
+def quoted(rule: Rule) -> list[str]:
+    """The lines that the symptoms on a rule's page quote, but for short ones."""
+    return re.findall(r"`([^`\n]{20,})`", read(rule).partition("\n## Symptoms\n")[2].partition("\n## ")[0])
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if quoted(rule)], ids=lambda rule: rule.code)
+def test_every_line_that_a_page_quotes_as_a_symptom_finds_the_page(rule: Rule) -> None:
+    for line in quoted(rule):
+        answer = look_up(line, MATRIX)
+        assert rule in answer.rules + answer.also, line
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
@@ -59,6 +75,15 @@ def test_every_known_log_line_finds_what_it_is_a_sign_of(sign: object) -> None:
 )
 def test_by_number_line_and_word(text: str, rules: list[str]) -> None:
     assert found(text) == rules
+
+
+def test_a_line_of_another_machine_finds_the_page_that_quotes_it() -> None:
+    line = "[  12.3] NVRM: Xid (PCI:0000:c4:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"
+    assert "gpu-requires-reset" in [rule.name for rule in look_up(line, MATRIX).also]
+
+
+def test_a_missing_libcuda_is_no_missing_cuda_library() -> None:
+    assert found("OSError: libcuda.so.1: cannot open shared object file: No such file or directory")[0] == "libcuda-not-on-loader-path"
 
 
 def test_the_first_cause_of_a_missing_device_is_the_likeliest() -> None:
@@ -105,7 +130,6 @@ def test_exit_codes(one: object) -> None:
         ("driver-to-old", "did you mean driver-too-old?"),
         ("zzzz", "`gpudoctor rules`"),
         ("Xid 9999", "https://docs.nvidia.com"),
-        ("exit-77", "`gpudoctor rules`"),
         ("", "`gpudoctor rules`"),
         ("()", "`gpudoctor rules`"),
     ],
