@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
-from rich.padding import Padding
+from rich.segment import Segment
 from rich.text import Text
 from rich.theme import Theme
 
@@ -35,10 +35,13 @@ class _Left(Heading):
 
 
 class _Commands(CodeBlock):
-    """A block of commands to paste: indented, never wrapped."""
+    """A block of commands to paste: indented, never wrapped or cropped."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Padding(Text(str(self.text).rstrip(), style=_COMMAND, no_wrap=True, overflow="ignore"), (0, 0, 0, 2))
+        style = console.get_style(_COMMAND)
+        for line in str(self.text).rstrip().splitlines():
+            yield Segment(f"  {line}", style)
+            yield Segment.line()
 
 
 class _Page(Markdown):
@@ -57,7 +60,7 @@ def coloured(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
 def markdown(text: str, width: int) -> str:
     """Return Markdown as a terminal shows it."""
     out = io.StringIO()
-    _console(out, width).print(_Page(text))
+    _console(out, width).print(_Page(text), crop=False)
     return out.getvalue()
 
 

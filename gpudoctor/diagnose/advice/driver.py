@@ -18,7 +18,7 @@ DOWNLOADS = "https://www.nvidia.com/drivers"
 _REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 _KEYRING = "cuda-keyring_1.1-1_all.deb"
 _DNF = ("rhel", "amzn")
-"""The systems whose NVIDIA repository is dnf's."""
+"""The systems whose NVIDIA repository is for dnf."""
 _ANY_RELEASE = {
     "ubuntu": "sudo ubuntu-drivers install",
     "debian": "sudo apt install nvidia-driver firmware-misc-nonfree",

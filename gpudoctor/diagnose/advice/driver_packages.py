@@ -11,7 +11,7 @@ from gpudoctor.snapshot import PciDevice
 from gpudoctor.versions import Version
 
 TURING, BLACKWELL = Version(7, 5, text="7.5"), Version(10, text="10.0")
-"""The open kernel modules drive Turing and all later GPUs, and they alone drive Blackwell: NVIDIA's driver installation guide."""
+"""The open kernel modules support Turing and newer GPUs, and only they support Blackwell and newer: NVIDIA's driver installation guide."""
 
 
 class DriverBounds(msgspec.Struct, frozen=True):

@@ -53,7 +53,7 @@ def undriven(gpu: GpuView) -> UndrivenGpu | None:
         seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as described")
         return _with_driver(gpu, gpu.label, capability, seen, machine.kernel.installed_release)
     if not machine.site.has_pci or machine.site.container or not isinstance(pci, PciDevice) or pci.driver in GUEST_DRIVERS:
-        not_applicable("not a GPU for a kernel driver of this machine")
+        not_applicable("this GPU needs no kernel driver on this machine")
     if gpu.bound_by_nvidia:
         return None
     installed, chip = machine.kernel.installed_release, machine.matrix.chip(pci.device)

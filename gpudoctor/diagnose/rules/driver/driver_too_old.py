@@ -55,7 +55,7 @@ def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
-    """Yield a newer driver where one supports these GPUs, and a build for the CUDA that the driver supports."""
+    """Yield the fixes: a newer driver where one supports these GPUs, and a build for the CUDA version that the driver supports."""
     machine = framework.machine
     floor = cuda.floor if isinstance(cuda.floor, Version) else None
     last = driver_bounds(machine).newest_branch
@@ -68,13 +68,13 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
         yield install(machine, framework.name, release, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
     elif hopeless:
         yield Fix(
-            f"Use another GPU: branch {last} is its last driver, and no published {framework.name} with CUDA supports both.",
+            f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both.",
             action=Action.REPLACE_HARDWARE,
         )
 
 
 def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:
-    """Return the driver supports the CUDA, but not a described GPU; it would not bind a real one."""
+    """Return the problem of a driver that supports the CUDA version but not a described GPU; it would not bind a real one."""
     machine, driver = framework.machine, framework.machine.driver
     first_branches = {gpu.label: gpu.needed_branch for gpu in machine.gpus}
     behind = {label: branch for label, branch in first_branches.items() if branch is not None}
@@ -95,7 +95,7 @@ def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:
 
 
 def _older_than_ptx(framework: FrameworkView) -> tuple[Problem, ...]:
-    """Return the driver supports the CUDA's libraries but not its PTX, and the build has nothing else for the GPU."""
+    """Return the problem of a driver that supports the CUDA version but not its PTX, where the build has nothing else for the GPU."""
     machine, cuda, driver = framework.machine, framework.cuda, framework.machine.driver
     meetings = framework.meetings_or_missing
     if isinstance(meetings, Missing) or compiles(driver, cuda, machine.matrix) is not False:

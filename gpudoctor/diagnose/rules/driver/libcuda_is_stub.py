@@ -27,7 +27,7 @@ from gpudoctor.snapshot import Missing
     explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),
 )
 def libcuda_is_stub(machine: MachineView) -> Iterator[Problem]:
-    """A CUDA toolkit's stub is loaded instead of the driver's libcuda."""
+    """CUDA toolkit's stub is loaded instead of the driver's libcuda."""
     libcuda = known(machine.libcuda_for_gpus, Rung.LIBCUDA)
     path, code = library.path(libcuda), library.code(libcuda)
     fails = code or isinstance(libcuda.init, Missing)

@@ -27,7 +27,7 @@ _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.",
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start."),),
 )
 def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
-    """The driver's libcuda is damaged or for another architecture."""
+    """Driver's libcuda is damaged or for another architecture."""
     libcuda, python = machine.libcuda_for_gpus, machine.observed.python
     if not isinstance(libcuda, Missing):
         return

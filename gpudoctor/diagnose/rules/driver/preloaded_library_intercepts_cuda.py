@@ -29,7 +29,7 @@ _FILE = "/etc/ld.so.preload"
     explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),
 )
 def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]:
-    """A preloaded library intercepts CUDA or NVML calls."""
+    """Preloaded library intercepts CUDA or NVML calls."""
     if not machine.hardware and machine.site.has_pci:
         not_applicable("there is no GPU")
     failures = [f"{call} returns {answer}" for call, answer in _codes(machine) if answer]

@@ -10,7 +10,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing
 
 NO_DEVICES = ("", "none", "void")
-"""Values of NVIDIA_VISIBLE_DEVICES that ask for no GPU."""
+"""Values of NVIDIA_VISIBLE_DEVICES that request no GPU."""
 
 _NAMES = {"docker": "Docker", "podman": "Podman", "kubernetes": "Kubernetes", "apptainer": "Apptainer", "lxc": "LXC"}
 

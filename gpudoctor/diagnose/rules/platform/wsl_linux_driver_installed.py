@@ -28,7 +28,7 @@ from gpudoctor.snapshot import DriverFile, Libcuda
     ),
 )
 def wsl_linux_driver_installed(machine: MachineView) -> Iterator[Problem]:
-    """A Linux NVIDIA driver is installed inside WSL."""
+    """Linux NVIDIA driver is installed inside WSL."""
     wsl, libcuda = machine.wsl2, machine.observed.libcuda
     if machine.site.container:
         not_applicable("a container gets its libraries from the runtime")

@@ -15,7 +15,7 @@ from gpudoctor.snapshot import MigInstance
 
 @rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
 def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
-    """A process can use only one MIG instance."""
+    """Process can use only one MIG instance."""
     gpus = [gpu for gpu in known(machine.nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]
     if not gpus:
         not_applicable("MIG is off")

@@ -16,4 +16,4 @@ def test_a_newer_driver_is_not_advised_where_it_drops_the_gpu() -> None:
     kepler = branches((470, "11.4", "3.0", "8.6"), (525, "12.0", "5.0", "9.0"))
     lines = matrix(tensorflow=PTX.replace("sm_80,compute_80", "sm_37,none"), cuda=CUDAS, drivers=kepler)
     found = only(judge(supposed(TF, gpus=("3.7",), driver="470.256.02"), lines), "driver-too-old")
-    assert "branch 470 is its last driver" in found.fixes[0].title
+    assert "branch 470 is the last driver for this one" in found.fixes[0].title

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpudoctor import rule_pages
+from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.report.drawing import markdown
+
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_narrow_terminal_shows_each_command_of_a_page_whole(rule: Rule) -> None:
+    page = rule_pages.read(rule)
+    shown = [line.strip() for line in COLOUR.sub("", markdown(page, 80)).splitlines()]
+    commands = [line for block in re.findall(r"^```console\n(.*?)^```$", page, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
+    assert not [command for command in commands if command.strip() not in shown]
