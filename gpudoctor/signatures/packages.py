@@ -38,7 +38,7 @@ PACKAGES = (
         r"undefined symbol: _ZNK?(?:2at|3c10|5torch)",
         ("extension-abi-mismatch",),
         "an extension was compiled for a different version of PyTorch",
-        ("undefined symbol: _ZN3c10", "undefined symbol: _ZN2at", "undefined symbol: _ZN5torch"),
+        ("undefined symbol: _ZN3c105Error", "undefined symbol: _ZN2at", "undefined symbol: _ZN5torch"),
     ),
     Signature(
         r"lib\S{1,200}\.so[\d.]{0,40}: (?:file too short|invalid ELF header)",
@@ -80,7 +80,7 @@ PACKAGES = (
         r"The detected CUDA version \([\d.]{1,20}\) mismatches the version that was used to compile",
         ("nvcc-framework-cuda-mismatch",),
         "nvcc and PyTorch have different CUDA major versions",
-        ("The detected CUDA version (11.8) mismatches the version that was used to compile PyTorch",),
+        ("The detected CUDA version (11.8) mismatches the version that was used to compile",),
     ),
     Signature(
         r"unsupported GNU version! gcc versions later than",
@@ -113,7 +113,7 @@ PACKAGES = (
         r"consider renaming '[^'\n]{1,300}' (?:since|if) it has the same name|partially initialized module '(?:torch|tensorflow|jax|keras)'",
         ("script-folder-hides-package", "two-copies-of-framework"),
         "a file of the same name is imported instead of the package",
-        ("partially initialized module 'torch'", "(consider renaming '/home/me/torch.py' if it has the same name"),
+        ("partially initialized module 'torch' has no attribute", "(consider renaming '/home/me/torch.py' if it has the same name"),
     ),
     Signature(
         r"No module named '(?:torch|tensorflow|jax)'",

@@ -10,7 +10,8 @@ from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.rule_pages import read
 
-PARTS = ("## Why", "## Fix", "## References")
+PARTS = ["## Symptoms", "## Why", "## Check by hand", "## Fix", "## References"]
+LONGEST = 75  # lines: a screen and a half
 
 
 def test_codes_and_names_are_unique_and_in_order() -> None:
@@ -27,14 +28,23 @@ class TestEachRule:
 
     def test_its_page_is_whole(self, rule: Rule) -> None:
         page = read(rule)
-        sections = re.findall(r"^## .*", page, re.MULTILINE)
-        assert [section for section in sections if section in PARTS] == list(PARTS)
+        assert re.findall(r"^## .*", page, re.MULTILINE) == PARTS
+        assert len(page.splitlines()) <= LONGEST
         assert "FILL IN" not in page
         assert "<!--" not in page
         assert re.search(r"^- https://\S+$", page.partition(PARTS[-1])[2], re.MULTILINE)
 
+    def test_its_page_shows_the_defect_and_how_to_verify_the_fix(self, rule: Rule) -> None:
+        sections = dict(zip(PARTS, re.split(r"^## .*\n", read(rule), flags=re.MULTILINE)[1:], strict=True))
+        symptoms = re.findall(r"^- .*", sections["## Symptoms"], re.MULTILINE)
+        assert symptoms
+        assert len(symptoms) == len(set(symptoms))
+        assert re.search(r"```console\n[$>#] ", sections["## Check by hand"])
+        assert "Verify" in sections["## Fix"]
+        assert set(re.findall(r"--only (GD\d+)", sections["## Fix"])) <= {rule.code}
+
     def test_its_title_is_short(self, rule: Rule) -> None:
-        assert 0 < len(rule.title) <= 90
+        assert 0 < len(rule.title) <= 70
         assert "\n" not in rule.title
 
     def test_its_traits_have_their_types(self, rule: Rule) -> None:
