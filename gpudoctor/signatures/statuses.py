@@ -86,6 +86,20 @@ STATUSES = (
         "uncorrectable error in the GPU's memory",
     ),
     status(
+        220,
+        "NVLINK_UNCORRECTABLE",
+        ("uncorrectable NVLink error detected during the execution",),
+        ("nvlink-errors", "nvswitch-fatal-error"),
+        "an NVLink failed while the program ran",
+    ),
+    status(
+        226,
+        "CONTAINED",
+        ("Invalid access of peer GPU memory over nvlink or a hardware error",),
+        ("nvlink-errors", "ecc-hardware-error"),
+        "access to another GPU's memory failed, or the GPU's own memory did",
+    ),
+    status(
         46,
         "DEVICE_UNAVAILABLE",
         ("CUDA-capable device(s) is/are busy or unavailable",),

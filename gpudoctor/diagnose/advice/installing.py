@@ -142,9 +142,9 @@ def another_release(machine: MachineView, framework: str, *, kind: FixKind = Fix
     accepts = f"!={own.release}" if own is not None and own.release else ""
     found = pick(machine, framework, accepts=accepts) if machine.hardware else None
     if found is not None:
-        return install(machine, framework, found, title=f"Install another release of {name}: {found.name}", kind=kind)
+        return install(machine, framework, found, title=f"Install another release: {found.name}", kind=kind)
     release = newest(machine, own.distribution, accepts=accepts) if own is not None and own.distribution else ""
     if own is None or not release:
         return Fix(f"Install another release of {name}.", needs=(DOWNLOAD,), kind=kind)
     command = install_package(machine.observed.python, f"{own.distribution}=={release}")
-    return Fix(f"Install another release of {name}: {release}", command, (DOWNLOAD,), kind=kind)
+    return Fix(f"Install another release: {name} {release}", command, (DOWNLOAD,), kind=kind)

@@ -43,7 +43,7 @@ def gpu_computes_wrong(gpu: GpuView) -> Iterator[Problem]:
             *((Evidence("first wrong result", first, "gpudoctor's kernel"),) if first else ()),
         ),
         fixes=(
-            Fix("Check for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
+            Fix("Look for memory errors", f"nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER -i {gpu.key}", kind=FixKind.CHECK),
             _avoid(gpu),
             Fix("Confirm the fault with DCGM's diagnostics", "sudo dcgmi diag -r 3", (ROOT,), kind=FixKind.CHECK),
             replace(kind=FixKind.ELSE),

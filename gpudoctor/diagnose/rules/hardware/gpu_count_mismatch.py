@@ -78,7 +78,7 @@ def _fixes(gpu: GpuView, *, usable: bool) -> tuple[Fix, ...]:
 
 
 _SAME_DRIVER = Fix(
-    "Check that libcuda and libnvidia-ml come from the same driver version",
+    "Compare the versions of libcuda and libnvidia-ml",
     "ldconfig -p | grep -E 'libcuda.so|libnvidia-ml.so'",
     kind=FixKind.CHECK,
 )

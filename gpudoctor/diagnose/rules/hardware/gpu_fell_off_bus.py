@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import bring_back, last_xid
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
-from gpudoctor.findings import Confidence, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 
 
 @rule(
@@ -35,7 +36,7 @@ def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
     if not signs and not vanished:
         return
     several = len(signs) + len(gpu.xids(OFF_THE_BUS)) > 1 or any(registers_of_ones(gpu.observed))
-    why = f"{signs[0].what}: {signs[0].value}" if signs else "NVML no longer lists it, and the kernel logged Xid 79"
+    why = _why(signs[0]) if signs else "NVML no longer lists it, and the kernel logged Xid 79"
     yield Problem(
         message=f"{gpu.label} has fallen off the bus ({why}).",
         severity=None if lost_under_load(gpu.observed) else gpu.error_unless_kernel_ran,
@@ -43,3 +44,8 @@ def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
         evidence=(*signs, *last_xid(gpu, OFF_THE_BUS)),
         fixes=bring_back(gpu),
     )
+
+
+def _why(sign: Evidence) -> str:
+    """Return a sign without the name of the call that gave it, which is evidence."""
+    return f"NVML error {NvmlError.GPU_IS_LOST.value}, GPU is lost" if sign.what == "NVML" else f"{sign.what}: {sign.value}"

@@ -50,6 +50,6 @@ def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {state}.",
         confidence=Confidence.CERTAIN if here else Confidence.LIKELY,
-        evidence=(*fabric.unready, *manager_evidence(fabric, state)),
+        evidence=(*fabric.unready, *manager_evidence(fabric, state.removeprefix("is "))),
         fixes=on_this_node if here else (ELSEWHERE[place],),
     )

@@ -52,7 +52,7 @@ def _remedies(gpu: GpuView) -> tuple[Fix, ...]:
     fabric = gpu.fabric
     if recovering(fabric):
         command = "nvidia-smi -q | grep -A12 Fabric"
-        return (Fix("Wait a minute, then check whether the recovery has ended", command, kind=FixKind.CHECK), _RESET)
+        return (Fix("Wait a minute, then see whether the recovery has ended", command, kind=FixKind.CHECK), _RESET)
     last = msgspec.structs.replace(_RESET, kind=FixKind.ELSE)
     if configuration(fabric) == INCOMPATIBLE_FIRMWARE:
         return (

@@ -26,7 +26,7 @@ _SET_PASS_THROUGH = {
 }
 """By distribution: RHEL and Fedora keep the command line in boot loader entries, which grub2-mkconfig leaves alone."""
 _ACS = Fix(
-    "Check whether PCIe ACS is on (ACSCtl with SrcValid+); turn it off in the BIOS",
+    "Look for PCIe ACS (ACSCtl with SrcValid+), and turn it off in the BIOS",
     "sudo lspci -vvv | grep -i acsctl",
     (ROOT,),
     kind=FixKind.CHECK,

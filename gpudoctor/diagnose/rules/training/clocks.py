@@ -10,7 +10,7 @@ from gpudoctor.findings.actions import Action
 
 def show_under_load(gpu: GpuView, *sections: str) -> Fix:
     """Return the check that shows these sections of `nvidia-smi -q` under load."""
-    return Fix("Check what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
+    return Fix("See what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
 
 
 def unlock_clocks(gpu: GpuView) -> Fix:

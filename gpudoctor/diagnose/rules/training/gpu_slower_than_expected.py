@@ -58,7 +58,7 @@ def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
     if slow:
         sampled = samples(gpu, dict.fromkeys(figure.measured for figure in slow), gpu.same_model)
         first, *further = slow.values()
-        more = f" (and {len(further)} more {'rate' if len(further) == 1 else 'rates'})" if further else ""
+        more = f"; {len(further)} more {'rate is' if len(further) == 1 else 'rates are'} low" if further else ""
         yield Problem(
             message=f"{gpu.label} is slow: {first}{more}.{sampled.explanation}",
             confidence=Confidence.LIKELY,
@@ -94,5 +94,5 @@ def _slow(figure: _Figure, others: list[_Figure]) -> str:
     alike = (other.value for other in others if (other.measured, other.what) == (figure.measured, figure.what))
     best = max(alike, default=0.0)
     if figure.value < SIBLINGS_SHARE * best:
-        return f"{figure.text}; another GPU of the same model reaches {best:,.1f}"
+        return f"{figure.text}, while another GPU of the same model reaches {best:,.1f}"
     return ""

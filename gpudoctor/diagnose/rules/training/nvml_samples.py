@@ -10,7 +10,7 @@ from gpudoctor.derive.slowdowns import SLOWER
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import NvmlGpu, Span, StageKind, StageLoad
+from gpudoctor.snapshot import Missing, NvmlGpu, Span, StageKind, StageLoad
 
 
 class Measured(NamedTuple):
@@ -56,10 +56,10 @@ def _explanation(gpu: GpuView, stage: StageLoad, best: int) -> str:
     reference = best if behind else highest
     if clock >= SLOWER * reference:
         return ""
-    peak = "the fastest GPU of the same model" if behind else "the maximum"
+    peak = " (another GPU of the same model)" if behind else ""
     reasons = describe_holds(holds((stage,)))
     why = f"limited by {reasons}" if reasons else "no reason reported" if isinstance(stage.held, tuple) else "reason unknown"
-    return f" SM clock {clock:,} MHz, {clock / reference:.0%} of {peak} ({reference:,} MHz); {why}."
+    return f" SM clock {clock:,} of {reference:,} MHz{peak}, {why}."
 
 
 def _before(gpu: GpuView) -> tuple[Evidence, ...]:
@@ -71,11 +71,15 @@ def _before(gpu: GpuView) -> tuple[Evidence, ...]:
         ("highest SM clock", seen.clock_sm_max, "{} MHz"),
         ("highest memory clock", seen.clock_memory_max, "{} MHz"),
         ("clocks event reasons", seen.clocks_event_reasons, "{:#x}"),
-        ("power limit", seen.power_limit, "{} mW"),
+        ("power limit", _watts(seen.power_limit), "{} W"),
         ("temperature", seen.temperature, "{} °C"),
         ("PCIe lanes", seen.link_width, "{}"),
     )
     return tuple(Evidence(what, form.format(value), "NVML, before training") for what, value, form in rows if isinstance(value, int))
+
+
+def _watts(milliwatts: int | Missing) -> int | Missing:
+    return round(milliwatts / 1000) if isinstance(milliwatts, int) else milliwatts
 
 
 def _during(gpu: GpuView, stage: StageLoad) -> Iterator[Evidence]:

@@ -47,7 +47,7 @@ def smoke_wrong_result(framework: FrameworkView) -> Iterator[Problem]:
             yield Problem(
                 message=f"{framework.label}: {result.what} on {result.device} is off by {rounded(result.error)} "
                 f"(tolerance {result.tolerance:.2g}).",
-                evidence=(Evidence(f"relative error of {result.what}", str(result.error), result.device),),
+                evidence=(Evidence(f"relative error of {result.what}", rounded(result.error), result.device),),
                 fixes=avoid_device(result.device, framework),
             )
     yield from flawed(framework, Flaw.DISAGREES)

@@ -46,5 +46,5 @@ def _less_power(gpu: GpuView) -> tuple[Fix, ...]:
     if not isinstance(default, int):
         return ()
     watts = default * 8 // 10 // 1000
-    title = f"Until then, lower its power limit to {watts} W"
+    title = f"Lower the power limit to {watts} W until the cooling is fixed"
     return (Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {watts}", (ROOT,), kind=FixKind.INSTEAD),)

@@ -56,7 +56,7 @@ def test_a_lower_clock_than_that_of_the_sibling_explains_it() -> None:
     )
     (finding,) = findings_of(RULE, trained(fast, slow, gpus=2, products=products))
     assert finding.subject.key == address(1)
-    assert "705 MHz, 51% of the fastest GPU of the same model (1,395 MHz); limited by heat in 20 of 20 samples" in finding.message
+    assert "705 of 1,395 MHz (another GPU of the same model), limited by heat in 20 of 20 samples" in finding.message
     assert any(row.what == "SM clock" for row in finding.evidence)
     assert finding.because_of == (f"GD907:{address(1)}", f"GD941:{address(1)}")
 
