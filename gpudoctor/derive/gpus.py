@@ -30,6 +30,10 @@ from gpudoctor.snapshot import (
 _INTEGRATED = ("5.3", "6.2", "7.2", "8.7", "10.1", "11.0", "12.1")
 """The compute capabilities of Jetson's and DRIVE's GPUs and of GB10, which no card has."""
 _NOT_THERE = Missing(Cause.ABSENT, "not listed")
+_NOT_ON_PCI, _NOT_IN_NVML, _NOT_IN_CUDA = (
+    Missing(Cause.ABSENT, f"{layer} does not list the GPU") for layer in ("the PCI bus", "NVML", "CUDA")
+)
+_NO_NODE = Missing(Cause.ABSENT, "the GPU has no device file")
 _Seen = TypeVar("_Seen", NvmlGpu, CudaDevice)
 
 
@@ -106,7 +110,7 @@ def _devices(section: Libcuda | Missing) -> tuple[dict[str, CudaDevice], Missing
         return {}, section
     if isinstance(section.devices, Missing):
         return {}, section.devices
-    return _by_address(section.devices), _NOT_THERE
+    return _by_address(section.devices), _NOT_IN_CUDA
 
 
 class _Join:
@@ -114,7 +118,7 @@ class _Join:
 
     def __init__(self, snapshot: Snapshot, site: Site) -> None:
         self.pci = {}
-        self.no_pci = snapshot.pci if isinstance(snapshot.pci, Missing) else _NOT_THERE
+        self.no_pci = snapshot.pci if isinstance(snapshot.pci, Missing) else _NOT_ON_PCI
         if isinstance(snapshot.pci, Pci):
             self.pci = {device.address: device for device in snapshot.pci.devices if device.is_nvidia_gpu}
         self.proc: dict[str, ProcGpu] = {}
@@ -122,9 +126,9 @@ class _Join:
             self.proc = {gpu.address: gpu for gpu in snapshot.kernel_driver.gpus}
         nodes = snapshot.device_nodes.nodes if isinstance(snapshot.device_nodes, DeviceNodes) else ()
         self.nodes = {node.path: node for node in nodes}
-        self.no_node = snapshot.device_nodes if isinstance(snapshot.device_nodes, Missing) else _NOT_THERE
+        self.no_node = snapshot.device_nodes if isinstance(snapshot.device_nodes, Missing) else _NO_NODE
         gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else snapshot.nvml
-        self.no_nvml = gpus if isinstance(gpus, Missing) else _NOT_THERE
+        self.no_nvml = gpus if isinstance(gpus, Missing) else _NOT_IN_NVML
         listed = () if isinstance(gpus, Missing) else gpus
         self.nvml = _by_address(listed)
         loads = snapshot.loads.gpus if isinstance(snapshot.loads, Loads) else ()

@@ -220,12 +220,17 @@ class _Smokes:
         )
 
 
+def _untrained(rung: Rung, missing: Missing) -> Step:
+    """A rung that no training run showed; without a framework nothing was tried."""
+    return Step(rung, RungState.NOT_ASKED, missing.reason) if missing.cause is Cause.ABSENT else _unseen(rung, missing)
+
+
 def _ran(gpu: Gpu, snapshot: Snapshot, touched: Step) -> tuple[Step, ...]:
     """The rungs from kernels to training. Our own kernel or a framework's shows that kernels run, unless the other one was wrong."""
     section = snapshot.smoke
     if isinstance(section, Missing):
-        first = _unseen(Rung.KERNEL_RAN, section) if touched.state is RungState.NOT_ASKED else touched
-        return (first, *(_unseen(rung, section) for rung in (Rung.FRAMEWORK, Rung.TRAINED)))
+        untried = [_untrained(rung, section) for rung in (Rung.KERNEL_RAN, Rung.FRAMEWORK, Rung.TRAINED)]
+        return (untried[0] if touched.state is RungState.NOT_ASKED else touched, *untried[1:])
     smokes = _Smokes(section, gpu, snapshot)
     first, *rest = smokes.steps()
     if touched.state is RungState.FAILED or (touched.state is RungState.PROVEN and not smokes.miscomputed()):

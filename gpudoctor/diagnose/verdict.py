@@ -29,7 +29,7 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...]) -> str:
     """Return which required stage or thing was not verified, and why; empty if all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
-    unjudged = (f"{one.what} was not checked: {one.reason}" for one in not_judged)
+    unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
     return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine), *requirements)))
 
 

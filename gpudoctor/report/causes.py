@@ -6,6 +6,7 @@ from gpudoctor.findings import Confidence, FixKind, Impact
 from gpudoctor.report import gpus, groups
 from gpudoctor.report.fixes import Step, steps
 from gpudoctor.report.groups import Group
+from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
 from gpudoctor.report.page import Page
 from gpudoctor.report.words import SEVERITIES
@@ -18,7 +19,7 @@ _SEEN = "Evidence: "
 def draw(page: Page, report: Report, *, told: bool) -> None:
     """Add every root cause; the message of the first is in the headline if it was `told` there."""
     for number, group in enumerate(groups.causes(report)):
-        if number:
+        if number or not headline(report).code:
             page.gap()
             _head(page, report, group)
         elif not told:
@@ -41,7 +42,7 @@ def draw_notes(page: Page, report: Report) -> None:
 def _head(page: Page, report: Report, group: Group) -> None:
     first = group.first
     doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
-    cost = first.impact if first.impact in {Impact.SLOWER, Impact.AT_RISK, Impact.PARTLY} else ""
+    cost = first.impact if first.impact in {Impact.SLOWER, Impact.AT_RISK} else ""
     aside = f" ({', '.join(filter(None, (doubt, cost)))})" if doubt or cost else ""
     style = SEVERITIES.get(first.severity, "bold")
     page.paragraph(groups.message(report, group), f"{first.severity} {first.code}{aside}: ", lead_style=style, hang=2)

@@ -39,7 +39,7 @@ def steps(group: Group) -> Iterator[Step]:
         again = fixed and fix.kind == FixKind.FIX
         yield Step(
             lead="Then" if again else _LEADS.get(fix.kind, "Fix"),
-            title=_title(fix),
+            title=_title(fix).removeprefix("Check "),
             commands=tuple(filter(None, group.commands(place))),
             verify="" if fix.verify in verified else fix.verify,
             kind=fix.kind,

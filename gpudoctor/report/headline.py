@@ -64,8 +64,10 @@ def _some_gpus(report: Report, errors: list[Finding]) -> str:
     if any(error.subject.kind != "gpu" for error in errors) or len(lost) != len(keys) or len(lost) == len(report.ladder):
         return ""
     can = sum(_passed(report, row) for row in report.ladder if row not in lost)
-    names = gpu_names((row.index, row.subject.key) for row in lost)
-    return f"{names} of {len(report.ladder)} cannot train" + (f", {can} can" if can and not report.not_judged else "")
+    every = len(report.ladder)
+    numbered = all(row.index is not None for row in lost)
+    names = f"{gpu_names((row.index, row.subject.key) for row in lost)} of {every}" if numbered else f"{len(lost)} of {every} GPUs"
+    return f"{names} cannot train" + (f", {can} can" if can and not report.not_judged else "")
 
 
 def _passed(report: Report, row: LadderRow) -> bool:

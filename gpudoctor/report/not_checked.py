@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpudoctor.findings.naming import counted
 from gpudoctor.report import gpus
 from gpudoctor.report.model import CouldNotTell, Report
 from gpudoctor.report.page import Page
@@ -49,14 +50,15 @@ def _reason(report: Report, item: CouldNotTell) -> tuple[int, str]:
 
 
 def _line(page: Page, reason: str, items: list[CouldNotTell]) -> None:
-    """Add one line: the reason and the rules, by name if there is room, else by code; what is longer is cut at the end."""
+    """Add one line: the reason and the rules, by name if there is room, else by code, else counted; a long reason is cut."""
     codes = _rules(items, names=False)
-    for rules in (_rules(items, names=True), codes):
+    count = counted(len({item.code for item in items}), "rule")
+    for rules in (_rules(items, names=True), codes, count):
         if len(page.text(f"  {reason}: {rules}")) <= page.look.width:
             page.paragraph(rules, f"{reason}: ", indent=2)
+            page.shortened |= rules == count
             return
-    many = len(codes) > page.look.width // 2
-    page.cut(f"{reason}: {codes}" if many else f"{codes}: {reason}", indent=2)
+    page.cut(f"{codes if len(codes) < page.look.width // 2 else count}: {reason}", indent=2)
 
 
 def _rules(items: Iterable[CouldNotTell], *, names: bool) -> str:

@@ -51,8 +51,8 @@ def _proven(page: Page, report: Report) -> None:
 
 def _deeper(report: Report) -> str:
     """Return what the next level would do; empty if there is none."""
-    each = "it" if report.proved_to.of == 1 else "each"
-    if report.policy.level is None or not report.proved_to.of:
+    each = {0: "the CPU", 1: "it"}.get(report.proved_to.of, "each")
+    if report.policy.level is None or not (report.proved_to.of or report.policy.allow_cpu):
         return ""
     if report.policy.node:
         return f"--level touch would run a kernel on {each}." if report.policy.level == Level.LOOK else ""
