@@ -1,0 +1,61 @@
+"""Every rule's page has its sections, and its commands can be pasted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from gpudoctor import rule_pages
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
+
+SECTIONS = ["Symptoms", "Why", "Check by hand", "Fix", "References"]
+CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+TYPED = re.compile(r"^ *\$ (.*)$", re.MULTILINE)
+WIDEST = 80
+NOT_WRAPPED = re.compile(r"^ *([|#*$>\d-]|```)|`|https?://")
+"""Beginnings or parts of lines that are not prose to wrap: tables, lists, code and links."""
+
+every_page = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+
+
+def section(rule: Rule, name: str) -> str:
+    return rule_pages.read(rule).split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+
+
+@every_page
+def test_a_page_has_its_five_sections_in_order(rule: Rule) -> None:
+    assert re.findall(r"^## (.*)$", rule_pages.read(rule), re.MULTILINE) == SECTIONS
+    assert all(section(rule, name).strip() for name in SECTIONS)
+
+
+@every_page
+def test_a_page_shows_what_to_type_and_how_to_verify_the_fix(rule: Rule) -> None:
+    assert CONSOLE.search(section(rule, "Check by hand")), "no command to check by hand"
+    assert "Verify" in section(rule, "Fix")
+
+
+@every_page
+def test_what_a_page_shows_as_typed_is_what_a_shell_reads(rule: Rule) -> None:
+    for block in CONSOLE.findall(rule_pages.read(rule)):
+        for command in TYPED.findall(block):
+            done = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{command}: {done.stderr}"
+
+
+@every_page
+def test_a_page_names_rules_that_exist_and_primary_sources(rule: Rule) -> None:
+    codes = {one.code for one in RULES}
+    assert set(re.findall(r"\bGD\d{3}\b", rule_pages.read(rule))) <= codes
+    sources = section(rule, "References").strip().splitlines()
+    assert all(line.startswith("- https://") for line in sources), sources
+
+
+@every_page
+def test_a_page_is_a_screen_and_a_half_of_wrapped_prose(rule: Rule) -> None:
+    lines = rule_pages.read(rule).splitlines()
+    assert len(lines) <= 80
+    code = CONSOLE.sub("", rule_pages.read(rule))
+    assert not [line for line in code.splitlines() if len(line) > WIDEST and not NOT_WRAPPED.search(line)]
