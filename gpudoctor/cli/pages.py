@@ -109,6 +109,7 @@ def _page(rule: Rule) -> RulePage:
         breaks=rule.breaks.value,
         since=rule.since,
         family=families.name_of(rule),
+        domain=rule.lies_in.value,
         title=rule.title,
         doc=read(rule).partition("\n\n")[2],
         url=url(rule),

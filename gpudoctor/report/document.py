@@ -11,7 +11,7 @@ from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.exit_codes import ExitCode
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.model import Code, Name, Report, RungWord, SeverityWord, Tool
+from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, SeverityWord, Tool
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
@@ -48,6 +48,7 @@ class RulePage(msgspec.Struct, frozen=True, kw_only=True):
     breaks: Annotated[RungWord, _text("The stage that cannot be reached while it is true.")]
     since: Annotated[str, _text("The first version of gpudoctor that had it.", "0.1")]
     family: Annotated[str, _text("The family it belongs to.", "driver", "multi-gpu")] = ""
+    domain: DomainWord = ""
     title: Annotated[str, _text("What is wrong, in a phrase.")]
     doc: Annotated[str, _text("The page, in Markdown.")]
     url: Annotated[str, _text("The page on the web.")]

@@ -23,17 +23,18 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
     answers = answers_for(environment)
     for answer in answers:
         if answer.answer is Answer.LACKING and answer.requirement.subject not in FRAMEWORKS:
-            requirement = answer.requirement
+            requirement, get_gpus = answer.requirement, _get_gpus(environment.machine)
             yield Problem(
                 message=f"{required_but(answer)}.",
                 title=required_but(answer),
                 evidence=(Evidence(requirement.subject, answer.seen, answer.where),),
                 fixes=(
-                    _get_gpus(environment.machine),
+                    get_gpus,
                     Fix(
                         f"Run on a machine with {requirement.text}, or require less.", kind=FixKind.INSTEAD, action=Action.REPLACE_HARDWARE
                     ),
                 ),
+                domain=None if get_gpus is _COUNT else Domain.JOB,
             )
     end_if_unknown(answers)
 
