@@ -19,7 +19,7 @@ __all__ = ["RULES", "Rule", "choose", "diagnose"]
 
 
 def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Diagnosis:
-    """What is wrong, why, what that follows from, and what was proven.
+    """Return what is wrong, why, what follows from it, and what was verified.
 
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """

@@ -19,7 +19,7 @@ from gpudoctor.snapshot import Cause, Pci
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What one rule said of one subject, and the rung whose failure explains where it could not tell."""
+    """What one rule found for one subject, and the stage whose failure explains why it could not tell."""
 
     rule: Rule
     outcome: Outcome
@@ -37,14 +37,14 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
-    """Every rule for every subject of its kind."""
+    """Return a run of every rule for every subject of its kind."""
     runs = [_run(rule, view, machine) for rule in rules for view in _views(rule, machine)]
     failing = frozenset(name for run in runs for name in run.failing)
     return [_spared(run, failing, machine) for run in runs]
 
 
 def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
-    """The run, where an error of one framework is a warning if another framework can train: it fits and has no error of its own."""
+    """Return the run; an error of one framework becomes a warning if another framework can train."""
     findings = list(run.findings)
     for place, name in enumerate(run.only_for):
         if name and findings[place].severity is Severity.ERROR and machine.another_can_train(name, failing):
@@ -53,7 +53,7 @@ def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
 
 
 def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
-    """A view of each subject of a rule's kind."""
+    """Return a view of each subject of a rule's kind."""
     if rule.about is SubjectKind.GPU:
         return machine.gpus
     if rule.about is SubjectKind.FRAMEWORK:
@@ -82,7 +82,7 @@ def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
 
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
-    """What not knowing comes to: nobody asked, or nothing could be seen; a driver that is absent where there is no GPU is neither."""
+    """Return the outcome of not knowing; a driver that is absent on a machine without a GPU is not applicable."""
     cause = ignorance.missing.cause
     if cause in {Cause.NOT_ASKED, Cause.NOT_STATED}:
         return OutcomeKind.NOT_ASKED
@@ -118,11 +118,11 @@ def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine:
 
 
 _ANSWERS = "gpudoctor check"
-"""A command that says itself, by its exit code, whether the machine is in order."""
+"""A command whose own exit code verifies the fix."""
 
 
 def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix, ...]:
-    """The fixes with the command that says whether they helped: after the last of the steps, and after each other way."""
+    """Return the fixes with the command that verifies them: after the last step, and after each alternative."""
     steps = [number for number, fix in enumerate(fixes) if fix.kind is FixKind.FIX]
     early = {FixKind.CHECK: range(len(fixes)), FixKind.FIX: steps[:-1]}
     return tuple(
@@ -134,9 +134,9 @@ def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix,
 
 
 def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:
-    """Whether what a rule predicts to fail was seen to work for the same subject.
+    """Whether what a rule predicts to fail has worked for the same subject.
 
-    Only a rung that a program climbed counts: that a file is there, or a module bound, does not show that it works.
+    Only a stage that a program passed counts: an existing file or a bound module may still not work.
     """
     climbed = max(rule.breaks, Rung.LIBCUDA)
     if subject.kind is SubjectKind.GPU:

@@ -17,7 +17,7 @@ _CODES = {Verdict.READY: READY, Verdict.DEGRADED: READY, Verdict.BROKEN: BROKEN,
 
 
 def required(policy: Policy) -> Rung | None:
-    """The rung that must be proven for every GPU; none where the policy has no level."""
+    """Return the stage that every GPU must reach; None if the policy has no level."""
     return policy.level.must_prove if policy.level else None
 
 
@@ -40,7 +40,11 @@ def _no_framework(machine: MachineView) -> str:
         return ""  # listed among what was not judged
     if found or machine.policy.node:
         return ""
-    return "no framework is among the packages" if machine.observed.origin == SUPPOSED else "no framework is installed in this environment"
+    return (
+        "no framework is among the stated packages"
+        if machine.observed.origin == SUPPOSED
+        else "no framework is installed in this environment"
+    )
 
 
 def _unproven_rung(machine: MachineView) -> str:
@@ -91,13 +95,12 @@ def _untrained(snapshot: Snapshot) -> str:
 
 
 def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
-    """The answer, given the findings and what was left unproven.
+    """Return the verdict from the findings and what was not verified.
 
-    What is asked of a machine is each GPU that a program of the examined environment is meant to use: all but those set aside for guests
-    and those that CUDA_VISIBLE_DEVICES hides. One of these that takes no work, for whatever reason (lost, not listed by NVML or CUDA, its
-    device file missing, prohibited, taken exclusively, MIG without an instance, no memory free) is an error: the machine
-    does not give what is asked of it. So the answer is the same whether it is one of eight or all eight. Whoever means to do
-    without that GPU hides it, and is asked no more of it. A GPU that takes work and is at risk or slow is a warning.
+    Every GPU that a program in the examined environment can use must work: all except those bound to VMs and those that
+    CUDA_VISIBLE_DEVICES hides. One that accepts no work, for whatever reason (lost, not listed by NVML or CUDA, no device file, compute
+    prohibited, in exclusive use, MIG without an instance, no free memory), is an error, whether it is one of eight or all eight. Hide a
+    GPU to exclude it from the verdict. A GPU that accepts work but is slow or at risk is a warning.
     """
     worst = max((finding.severity for finding in findings), default=Severity.NOTE)
     if worst is Severity.ERROR:
@@ -108,7 +111,7 @@ def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
 
 
 def exit_code(answer: Verdict, policy: Policy, outcomes: tuple[Outcome, ...], snapshot: Snapshot) -> int:
-    """What the process ends with; see the table in the README."""
+    """Return the exit code of the process."""
     if answer is Verdict.BROKEN:
         return _CODES[answer]
     if any(outcome.kind is OutcomeKind.CRASHED for outcome in outcomes) or _probe_crashed(snapshot):

@@ -224,7 +224,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     kind: OutcomeKind
     reason: str = ""
     cause: str = ""
-    """Of what could not be told: a word of Cause, why the fact is missing."""
+    """Of what was not checked: a word of Cause, why the fact is missing."""
     because_of: tuple[str, ...] = ()
     """Ids of findings that explain why this was not checked."""
 

@@ -105,7 +105,7 @@ def test_what_a_rule_compares_is_not_listed(requirements: tuple[str, ...], optio
 def test_packages_without_a_framework_are_not_ready() -> None:
     found = ask("jax-cuda12-plugin==0.6.0")
     assert found.verdict is Verdict.UNKNOWN
-    assert "no framework is among the packages" in found.because
+    assert "no framework is among the stated packages" in found.because
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def _missing(paths: list[str]) -> str:
 
 
 def _create(paths: list[str]) -> Fix:
-    """Return the fix that creates the files. With -u, nvidia-modprobe counts the minors of nvidia-uvm, so that takes a call of its own."""
+    """Return the fix that creates the files. With -u, nvidia-modprobe counts the minors of nvidia-uvm: that takes a separate call."""
     minors = [_CONTROL_MINOR if path == CONTROL else path.removeprefix("/dev/nvidia") for path in paths if not path.startswith(UVM)]
     commands = [f"sudo nvidia-modprobe {' '.join(f'-c {minor}' for minor in minors)}"] if minors else []
     if len(minors) < len(paths):

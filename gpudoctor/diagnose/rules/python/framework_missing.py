@@ -60,7 +60,7 @@ def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str,
 
 
 def _first_time(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    """Return fixes of which those that install a package do so for the first time."""
+    """Return the fixes, with those that install a package marked as first-time installs."""
     return tuple(msgspec.structs.replace(fix, action=fix.action or Action.INSTALL_PACKAGE) for fix in fixes)
 
 
