@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import FrameworkView
@@ -30,7 +31,7 @@ def damage_text(damage: Damage) -> str:
     """Return what is wrong with a file: "/env/lib/libcudnn.so.9 is damaged (file too short)"."""
     state = _STATES.get(damage.kind, "is damaged")
     needed_by = f", which {damage.asked_by.rpartition('/')[2]} needs," if damage.asked_by and damage.kind is DamageKind.MISSING else ""
-    return f"{damage.path}{needed_by} {state} ({damage.why})"
+    return f"{posixpath.normpath(damage.path)}{needed_by} {state} ({damage.why})"
 
 
 def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:

@@ -25,9 +25,9 @@ def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
                 main = file.path in add_on.main_paths
                 capabilities = " ".join(dict.fromkeys(str(meeting.capability) for meeting in lost))
                 yield Problem(
-                    message=f"{add_on.label} has no kernels for {models(lost)}: it has {code.text}."
+                    message=f"{add_on.label} has no kernels for {models(lost)}; it has {code.text}."
                     if main
-                    else f"{file_name(file)} of {add_on.label} has no kernels for {models(lost)}: it has {code.text}. Its main files do.",
+                    else f"{file_name(file)} of {add_on.label} has no kernels for {models(lost)}; it has {code.text}. Its main files do.",
                     severity=None if main else Severity.NOTE,
                     evidence=(Evidence("kernels in it", code.text, file.path), *capability_evidence(lost)),
                     fixes=(compile_add_on(framework, add_on, capabilities),),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
+from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState
 
@@ -44,7 +47,7 @@ def gpu_too_old_for_triton(framework: FrameworkView) -> Iterator[Problem]:
             title=f"torch.compile does not support {model_names(old)}",
             severity=Severity.WARNING if refused else None,
             evidence=(*capability_evidence(old), *refused),
-            fixes=(Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1"),),
+            fixes=(msgspec.structs.replace(WITHOUT_COMPILE, kind=FixKind.FIX),),
         )
     for meeting in used:
         known(meeting.capability_or_missing, Rung.NVML)

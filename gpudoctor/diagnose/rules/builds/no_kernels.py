@@ -23,12 +23,12 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
         return
     code = framework.code
     refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault == PTX_REFUSED]
-    invalid_ptx = ", which fails to load there (CUDA_ERROR_INVALID_PTX)" if refused else ""
+    kernels = f"; it has {code.text}" if not refused else ", and its PTX fails to load there (CUDA_ERROR_INVALID_PTX)"
     sources = (
         Evidence("its PTX", f"refused from compute capability {fault.oldest_capability} on", cited(fault.source)) for fault in refused
     )
     yield Problem(
-        message=f"{framework.label} has no kernels for {models(lost)}: it has {code.text}{invalid_ptx}.",
+        message=f"{framework.label} has no kernels for {models(lost)}{kernels}.",
         severity=Severity.WARNING if framework.meetings.leave_one(lost) else None,
         only_for=framework.name,
         evidence=(*code_evidence(code, lost), *sources),

@@ -9,7 +9,7 @@ from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.other_copies import copy_evidence, difference_text, severity_of
+from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse
 
@@ -42,8 +42,7 @@ def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
         if copy is not None:
             first = f'export {PATH}={shell_path(folder(package))}"${{{PATH}:+:${PATH}}}"'
             yield Problem(
-                message=f"{framework.label} would load cuDNN from {copy.path} ({use.file.owner}) instead of the environment's package: "
-                f"{difference_text(copy)}.",
+                message=f"{conflict_text(copy, framework.label, str(use.file.owner))}.",
                 severity=severity_of(copy),
                 only_for=framework.name,
                 evidence=tuple(copy_evidence(copy)),

@@ -10,7 +10,7 @@ from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.other_copies import copy_evidence, difference_text, severity_of
+from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse
 
@@ -41,10 +41,9 @@ def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
     copies = sorted(found, key=_rank)
     worst, others = copies[0], len(copies) - 1
     folders = list(dict.fromkeys(folder(copy.path) for copy in found))
-    more = f" ({others} more {'library is' if others == 1 else 'libraries are'} shadowed too)" if others else ""
+    more = f"; {others} more {'library is' if others == 1 else 'libraries are'} shadowed" if others else ""
     yield Problem(
-        message=f"{framework.label} would load {worst.use.wanted} from {folder(worst.path)} ({PATH}) instead of {folder(worst.instead)}: "
-        f"{difference_text(worst)}{more}.",
+        message=f"{conflict_text(worst, framework.label, PATH)}{more}.",
         severity=severity_of(worst),
         only_for=framework.name,
         evidence=tuple(_evidence(copies)),

@@ -12,6 +12,7 @@ from gpudoctor.findings import Evidence, Fix, Problem
 from gpudoctor.snapshot import FoundBy, LibraryUse, Place
 
 _MOST = 4
+_MOST_NAMED = 3
 
 
 def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> Problem:
@@ -73,5 +74,5 @@ def _names_one(uses: Iterable[LibraryUse]) -> bool:
 def _file_names(uses: Iterable[LibraryUse]) -> str:
     """Return the first few file names and how many more there are."""
     names = list(dict.fromkeys(use.wanted for use in uses))
-    *first, last = names if len(names) <= _MOST else (*names[:_MOST], f"{len(names) - _MOST} more")
+    *first, last = names if len(names) <= _MOST_NAMED else (*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} more")
     return f"{', '.join(first)} and {last}" if first else last

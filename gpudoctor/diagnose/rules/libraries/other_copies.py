@@ -19,21 +19,22 @@ def severity_of(copy: OtherCopy) -> Severity | None:
     return Severity.NOTE if copy.difference == "same" else Severity.WARNING
 
 
-def difference_text(copy: OtherCopy) -> str:
-    """Return how the copy differs from the version needed: "it is 9.1.0; the build needs 9.3.0 or newer"."""
-    if copy.difference == "same":
-        return f"it is {copy.version}, the same version"
-    needs = {"older": f"needs {copy.wanted} or newer", "major": f"needs {copy.wanted}"}.get(copy.difference, f"was made with {copy.wanted}")
-    needed = f"the build {needs}" if copy.wanted else "the version that the build needs is not known"
-    if not isinstance(copy.version, Version):
-        return f"its version is not known; {needed}"
-    major = ", a different major version" if copy.difference == "major" else ""
-    return f"it is {copy.version}{major}; {needed}"
+def conflict_text(copy: OtherCopy, label: str, source: str) -> str:
+    """Return what a framework would load, and from where: "torch 2.6.0 needs NCCL 2.21.5 or newer but would load 2.18.3 from /opt/lib (system)"."""
+    name, place = _TITLES.get(copy.use.component, copy.use.wanted), f"from {folder(copy.path)} ({source})"
+    version = str(copy.version) if isinstance(copy.version, Version) else "a copy of unknown version"
+    if copy.difference == "same" or copy.wanted is None:
+        return (
+            f"{label} would load {name} {version} {place} instead of its own copy{' of that version' if copy.difference == 'same' else ''}"
+        )
+    verb = "was built with" if copy.difference == "other" else "needs"
+    newer = " or newer" if copy.difference == "older" else ""
+    return f"{label} {verb} {name} {copy.wanted}{newer} but would load {version} {place}"
 
 
 def copy_evidence(copy: OtherCopy) -> Iterator[Evidence]:
     """Return both copies and the version that the build needs."""
-    name, component = copy.use.wanted, _TITLES.get(copy.use.component, copy.use.component)
+    name, component = copy.use.wanted, _TITLES.get(copy.use.component, copy.use.wanted)
     path = f"{copy.path} ({copy.version})" if isinstance(copy.version, Version) else copy.path
     yield Evidence(f"{name} that would be loaded", path, copy.use.why)
     yield Evidence(f"{name} installed for the framework", f"{folder(copy.instead)}/{name}", "on disk")

@@ -80,4 +80,5 @@ def test_steps_back_are_not_shown() -> None:
     name = "libcublas.so.12"
     back = Place(f"{SITE}/tensorflow/python/../../nvidia/cublas/lib/{name}", "DT_RUNPATH of x", FoundBy.RUNPATH)
     snapshot = environment(use("cublas", name, f"{OPT}/{name}", version="12.4.5.8", shadows=(back,)), path=OPT, wheels=CUBLAS)
-    assert f"instead of {SITE}/nvidia/cublas/lib" in only(snapshot, "ld-library-path-shadowing").message
+    evidence = only(snapshot, "ld-library-path-shadowing").evidence
+    assert [one.value for one in evidence if "installed for" in one.what] == [f"{SITE}/nvidia/cublas/lib/{name}"]
