@@ -168,7 +168,7 @@ class _Smokes:
         )
         self.unsupported = "; ".join(unsupported for smoke in smokes if (unsupported := smoke.unsupported))
         self.trouble_before_devices = all(isinstance(smoke.devices, Missing) for smoke in smokes)
-        self.skipped = next((f"{one.gpu}: {one.reason}" for smoke in smokes for one in smoke.left_alone if one.gpu == self.key), "")
+        self.skipped = next((one.reason for smoke in smokes for one in smoke.left_alone if one.gpu == self.key), "")
 
     def step(self, rung: Rung, good: str, bad: str) -> Step:
         if good:

@@ -60,7 +60,7 @@ def _step(page: Page, report: Report, step: Step) -> None:
     for command in _commands(page, step):
         page.command(command, indent=4)
     if step.verify and not report.is_supposed:
-        page.paragraph("Verify:", lead_style="bold green")
+        page.paragraph("", "Verify:", lead_style="bold green")
         page.command(step.verify, indent=4)
 
 

@@ -24,7 +24,7 @@ def draw(page: Page, report: Report) -> None:
     every = reasons(report)
     shown = every if len(every) <= _MOST else every[: _MOST - 1]
     for reason, items in shown:
-        _line(page, reason, items)
+        _line(page, reason, items, room=1 + (_MOST - len(shown)) // len(shown))
     if len(shown) < len(every):
         page.shortened = True
         page.paragraph(f"... {sum(len(items) for _, items in every[len(shown) :])} more with -v", indent=2, style="dim")
@@ -49,8 +49,8 @@ def _reason(report: Report, item: CouldNotTell) -> tuple[int, str]:
     return 1, item.reason
 
 
-def _line(page: Page, reason: str, items: list[CouldNotTell]) -> None:
-    """Add one line: the reason and the rules, by name if there is room, else by code, else counted; a long reason is cut."""
+def _line(page: Page, reason: str, items: list[CouldNotTell], room: int) -> None:
+    """Add the reason and the rules, by name if a line holds them, else by code, else counted; a reason longer than `room` lines is cut."""
     codes = _rules(items, names=False)
     count = counted(len({item.code for item in items}), "rule")
     for rules in (_rules(items, names=True), codes, count):
@@ -58,7 +58,11 @@ def _line(page: Page, reason: str, items: list[CouldNotTell]) -> None:
             page.paragraph(rules, f"{reason}: ", indent=2)
             page.shortened |= rules == count
             return
-    page.cut(f"{codes if len(codes) < page.look.width // 2 else count}: {reason}", indent=2)
+    rules = codes if len(codes) < page.look.width // 2 else count
+    if len(page.wrapped(reason, f"{rules}: ", indent=2, hang=2)) <= room:
+        page.paragraph(reason, f"{rules}: ", indent=2, hang=2)
+    else:
+        page.cut(f"{rules}: {reason}", indent=2)
 
 
 def _rules(items: Iterable[CouldNotTell], *, names: bool) -> str:

@@ -30,7 +30,7 @@ def draw(page: Page, report: Report) -> bool:
     page.paragraph(message if told else instead, lead, lead_style=top.mark.style, hang=2)
     page.parts(parts(report.summary), style="dim", indent=2)
     if not told and not group:
-        page.paragraph(message)
+        page.paragraph(f"{upper_first(message)}.")
     return told and group is not None
 
 

@@ -32,7 +32,7 @@ STATES = {
     RungState.FAILED.value: Mark("✗", "NO", "bold red", "failed"),
     RungState.NOT_SHOWN.value: Mark("?", "?", "yellow", "not verified"),
     RungState.NOT_ASKED.value: Mark("·", ".", "dim", "not tried"),
-    RungState.MASKED.value: Mark("hidden", "hidden", "yellow", "hidden"),
+    RungState.MASKED.value: Mark("h", "h", "yellow", "hidden"),
     RungState.NOT_APPLICABLE.value: Mark("–", "-", "dim", "does not apply"),
 }
 STAGES = {

@@ -11,9 +11,9 @@ from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.smoke import Plan, plan
-from gpudoctor.smoke.plan import Memory
+from gpudoctor.smoke.plan import Memory, in_use
 from gpudoctor.smoke.run import _spec
-from gpudoctor.snapshot import Cause, Missing, Nvml, Snapshot
+from gpudoctor.snapshot import Cause, GpuProcess, Missing, Nvml, Snapshot
 from tests.builders import ABSENT, address, bare, machine, tensorflow, torch, touched
 
 GIB = 1 << 30
@@ -87,3 +87,18 @@ def test_on_the_cpu_there_is_no_limit() -> None:
     plans = planned(bare(pci=ABSENT), allow_cpu=True)
     assert not isinstance(plans, Missing)
     assert (plans[0].on_cpu, plans[0].memory) == (True, {})
+
+
+@pytest.mark.parametrize(
+    ("processes", "told"),
+    [
+        ((), ""),
+        ((GpuProcess(7),), "in use by pid 7; --force uses it anyway"),
+        ((GpuProcess(7, name="python3"), GpuProcess(8)), "in use by python3 (pid 7) and pid 8; --force uses it anyway"),
+        (tuple(map(GpuProcess, range(1, 7))), "in use by pid 1, pid 2, pid 3 and 3 other processes; --force uses it anyway"),
+    ],
+)
+def test_a_gpu_in_use_says_by_whom_and_how_to_use_it_anyway(processes: tuple[GpuProcess, ...], told: str) -> None:
+    (gpu,) = MachineView(machine(1), open_matrix(), Policy()).hardware
+    assert not isinstance(gpu.nvml, Missing)
+    assert in_use(msgspec.structs.replace(gpu, nvml=msgspec.structs.replace(gpu.nvml, compute_processes=processes))) == told
