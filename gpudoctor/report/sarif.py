@@ -22,6 +22,8 @@ from gpudoctor.report.document import encode
 from gpudoctor.report.model import Finding, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_DESCRIPTION = 1024
+"""Characters of a description that GitHub takes."""
 _HOME = "https://github.com/gpudoctor/gpudoctor"
 _PROBLEMS = {Severity.ERROR.value: "error", Severity.WARNING.value: "warning", Severity.NOTE.value: "recommendation"}
 """GitHub's words for the severity of what is not a security problem."""
@@ -57,12 +59,21 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.title},
-        "fullDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": _why(page) or rule.title},
         "help": {"text": page, "markdown": page},
         "helpUri": url(rule),
         "defaultConfiguration": {"level": rule.severity.value},
-        "properties": {"tags": [rule.family], "problem.severity": _PROBLEMS[rule.severity.value]},
+        "properties": {
+            "tags": list(dict.fromkeys((rule.family.replace("_", "-"), rule.lies_in.value))),
+            "problem.severity": _PROBLEMS[rule.severity.value],
+        },
     }
+
+
+def _why(page: str) -> str:
+    """Return the first paragraph of a page that says why, on one line and no longer than GitHub takes."""
+    paragraph = page.partition("\n## Why\n\n")[2].partition("\n\n")[0]
+    return " ".join(paragraph.split())[:_DESCRIPTION]
 
 
 def _invocation(report: Report) -> dict[str, Any]:

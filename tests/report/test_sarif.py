@@ -31,7 +31,7 @@ def check(report: Report) -> None:
     rules = found["tool"]["driver"]["rules"]
     for rule in rules:
         assert all((rule["shortDescription"]["text"], rule["fullDescription"]["text"], rule["help"]["text"], rule["help"]["markdown"]))
-        assert len(rule["fullDescription"]["text"]) <= 1024
+        assert len(rule["shortDescription"]["text"]) < len(rule["fullDescription"]["text"]) <= 1024
         assert rule["helpUri"].startswith("https://")
     assert [result["fingerprints"]["finding/v1"] for result in found["results"]] == [finding.id for finding in report.findings]
     hashes = [result["partialFingerprints"]["primaryLocationLineHash"] for result in found["results"]]
