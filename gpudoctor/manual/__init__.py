@@ -34,7 +34,11 @@ def _pasted(text: str, matrix: Matrix) -> Answer:
     from gpudoctor.manual.words import quoting  # noqa: PLC0415 -- reads every page
 
     signs, quoted = explain_xids(text, matrix) + explain_log(text), quoting(text, RULES)
-    return signs + (Answer(also=quoted) if signs.rules else Answer(rules=quoted))
+    if signs.rules:
+        return signs + Answer(also=quoted)
+    return (
+        signs if text.isidentifier() else Answer(signs.meaning, quoted)
+    )  # a variable's name is on many pages; the words of titles rank them
 
 
 def _named(text: str) -> Answer:

@@ -13,7 +13,7 @@ from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import SEVERITIES, upper_first
 
 _CODE, _SEVERITY = 7, 9
-_NAME, _NAME_WIDE, _WIDE = 28, 39, 100
+_NAME, _NAME_WIDE, _WIDE = 30, 39, 100
 """Columns of a rule's name, on pages of less than _WIDE columns and on others."""
 
 
@@ -66,7 +66,7 @@ def _row(page: Page, rule: Rule, *, severity: bool, wrap: bool) -> None:
     column = sum(taken for _, taken, _ in cells) + width
     room = max(page.look.width - column, 20)
     lines = textwrap.wrap(page.text(rule.title), room, break_on_hyphens=False, break_long_words=False) if wrap else [rule.title]
-    first = lines.pop(0) if len(rule.name) < width else ""
+    first = lines.pop(0) if len(rule.name) < width - 1 else ""
     page.cells([*cells, (rule.name, width, ""), (first, 0, "")])
     for line in lines:
         page.cells([("", column, ""), (line, 0, "")])

@@ -20,16 +20,18 @@ _ADDRESS = re.compile(r"\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\b")
 """A PCI address: another one in each log."""
 _COMMON = frozenset(
     _WORD.findall(
-        "a an and are as at be by can cannot could do does for from has have i in is it its my no not of on or our the this to was were with you your"
+        "a an and are as at be by can cannot could do does for from has have i in is it its my no not of on or our the this to was were with you your such here there when what which will if get how why thing"
     )
 )
 _TITLE, _SYMPTOMS, _BODY = 4, 2, 1
 """How much a word counts where it occurs."""
-_COVERED = 0.6
+_COVERED = 0.55
 """The share of the search text, by weight, that a page must hold."""
 _NEAR = 0.7
 """Pages that score below this share of the best one are not shown."""
 _MOST = 5
+_UNHEARD = 8
+"""A word on fewer pages than this counts like one on so many; so does a word on none."""
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -65,7 +67,7 @@ def _page(rule: Rule) -> _Page:
 
 def _ranked(words: set[str], pages: list[_Page]) -> tuple[Rule, ...]:
     holders = Counter(word for page in pages for word in page.weights)
-    rarity = {word: math.log(1 + len(pages) / holders[word]) if word in holders else 1.0 for word in words}
+    rarity = {word: math.log(1 + len(pages) / max(holders[word], _UNHEARD)) for word in words}
     whole = sum(rarity.values())
     scores: dict[Rule, float] = {}
     for page in pages:

@@ -71,6 +71,9 @@ def test_every_known_log_line_finds_what_it_is_a_sign_of(sign: object) -> None:
         ("SXid 10001", []),
         ("nouveau", ["nouveau-loaded"]),
         ("secure boot", ["secure-boot-unsigned-module"]),
+        ("gpu too hot", ["thermal-throttled"]),
+        ("cuda version mismatch", ["cuda-version-mismatch"]),
+        ("MIG", ["mig-one-instance-per-process", "mig-no-instances", "mig-change-pending"]),
     ],
 )
 def test_by_number_line_and_word(text: str, rules: list[str]) -> None:
@@ -129,6 +132,7 @@ def test_exit_codes(one: object) -> None:
     [
         ("driver-to-old", "did you mean driver-too-old?"),
         ("zzzz", "`gpudoctor rules`"),
+        ("weather tomorrow in Paris", "`gpudoctor rules`"),
         ("Xid 9999", "https://docs.nvidia.com"),
         ("", "`gpudoctor rules`"),
         ("()", "`gpudoctor rules`"),
