@@ -17,6 +17,7 @@ from gpudoctor.exit_codes import USAGE
 MODULES = {
     "check": "check",
     "smoke": "smoke",
+    "diagnose": "diagnose",
     "compat": "compat",
     "matrix": "matrix",
     "xray": "xray",

@@ -154,6 +154,7 @@ Requirements = Annotated[
     list[str],
     typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
+Text = Annotated[str, typer.Argument(metavar="FILE", help="A text file; - reads standard input.")]
 Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver version: 535.104.05. For WSL, the Windows driver.")]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]

@@ -7,6 +7,7 @@ from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.logged import logged
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.unjudged import not_judged
@@ -24,7 +25,8 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
     machine = MachineView(snapshot, matrix, policy)
-    runs = run_all(choose(rules, policy), machine)
+    chosen = choose(rules, policy)
+    runs = logged(run_all(chosen, machine), machine, chosen)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
     unjudged = not_judged(machine)

@@ -74,7 +74,7 @@ def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
     except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
         kind, reason = OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"
-    findings = tuple(_stamp(rule, view.subject, problem, number, machine) for number, problem in enumerate(problems))
+    findings = tuple(stamp(rule, view.subject, problem, number, machine) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     outcome = Outcome(code=rule.code, name=rule.name, subject=view.subject, kind=kind, reason=reason, cause=cause)
@@ -92,7 +92,8 @@ def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
     return OutcomeKind.COULD_NOT_TELL
 
 
-def _stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
+def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
+    """Return the finding that a rule's problem makes, with its severity, its action and how to verify its fixes."""
     severity = problem.severity or rule.severity
     subject = problem.subject or subject
     if rule.predicts and _refuted(rule, subject, machine):

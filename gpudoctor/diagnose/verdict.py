@@ -9,7 +9,7 @@ from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
 from gpudoctor.findings.naming import gpu_names
-from gpudoctor.snapshot import Cause, Missing, Snapshot, StageState
+from gpudoctor.snapshot import TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
@@ -49,6 +49,8 @@ def _no_framework(machine: MachineView) -> str:
 
 def _unproven_rung(machine: MachineView) -> str:
     rung = required(machine.policy)
+    if machine.observed.origin == TEXT:
+        return "no fault was found in the text, which does not show that training works"
     if rung is None:
         return ""
     if machine.hardware:

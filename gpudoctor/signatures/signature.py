@@ -13,3 +13,5 @@ class Signature(msgspec.Struct, frozen=True):
     meaning: str
     lines: tuple[str, ...]
     """Lines that people search for: text that the pattern matches, as it is logged."""
+    vague: bool = False
+    """It says only what failed, so any other finding explains it better."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.signatures.packages import PACKAGES
+from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.statuses import STATUSES, status
 
@@ -138,7 +141,7 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot be created directly",
+        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly",
         ("protobuf-mismatch",),
         "protobuf does not match the generated code",
         (
@@ -276,5 +279,12 @@ _VAGUE = (
     ),
 )
 
-SIGNATURES: tuple[Signature, ...] = (*STATUSES, *_FRAMEWORKS, *PACKAGES, *_MEMORY, *_VAGUE)
+SIGNATURES: tuple[Signature, ...] = (
+    *STATUSES,
+    *_FRAMEWORKS,
+    *PACKAGES,
+    *PASTED,
+    *_MEMORY,
+    *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),
+)
 """Specific signatures first, those that only say what failed last."""

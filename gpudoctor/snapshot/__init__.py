@@ -54,6 +54,7 @@ from gpudoctor.snapshot.machine import (
     PciDevice,
     Platform,
     ProcGpu,
+    TextLog,
     Variables,
     XidEvent,
 )
@@ -108,6 +109,7 @@ from gpudoctor.snapshot.values import (
 
 __all__ = [
     "NOT_ASKED",
+    "TEXT",
     "VERSION",
     "Agreement",
     "AllReduce",
@@ -220,6 +222,7 @@ __all__ = [
     "Supposed",
     "SystemPackage",
     "SystemPackages",
+    "TextLog",
     "Toolkit",
     "Training",
     "Variables",
@@ -232,6 +235,8 @@ __all__ = [
     "real",
 ]
 
+TEXT = "text"
+"""The origin of a snapshot that was read from pasted text."""
 VERSION = "1.3"
 """major.minor of the snapshot's format; a new major version is unreadable for this program, a new minor one only adds to it."""
 _STRUCTURED = (1, 3)
@@ -293,6 +298,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     supposed: tuple[Supposed, ...] | Missing = NOT_ASKED
     """For assumed machines only."""
     script_folder: ScriptFolder | Missing = NOT_ASKED
+    text_log: TextLog | Missing = NOT_ASKED
+    """Of a pasted text only."""
     remarks: tuple[str, ...] = ()
     """Notes of the reader or the probes on the observation itself, such as a newer minor version."""
 

@@ -162,6 +162,12 @@ class Variables(Observed, frozen=True):
     values: dict[str, str]
 
 
+class TextLog(Observed, frozen=True):
+    """The lines of a pasted text that are signs of a fault, as they were pasted."""
+
+    lines: tuple[Fact, ...]
+
+
 class XidEvent(Observed, frozen=True):
     """An error that the NVIDIA driver logged in the kernel log: an Xid of a GPU, or an SXid of an NVSwitch."""
 

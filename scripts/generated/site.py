@@ -63,7 +63,15 @@ def navigation(root: Path) -> list[dict[str, object]]:
     recipes = [{here.removeprefix(RECIPES)[1:]: there} for here, there in _recipes(root).items() if there != "recipes/index.md"]
     return [
         {"gpudoctor": "index.md"},
-        {"Guide": [{"Check": "check.md"}, {"Compat": "compat.md"}, {"X-ray": "xray.md"}, {"Reports": "report.md"}]},
+        {
+            "Guide": [
+                {"Check": "check.md"},
+                {"Diagnose": "diagnose.md"},
+                {"Compat": "compat.md"},
+                {"X-ray": "xray.md"},
+                {"Reports": "report.md"},
+            ]
+        },
         {"Rules": ["rules/index.md", *rules]},
         {"Exit codes": ["exit-codes/index.md", *codes]},
         {"Recipes": ["recipes/index.md", *recipes]},

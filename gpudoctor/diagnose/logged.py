@@ -1,0 +1,55 @@
+"""What the log lines of a pasted text say: causes that no rule could judge by facts, and evidence for those that a rule found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.system import read_page
+from gpudoctor.diagnose.engine import Run, stamp
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity
+from gpudoctor.signatures import Recognised, recognise
+from gpudoctor.snapshot import TextLog
+
+_SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
+"""Outcomes that leave a cause open."""
+
+
+def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> list[Run]:
+    """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
+    log = machine.observed.text_log
+    if not isinstance(log, TextLog):
+        return list(runs)
+    by_name = {rule.name: rule for rule in rules}
+    found = {run.rule.name for run in runs if run.findings}
+    more = []
+    for sign in recognise("\n".join(line.value for line in log.lines)):
+        causes = [name for name in sign.signature.causes if name in by_name]
+        likely = causes if len(causes) == 1 else [name for name in causes if _is_open(name, runs)]
+        if not likely or found.intersection(causes) or (sign.signature.vague and found):
+            continue
+        found.add(likely[0])
+        more.append(_run(by_name[likely[0]], sign, likely, log, machine))
+    return [*runs, *more]
+
+
+def _is_open(name: str, runs: Sequence[Run]) -> bool:
+    """Return whether no fact rules the cause out: no subject of its rule passed, or there is none."""
+    kinds = {run.outcome.kind for run in runs if run.rule.name == name}
+    return not kinds or bool(kinds & _SILENT)
+
+
+def _run(rule: Rule, sign: Recognised, causes: Sequence[str], log: TextLog, machine: MachineView) -> Run:
+    where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
+    problem = Problem(
+        message=f"The log says that {sign.signature.meaning}.",
+        evidence=(Evidence("log", sign.line, where),),
+        fixes=tuple(read_page(name) for name in causes),
+        severity=max(rule.severity, Severity.WARNING),
+        confidence=Confidence.LIKELY if len(sign.signature.causes) == 1 else Confidence.POSSIBLE,
+        subject=MACHINE,
+    )
+    finding = stamp(rule, MACHINE, problem, 0, machine)
+    outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
+    return Run(rule, outcome, (finding,), None, ("",))

@@ -1,0 +1,39 @@
+"""What a text states, a fact at a time: the common form of all readers."""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+
+
+class Rank(enum.IntEnum):
+    """How directly a text states a fact. Of two statements the more direct one is used."""
+
+    PROSE = 1
+    LOG = 2
+    LISTING = 3
+    TOOL = 4
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a text, without quotation marks, colour and log prefixes."""
+
+    number: int
+    text: str
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """One fact in a text: "driver" is "535.104.05", on line 7 of report.txt, by nvidia-smi."""
+
+    what: str
+    """The fact's key, as in patterns.py; a GPU is "gpu:0", a package "package:torch", a variable "variable:NAME"."""
+    value: str
+    reader: str
+    line: int
+    rank: Rank
+
+    @property
+    def where(self) -> str:
+        """Where it was read, for evidence."""
+        return f"line {self.line}, {self.reader}"

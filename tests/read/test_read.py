@@ -1,0 +1,83 @@
+"""Pasted text through the real tables and rules: which cause leads, and what the text must not cause."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Diagnosis, Policy, Severity
+from gpudoctor.matrix import Matrix
+from gpudoctor.read import read_text
+from gpudoctor.read.lines import LARGEST, lines_of
+from gpudoctor.snapshot import Nvml, Packages, Snapshot
+from tests.read import texts
+
+CREATED = "2026-11-22T00:00:00Z"
+
+
+def read(text: str, matrix: Matrix) -> Snapshot:
+    return read_text(text.encode(), "pasted.txt", matrix, CREATED)
+
+
+def judged(text: str, matrix: Matrix) -> Diagnosis:
+    return diagnose(read(text, matrix), matrix, Policy(level=None))
+
+
+def causes(text: str, matrix: Matrix) -> list[str]:
+    return [finding.name for finding in judged(text, matrix).root_causes if finding.severity is not Severity.NOTE]
+
+
+@pytest.mark.parametrize(("cause", "text"), texts.CASES, ids=[f"{cause}-{number}" for number, (cause, _) in enumerate(texts.CASES)])
+def test_the_cause_leads(cause: str, text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize(("cause", "text"), texts.CASES, ids=[f"{cause}-{number}" for number, (cause, _) in enumerate(texts.CASES)])
+@pytest.mark.parametrize("form", [texts.quoted, texts.coloured, texts.fenced, texts.in_utf16], ids=lambda form: form.__name__)
+def test_how_it_was_pasted_makes_no_difference(cause: str, text: str, form: texts.Form, matrix: Matrix) -> None:
+    snapshot = read_text(form(text), "pasted.txt", matrix, CREATED)
+    found = diagnose(snapshot, matrix, Policy(level=None)).root_causes
+    assert [finding.name for finding in found if finding.severity is not Severity.NOTE][:1] == [cause]
+
+
+@pytest.mark.parametrize("text", texts.HEALTHY)
+def test_a_healthy_machine_has_no_finding(text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix) == []
+
+
+def test_facts_carry_the_line_and_the_reader(matrix: Matrix) -> None:
+    snapshot = read(texts.COLLECT_ENV, matrix)
+    assert isinstance(snapshot.packages, Packages)
+    (torch,) = (one for one in snapshot.packages.distributions if one.name == "torch")
+    assert (torch.version, torch.where) == ("2.6.0+cu124", "line 2, collect_env")
+    assert isinstance(snapshot.nvml, Nvml)
+    assert snapshot.nvml.driver_version == "580.65.06"
+
+
+def test_the_more_direct_statement_is_used_and_the_other_is_kept(matrix: Matrix) -> None:
+    snapshot = read("Driver: 535.54\n" + texts.COLLECT_ENV, matrix)
+    assert isinstance(snapshot.nvml, Nvml)
+    assert snapshot.nvml.driver_version == "580.65.06"
+    assert any("535.54" in remark and "580.65.06" in remark for remark in snapshot.remarks)
+
+
+def test_text_without_a_fact_is_refused_with_what_to_paste(matrix: Matrix) -> None:
+    with pytest.raises(UsageError, match=r"Nothing in pasted\.txt is recognised.*nvidia-smi"):
+        read("It does not work on my machine, please help.\n", matrix)
+
+
+def test_a_text_that_is_too_large_is_refused() -> None:
+    with pytest.raises(UsageError, match="reads up to 20 MB"):
+        lines_of(b"x" * (LARGEST + 1), "pasted.txt")
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_are_read_or_refused(matrix: Matrix, data: bytes) -> None:
+    try:
+        snapshot = read_text(data, "pasted.txt", matrix, CREATED)
+    except UsageError:
+        return
+    assert diagnose(snapshot, matrix, Policy(level=None)).exit_code in {0, 1, 3}

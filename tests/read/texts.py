@@ -1,0 +1,86 @@
+"""Texts as people paste them, written for these tests, and the ways in which they are pasted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+Form: TypeAlias = Callable[[str], bytes]
+
+COLLECT_ENV: Final = """\
+Collecting environment information...
+PyTorch version: 2.6.0+cu124
+Is debug build: False
+CUDA used to build PyTorch: 12.4
+ROCM used to build PyTorch: N/A
+
+OS: Ubuntu 24.04.2 LTS (x86_64)
+Python version: 3.12.3 (main, Feb  4 2025, 14:48:35) [GCC 13.3.0] (64-bit runtime)
+Python platform: Linux-6.8.0-55-generic-x86_64-with-glibc2.39
+Is CUDA available: True
+CUDA runtime version: Could not collect
+GPU models and configuration: GPU 0: NVIDIA GeForce RTX 5090
+Nvidia driver version: 580.65.06
+cuDNN version: Could not collect
+
+Versions of relevant libraries:
+[pip3] numpy==2.1.2
+[pip3] torch==2.6.0+cu124
+[conda] Could not collect
+"""
+HEALTHY_ENV: Final = COLLECT_ENV.replace("RTX 5090", "RTX 4090")
+SMI: Final = """\
++-----------------------------------------------------------------------------------------+
+| NVIDIA-SMI 470.82.01              Driver Version: 470.82.01      CUDA Version: 11.4     |
+|-----------------------------------------+------------------------+----------------------+
+|   0  Tesla V100-SXM2-16GB           On  |   00000000:00:1E.0 Off |                    0 |
+| N/A   33C    P0             41W /  300W |      74MiB /  16160MiB |      0%      Default |
++-----------------------------------------------------------------------------------------+
+"""
+
+CASES: Final = (
+    ("gpu-too-new-for-build", COLLECT_ENV),
+    ("gpu-too-new-for-build", COLLECT_ENV.replace("2.6.0+cu124", "2.3.1+cu121").replace("12.4", "12.1")),
+    ("driver-too-old", SMI + COLLECT_ENV.replace("RTX 5090", "RTX 3090").replace("580.65.06", "470.82.01")),
+    ("driver-too-old", "torch==2.4.0+cu121\nUserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040)."),
+    ("cpu-only-build", COLLECT_ENV.replace("2.6.0+cu124", "2.6.0+cpu").replace("PyTorch: 12.4", "PyTorch: Could not collect")),
+    ("driver-library-mismatch", "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.183\n"),
+    ("driver-library-mismatch", "NVRM: API mismatch: the client has the version 550.54.14, but\nNVRM: this kernel module has the version 535.183.01.\n"),
+    ("nccl-version-conflict", "ImportError: libtorch_cuda.so: undefined symbol: ncclCommWindowRegister\n"),
+    ("gpu-fell-off-bus", "[ 812.1] NVRM: Xid (PCI:0000:41:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.\n"),
+    ("ecc-hardware-error", "[ 99.0] NVRM: Xid (PCI:0000:3b:00): 48, pid=77, An uncorrectable double bit error (DBE) has been detected on GPU\n"),
+    ("container-toolkit-missing", 'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n'),
+    ("container-shm-too-small", "node1:97:176 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\n"),
+    ("glibc-too-old", "ImportError: /lib64/libc.so.6: version `GLIBC_2.28' not found (required by libtorch.so)\n"),
+    ("nvcc-toolkit-missing", "MissingCUDAException: CUDA_HOME does not exist, unable to compile CUDA op(s)\n"),
+    ("host-compiler-unsupported", "error: #error -- unsupported GNU version! gcc versions later than 12 are not supported!\n"),
+    ("extension-abi-mismatch", "ImportError: flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n"),
+)  # fmt: skip
+"""The cause that must lead, and a text."""
+
+HEALTHY: Final = (
+    HEALTHY_ENV,
+    SMI,
+    "PyTorch version: 2.6.0+cu124\nIs CUDA available: True\n",
+    HEALTHY_ENV + "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node\n",
+)
+
+
+def quoted(text: str) -> bytes:
+    """As a mail program quotes it."""
+    return "".join(f"> {line}\n" for line in text.splitlines()).encode()
+
+
+def coloured(text: str) -> bytes:
+    """As a terminal's log keeps it."""
+    return "".join(f"\x1b[31m{line}\x1b[0m\r\n" for line in text.splitlines()).encode()
+
+
+def fenced(text: str) -> bytes:
+    """Within prose, as issues have it."""
+    return f"### Describe the bug\n\nTraining fails, see below.\n\n```\n{text}```\n\nThanks!\n".encode()
+
+
+def in_utf16(text: str) -> bytes:
+    """As PowerShell redirects it."""
+    return text.encode("utf-16")
