@@ -29,10 +29,10 @@ def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
     if not held:
         return
     blocked = blocked_module(machine, NOUVEAU)
-    nothing_installed = "" if installed_parts(machine) else ", and no NVIDIA driver is installed"
+    consequence = "not to the NVIDIA driver" if installed_parts(machine) else "and no NVIDIA driver is installed"
     yield Problem(
         severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
-        message=f"{gpus_bound(held)} to nouveau{nothing_installed}.",
+        message=f"{gpus_bound(held)} to nouveau, {consequence}.",
         evidence=(*(bound_driver(gpu) for gpu in held), *blocked),
         fixes=replace_driver(machine, NOUVEAU, _BLACKLIST, blocked=bool(blocked)),
     )

@@ -32,7 +32,7 @@ def nova_loaded(machine: MachineView) -> Iterator[Problem]:
     blocked = blocked_module(machine, "nova_core")
     yield Problem(
         severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
-        message=f"{gpus_bound(held)} to nova, so the NVIDIA driver cannot use {'it' if len(held) == 1 else 'them'}.",
+        message=f"{gpus_bound(held)} to nova, not to the NVIDIA driver.",
         evidence=(*(bound_driver(gpu) for gpu in held), *blocked, *logged(machine, "already bound to NovaCore")),
         fixes=replace_driver(machine, "nova", _BLACKLIST, blocked=bool(blocked)),
     )

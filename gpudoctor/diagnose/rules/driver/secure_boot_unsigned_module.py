@@ -19,11 +19,23 @@ _REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) 
 _TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", (ROOT,), kind=FixKind.CHECK)
 _SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT,))
 _ENROLL = {
-    "ubuntu": Fix("Enroll the machine's key, then reboot", "sudo update-secureboot-policy --enroll-key", (ROOT, REBOOT)),
-    "debian": Fix("Enroll the DKMS key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)),
-    "rhel": Fix("Enroll the DKMS key, then reboot", "sudo mokutil --import /var/lib/dkms/mok.pub", (ROOT, REBOOT)),
+    "ubuntu": Fix(
+        "Enroll the machine's key, reboot, and choose Enroll MOK on the blue screen",
+        "sudo update-secureboot-policy --enroll-key",
+        (ROOT, REBOOT),
+    ),
+    "debian": Fix(
+        "Enroll the DKMS key, reboot, and choose Enroll MOK on the blue screen",
+        "sudo mokutil --import /var/lib/dkms/mok.pub",
+        (ROOT, REBOOT),
+    ),
+    "rhel": Fix(
+        "Enroll the DKMS key, reboot, and choose Enroll MOK on the blue screen",
+        "sudo mokutil --import /var/lib/dkms/mok.pub",
+        (ROOT, REBOOT),
+    ),
     "fedora": Fix(
-        "Create and enroll a key for akmods, then reboot",
+        "Create and enroll a key for akmods, reboot, and choose Enroll MOK on the blue screen",
         "sudo kmodgenca -a && sudo mokutil --import /etc/pki/akmods/certs/public_key.der",
         (ROOT, REBOOT),
     ),

@@ -36,7 +36,7 @@ def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
     if not times or "nvidia_uvm" not in kernel.modules:
         return
     yield Problem(
-        message=f"nvidia_uvm is probably broken since suspend: cuInit returns 999 while NVML works ({times} {'suspend' if times == 1 else 'suspends'}).",
+        message=f"nvidia_uvm broke during suspend: cuInit returns 999 while NVML works ({times} {'suspend' if times == 1 else 'suspends'} since boot).",
         confidence=Confidence.LIKELY,
         evidence=(
             Evidence("cuInit", "999", "libcuda"),

@@ -38,7 +38,7 @@ def uvm_hmm_init_failure(machine: MachineView) -> Iterator[Problem]:
     line = logged(machine, _NO_RANGE)
     if not line and kernel.flavour != "open":
         return
-    fault = "cannot reserve addresses for HMM" if line else "(open kernel modules) probably cannot set up HMM"
+    fault = "cannot reserve addresses for HMM" if line else "(open kernel modules) cannot set up HMM"
     yield Problem(
         message=f"nvidia_uvm {fault}: cuInit returns 3 while NVML works.",
         confidence=Confidence.CERTAIN if line else Confidence.LIKELY,

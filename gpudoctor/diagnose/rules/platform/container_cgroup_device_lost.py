@@ -15,7 +15,7 @@ from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
 
-_OPEN = Fix("Check whether the control group blocks the device file: Operation not permitted", "cat /dev/nvidiactl", kind=FixKind.CHECK)
+_OPEN = Fix("Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK)
 _RESTART = (
     Fix("Restart the container.", action=Action.RESTART_JOB),
     Fix(
@@ -54,7 +54,7 @@ def container_cgroup_device_lost(machine: MachineView) -> Iterator[Problem]:
         known(control, Rung.DEVICE_NODE)
         return
     certain = "The container's cgroup blocks the GPU's device files, although their permissions allow access."
-    possible = 'NVML returns "Unknown Error" although the container has the device files; its cgroup probably blocks them.'
+    possible = 'NVML returns "Unknown Error" although the container has the device files; its cgroup may block them.'
     yield Problem(
         message=certain if refused else possible,
         confidence=Confidence.CERTAIN if refused else Confidence.POSSIBLE,

@@ -31,7 +31,7 @@ _CONFIGURE = {
     "podman": GENERATE,
 }
 _LIST_RUNTIMES = Fix(
-    "On the host, check whether the nvidia runtime is configured", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
+    "On the host, list the runtimes; nvidia must be one of them", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
 )
 
 

@@ -50,9 +50,10 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
         known(allocation.gpus)
         return
     where = allocation.gpus.reason if isinstance(allocation.gpus, Missing) else allocation.gpus_where
+    unit = "pod" if allocation.scheduler == "Kubernetes" else "job"
     excused = machine.policy.allow_cpu and not machine.hardware
     yield Problem(
-        message=f"No GPU is allocated to this {allocation.scheduler} job ({where}).",
+        message=f"No GPU is allocated to this {allocation.scheduler} {unit} ({where}).",
         severity=Severity.NOTE if excused else None,
         confidence=_confidence(allocation, machine),
         evidence=(

@@ -12,7 +12,7 @@ HELD = card(0, driver="nouveau")
 
 def test_it_is_blacklisted_where_the_driver_is_installed() -> None:
     (finding,) = findings_of(RULE, unloaded(KernelModules(), HELD))
-    assert finding.message == f"GPU {HELD.address} is bound to nouveau."
+    assert finding.message == f"GPU {HELD.address} is bound to nouveau, not to the NVIDIA driver."
     assert [fix.title for fix in finding.fixes] == ["Blacklist nouveau, rebuild the initial RAM disk, then reboot"]
 
 

@@ -12,7 +12,7 @@ RULE = "nova-loaded"
 def test_the_driver_cannot_take_a_gpu_that_nova_holds() -> None:
     log = KernelLog("/dev/kmsg", lines=("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.",))
     (finding,) = findings_of(RULE, unloaded(KernelModules(), card(0, driver="NovaCore"), kernel_log=log))
-    assert "so the NVIDIA driver cannot use it." in finding.message
+    assert "bound to nova, not to the NVIDIA driver." in finding.message
     assert finding.evidence[-1].what == "kernel log"
     assert "blacklist nova_core" in finding.fixes[0].command
 
