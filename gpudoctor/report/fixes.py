@@ -31,6 +31,11 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Empty if the command was shown with a step before."""
     kind: str
 
+    @property
+    def line(self) -> str:
+        """What to do, with its commands, on one line."""
+        return " ".join((f"{self.lead}: {self.title}", *self.commands))
+
 
 def steps(group: Group) -> Iterator[Step]:
     """Yield the fixes of findings that say the same."""

@@ -36,7 +36,7 @@ def _finding(report: Report, group: Group) -> str:
     first, about = group.first, gpus.subjects(report, (finding.subject for finding in group.findings))
     severity = Severity.ERROR if _fails(report, first) else Severity(first.severity)
     title = f"{first.code} {first.title}" + (f" ({about})" if about else "")
-    fixes = [" ".join((f"{step.lead}: {step.title}", *step.commands)) for step in steps(group) if step.kind == FixKind.FIX]
+    fixes = [step.line for step in steps(group) if step.kind == FixKind.FIX]
     return _command(_COMMANDS[severity], title, (groups.message(report, group), *fixes, first.url))
 
 

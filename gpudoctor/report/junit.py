@@ -11,6 +11,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpudoctor.findings import Severity
 from gpudoctor.report import oneline
+from gpudoctor.report.fixes import steps
+from gpudoctor.report.groups import Group
 from gpudoctor.report.model import CouldNotTell, Finding, Report, Subject
 from gpudoctor.report.words import printable
 
@@ -80,7 +82,7 @@ def _add_case(case: Element, findings: list[Finding], fail_on: Severity) -> None
     if roots:
         _say(case, "failure", roots[0].message, kind=roots[0].severity, more=details)
     elif counting:
-        _say(case, "skipped", f"follows from {', '.join(counting[0].because_of)}: {counting[0].message}", more=details)
+        _say(case, "skipped", f"explained by {', '.join(counting[0].because_of)}: {counting[0].message}", more=details)
     else:
         _say(case, "system-out", "", more=details)
 
@@ -88,12 +90,14 @@ def _add_case(case: Element, findings: list[Finding], fail_on: Severity) -> None
 def _lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity}: {finding.message}"
     for seen in finding.evidence:
-        yield f"seen: {seen.what} = {seen.value} [{seen.where}]"
-    for fix in finding.fixes:
-        yield f"{fix.kind}: {fix.title}" + (f": {fix.command}" if fix.command else "")
-    yield f"action: {finding.action} ({finding.domain})"
+        yield f"Evidence: {seen.what} = {seen.value}" + (f" [{seen.where}]" if seen.where else "")
+    for step in steps(Group((finding,))):
+        yield step.line
+        if step.verify:
+            yield f"Verify: {step.verify}"
+    yield f"Action: {finding.action} ({finding.domain})"
     if finding.because_of:
-        yield f"because of {', '.join(finding.because_of)}"
+        yield f"Explained by: {', '.join(finding.because_of)}"
     yield finding.url
 
 

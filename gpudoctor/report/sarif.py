@@ -19,6 +19,8 @@ from gpudoctor.exit_codes import CRASHED, USAGE
 from gpudoctor.findings import FixKind, Severity
 from gpudoctor.report.build import url
 from gpudoctor.report.document import encode
+from gpudoctor.report.fixes import steps
+from gpudoctor.report.groups import Group
 from gpudoctor.report.model import Finding, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -137,9 +139,7 @@ def _message(text: str) -> dict[str, str]:
 
 def _lines(finding: Finding) -> Iterator[str]:
     yield finding.message
-    for fix in finding.fixes:
-        if fix.kind == FixKind.FIX:
-            yield f"Fix: {fix.title}" + (f": {fix.command}" if fix.command else "")
+    yield from (step.line for step in steps(Group((finding,))) if step.kind == FixKind.FIX)
 
 
 def _location(finding: Finding) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class TestEveryReport:
             if finding.because_of and finding.severity == "error":
                 skipped = cases(REPORTS[name])[case_of(finding)].find("skipped")
                 assert skipped is not None
-                assert skipped.attrib["message"] == f"follows from {', '.join(finding.because_of)}: {finding.message}"
+                assert skipped.attrib["message"] == f"explained by {', '.join(finding.because_of)}: {finding.message}"
 
     def test_counts_what_it_holds(self, name: str) -> None:
         whole = suite(REPORTS[name])
