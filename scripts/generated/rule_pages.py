@@ -28,7 +28,7 @@ def filled(rule: Rule, text: str, common: dict[str, str]) -> str:
     """Return the page `text` of `rule` with its generated parts rewritten."""
     text = _head(rule) + text[text.index("\n## ") + 1 :]
     text = _LOGGED.sub("", text)
-    lines = "".join(f"- `{line}`\n" for line in logged(rule))
+    lines = "".join(f"- {_code(line)}\n" for line in logged(rule))
     if lines and not _SYMPTOMS.search(text):
         text = text.replace("## ", "## Symptoms\n\n## ", 1)
     if lines:
@@ -40,6 +40,12 @@ def filled(rule: Rule, text: str, common: dict[str, str]) -> str:
 def logged(rule: Rule) -> list[str]:
     """Return the lines in a log that point to `rule`, from the signature table."""
     return [line for signature in SIGNATURES if rule.name in signature.causes for line in signature.lines]
+
+
+def _code(line: str) -> str:
+    """Return a line as code; one with a backtick needs two around it."""
+    fence = "``" if "`" in line else "`"
+    return f"{fence}{line}{fence}"
 
 
 def _head(rule: Rule) -> str:
