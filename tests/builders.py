@@ -1,4 +1,4 @@
-"""Snapshots of imagined machines, for tests of one rule or one piece of reasoning; whole machines are recorded, not imagined."""
+"""Snapshots of imaginary machines, for tests of one rule or function; whole machines are recorded, not imagined."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def card(number: int, **changes: Any) -> PciDevice:
 
 
 def machine(gpus: int = 1, **changes: Any) -> Snapshot:
-    """A Linux machine on which every layer is in order for `gpus` GPUs; `changes` replace sections."""
+    """A Linux machine with `gpus` healthy GPUs on every layer; `changes` replace sections."""
     numbers = range(gpus)
     nodes = (Node("/dev/nvidiactl", mode="0666", uid=0, gid=0, group="root", accessible=True),) if gpus else ()
     healthy = Snapshot(
@@ -101,7 +101,7 @@ def bare(**changes: Any) -> Snapshot:
 
 
 def touched(gpus: int, **changes: Any) -> tuple[CudaContext, ...]:
-    """Our own kernel as it ran on `gpus` GPUs; `changes` are those of the last one."""
+    """The results of our own kernel on `gpus` GPUs; `changes` are those of the last one."""
     right = [CudaContext(number, address=address(number), kernel_right=True, elements=8192, wrong=0) for number in range(gpus)]
     return (*right[:-1], msgspec.structs.replace(right[-1], **changes))
 
@@ -134,7 +134,7 @@ def torch(**changes: Any) -> Framework:
 
 
 def training(number: int | None = 0, **changes: Any) -> Training:
-    """A training that went well, on a GPU or, for None, on the CPU."""
+    """A successful training run, on a GPU or, for None, on the CPU."""
     device = "CPU:0" if number is None else f"GPU:{number}"
     whole = Training(
         device=device,
@@ -152,7 +152,7 @@ def training(number: int | None = 0, **changes: Any) -> Training:
 
 
 def smoke(gpus: int = 1, **changes: Any) -> Smoke:
-    """A smoke training that went well on `gpus` GPUs."""
+    """A successful smoke training on `gpus` GPUs."""
     numbers = range(gpus)
     whole = Smoke(
         framework="tensorflow",

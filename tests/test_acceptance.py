@@ -1,4 +1,4 @@
-"""The whole program over the realest driver there is without a GPU: NVIDIA's own libraries, and ours through NVIDIA's own binding."""
+"""The whole program over the most realistic driver without a GPU: NVIDIA's own libraries, and ours through NVIDIA's own binding."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_real_libraries_without_a_kernel_driver(branch: str, driver_libraries: L
 
 @pytest.mark.debian
 @pytest.mark.parametrize("branch", BRANCHES)
-def test_real_libraries_of_another_release_than_the_kernel_driver(branch: str, driver_libraries: Libraries, tmp_path: Path) -> None:
+def test_real_libraries_that_do_not_match_the_kernel_driver(branch: str, driver_libraries: Libraries, tmp_path: Path) -> None:
     root = Tree(pci=cards(1), kernel_driver="999.12.34").build(tmp_path / "root")
     libraries = driver_libraries(branch)
     code, report = check(root, environment(tmp_path / "env", (TF,)), libraries.environ(kernel_driver="999.12.34"))
@@ -60,7 +60,7 @@ def test_real_libraries_of_another_release_than_the_kernel_driver(branch: str, d
         assert libraries.version.split("-")[0] in finding["message"]
 
 
-def test_one_lost_of_eight_concerns_one_gpu(tmp_path: Path) -> None:
+def test_one_lost_of_eight_affects_one_gpu(tmp_path: Path) -> None:
     _, report = examine(RECIPES["eight-one-lost"], tmp_path)
     assert {one["name"] for one in report["findings"] if not one["because_of"] and one["severity"] == "error"} == {"gpu-fell-off-bus"}
     finding = report["findings"][0]
@@ -76,7 +76,7 @@ def with_tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("code", [*range(1, 30), 999])
-def test_no_code_of_nvml_is_taken_for_health(code: int, with_tensorflow: Path, tmp_path: Path) -> None:
+def test_no_nvml_error_passes_as_healthy(code: int, with_tensorflow: Path, tmp_path: Path) -> None:
     recipe = healthy(libraries=(Nvml(gpus=1, calls={"nvmlInit": f"return {code}"}), Cuda(gpus=1)))
     exit_code, report = examine(recipe, tmp_path, target=with_tensorflow)
     assert report["verdict"] in {"broken", "unknown"}
@@ -86,7 +86,7 @@ def test_no_code_of_nvml_is_taken_for_health(code: int, with_tensorflow: Path, t
     assert report["snapshot"]["nvml"]["init"]["text"].rstrip(".")[:20] in said or report["snapshot"]["nvml"]["init"]["name"] in said
 
 
-def test_a_call_that_never_returns_ends_with_the_deadline_of_the_check(tmp_path: Path) -> None:
+def test_a_hanging_call_ends_at_the_checks_deadline(tmp_path: Path) -> None:
     recipe = healthy(8, libraries=(Nvml(gpus=8, calls={"nvmlDeviceGetName.5": "hang"}), Cuda(gpus=8)))
     began = time.monotonic()
     exit_code, report = examine(recipe, tmp_path, "--timeout", "2")
@@ -101,13 +101,13 @@ def test_a_call_that_never_returns_ends_with_the_deadline_of_the_check(tmp_path:
 @pytest.mark.parametrize(
     "library", [Nvml(gpus=1, calls={"nvmlInit": "crash"}), Nvml(gpus=1, calls={"nvmlDeviceGetHandleByIndex": "crash"})]
 )
-def test_a_crash_in_the_driver_is_told_and_is_no_pass(library: Nvml, tmp_path: Path) -> None:
+def test_a_crash_in_the_driver_is_reported_and_not_a_pass(library: Nvml, tmp_path: Path) -> None:
     exit_code, report = examine(healthy(libraries=(library, Cuda(gpus=1))), tmp_path)
     assert (exit_code, report["verdict"]) == (3, "unknown")
     assert "SIGSEGV" in report["because"]
 
 
-def test_cuda_that_hangs_is_no_pass(tmp_path: Path) -> None:
+def test_hanging_cuda_is_not_a_pass(tmp_path: Path) -> None:
     recipe = healthy(libraries=(Nvml(gpus=1), Cuda(gpus=1, calls={"cuInit": "hang"})))
     exit_code, report = examine(recipe, tmp_path, "--timeout", "2")
     assert (exit_code, report["verdict"]) == (3, "unknown")

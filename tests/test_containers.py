@@ -1,4 +1,4 @@
-"""The real program in containers that are made for it: without GPU, with look-alikes of its files, with half of the driver, with devices refused."""
+"""The real program in containers: without GPU, with look-alikes of its files, with half of the driver, with devices refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def examine(tmp_path: Path) -> Examine:
 
 
 def libraries(place: Path, *wanted: Nvml | Cuda) -> tuple[dict[str, Path], dict[str, str]]:
-    """The files to mount as a runtime names them, and the variables of their scenarios."""
+    """The files to mount under a runtime's names, and the variables of their scenarios."""
     mounts: dict[str, Path] = {}
     variables: dict[str, str] = {}
     for library in wanted:
@@ -63,7 +63,7 @@ def test_without_gpu(examine: Examine) -> None:
     assert report["snapshot"]["kernel_driver"]["version"]["value"] == DRIVER  # the host's, as /proc shows it
 
 
-def test_with_files_that_are_only_named_like_devices(examine: Examine) -> None:
+def test_with_ordinary_files_named_like_devices(examine: Examine) -> None:
     report = examine(files={f"dev/{name}": "" for name in NODES})
     assert diagnosed(report)["roots"] == ["container-no-gpu-access"]
     finding = findings(report)["container-no-gpu-access"]
@@ -71,13 +71,13 @@ def test_with_files_that_are_only_named_like_devices(examine: Examine) -> None:
     assert report["snapshot"]["container"]["control"] == "opened"
 
 
-def test_with_true_devices_and_no_library(examine: Examine) -> None:
+def test_with_real_devices_and_no_library(examine: Examine) -> None:
     report = examine(nodes=NODES)
     assert diagnosed(report)["roots"] == ["container-no-gpu-access"]
     assert "the driver libraries" in findings(report)["container-no-gpu-access"]["message"]
 
 
-def test_with_libraries_that_ldconfig_did_not_see(examine: Examine, tmp_path: Path) -> None:
+def test_with_libraries_unknown_to_ldconfig(examine: Examine, tmp_path: Path) -> None:
     mounts, variables = libraries(tmp_path, Nvml(gpus=2), Cuda(gpus=2))
     report = examine(nodes=NODES, mounts=mounts, environment=variables)
     assert diagnosed(report)["roots"] == ["container-ldcache-stale"]
@@ -98,7 +98,7 @@ def test_with_half_of_the_libraries(examine: Examine, tmp_path: Path) -> None:
     assert "NVIDIA_DRIVER_CAPABILITIES is utility, without compute" in message
 
 
-def test_with_devices_that_its_control_group_refuses(examine: Examine, tmp_path: Path) -> None:
+def test_with_devices_refused_by_its_control_group(examine: Examine, tmp_path: Path) -> None:
     mounts, variables = libraries(tmp_path, Nvml(calls={"nvmlInit": "return 999"}), Cuda(calls={"cuInit": "return 100"}))
     report = examine(nodes=NODES, mounts=mounts, links=linked(mounts), environment={**variables, "LD_LIBRARY_PATH": FOLDER}, refused=[195])
     assert report["snapshot"]["container"]["control"] == "EPERM"
@@ -120,7 +120,7 @@ def test_with_everything_and_little_or_enough_shared_memory(examine: Examine, tm
     assert report["proved_to"]["text"] == "CUDA initialised on 2 of 2 GPUs"
 
 
-def test_a_job_whose_control_group_refuses_the_gpus_that_it_did_not_ask_for(examine: Examine, tmp_path: Path) -> None:
+def test_a_job_whose_control_group_refuses_unassigned_gpus(examine: Examine, tmp_path: Path) -> None:
     mounts, variables = libraries(tmp_path, Nvml(gpus=0), Cuda(calls={"cuInit": "return 100"}))
     job = {"container": "", "SLURM_JOB_ID": "77", "LD_LIBRARY_PATH": FOLDER}
     report = examine(nodes=NODES, mounts=mounts, links=linked(mounts), environment={**variables, **job}, refused=[195])

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md names files that exist, programs that are there, and commands that CI or a test runs."""
+"""CONTRIBUTING.md names existing files and programs, and commands that CI or a test runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUN_BY = {
     "-m scripts.refresh.torch": ("tests/scripts/refresh/test_check.py", '"torch"'),
     "-m pip wheel": ("tests/scripts/test_scripts.py", '"pip", "wheel"'),
 }
-"""The programs of the page's commands, each with the file that runs it and the words by which it does."""
+"""The programs in the page's commands, each with the file that runs it and how."""
 
 
 def commands() -> list[str]:
@@ -33,7 +33,7 @@ def commands() -> list[str]:
 
 
 def named_files() -> list[str]:
-    """Every path in the page, up to the part that stands for a name of the reader's."""
+    """Every path in the page, up to placeholders."""
     spans = re.findall(r"`([^`\n]+)`|\]\(([^)]+)\)", PAGE)
     words = (word for code, link in spans for word in (code or link).split() if re.fullmatch(r"\.?\w+(/[\w.*/-]*|[\w.-]+\.\w+)?", word))
     paths = {word for word in words if "/" in word or re.search(r"\.(py|md|toml|csv)$", word)}
@@ -41,7 +41,7 @@ def named_files() -> list[str]:
 
 
 @pytest.mark.parametrize("path", named_files())
-def test_a_file_that_it_names_exists(path: str) -> None:
+def test_every_named_file_exists(path: str) -> None:
     to_come = {"gpudoctor/read/"}
     made = {".venv/bin/python"}
     assert (ROOT / path).exists() or path in to_come | made
@@ -73,7 +73,7 @@ def test_a_framework_is_in_the_files_that_it_lists(framework: str) -> None:
 
 
 def with_options() -> list[str]:
-    """The commands of the page that have an option, in blocks and in the table of programs."""
+    """The page's commands with an option, in blocks and in the table of programs."""
     every = {*commands(), *re.findall(r"^\| `(scripts/[^`]+)`", PAGE, re.MULTILINE)}
     return sorted(
         command

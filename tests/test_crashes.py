@@ -1,4 +1,4 @@
-"""A defect in any script of ours that runs in a child ends with exit code 4, in every command, and is no word about the machine."""
+"""A crash of any script of ours in a child ends with exit code 4, in every command, and blames no machine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCRIPTS = {
     "children/train/tensorflow_engine.py": (TRAIN,),
 }
 IN_STAGES = ("children/train/task.py", "children/train/measure.py", "children/train/tensorflow_engine.py")
-"""Their functions run in a stage of the training, where an error of ours and one of the framework look alike."""
+"""Their functions run in a stage of the training, where our errors and the framework's look the same."""
 CASES = [
     (script, command, where)
     for script, commands in SCRIPTS.items()
@@ -78,7 +78,7 @@ def _at_once(text: str) -> str:
 
 
 def _later(text: str) -> str:
-    """In main, or else in the first function."""
+    """In main, otherwise in the first function."""
     place = re.search(r"(?m)^(    )?def (?:main|environment|run|load)\(.*\).*:\n", text) or re.search(
         r"(?m)^(    )?def \w+\(.*\).*:\n", text
     )
@@ -91,7 +91,7 @@ def _later(text: str) -> str:
 @pytest.mark.parametrize(
     ("broken", "command"), [(case, case[1]) for case in CASES], indirect=["broken"], ids=lambda one: " ".join(map(str, one))
 )
-def test_a_defect_of_ours_is_exit_4(machine: Machine, broken: Path, command: tuple[str, ...]) -> None:
+def test_our_own_crash_is_exit_4(machine: Machine, broken: Path, command: tuple[str, ...]) -> None:
     ended = machine.run(*command, package=broken)
     assert b"planted defect" in ended.stdout
     assert ended.returncode == 4, ended.stdout[-3000:]

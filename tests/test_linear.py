@@ -1,4 +1,4 @@
-"""Every pattern that meets foreign text takes time in proportion to it, and every text has a limit before it meets one."""
+"""Every pattern for foreign text takes linear time, and every text has a length limit before it."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ else:
 PACKAGE = Path(__file__).parents[1] / "gpudoctor"
 MATCHING = ("compile", "search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split")
 SHORT, LONG = 4_000, 16_000
-"""Characters that the times are taken with; what is quadratic takes sixteen times as long for the longer ones."""
+"""Numbers of characters to time; a quadratic pattern takes sixteen times as long for the longer ones."""
 Use = Callable[[re.Pattern[str], str], object]
 AT_ONCE = 0.006
-"""Seconds; below, the clock says nothing about a proportion."""
+"""Seconds; below, timings are too noisy to compare."""
 PAST_DOUBT = 0.5
 """Seconds; a run above is slow, whatever else the machine does."""
 TABLES: dict[str, Callable[[], list[str]]] = {
     "signatures/__init__.py": lambda: [one.pattern for one in SIGNATURES],
+    "manual/signs.py": lambda: [one.pattern for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
     "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
 }
-"""Where a pattern is not written beside its use: the file that uses it, and all that it may be."""
+"""Patterns that are not written beside their use: the file that uses each, and all its values."""
 
 
 def _of(redactor: Redactor) -> list[str]:
@@ -72,7 +73,7 @@ def _calls(file: Path, wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
 
 
 def _value(node: ast.expr, module: ModuleType) -> str:
-    """The pattern that is written; what a local variable adds to it is a word."""
+    """The pattern as written; a local variable's part becomes a word."""
     if isinstance(node, ast.JoinedStr):
         return "".join(_value(part, module) for part in node.values)
     if isinstance(node, ast.FormattedValue):
@@ -84,7 +85,7 @@ def _value(node: ast.expr, module: ModuleType) -> str:
 
 
 def _strings(file: Path) -> list[str]:
-    """Everything in a file that is written as only a pattern is."""
+    """Everything in a file that looks like a pattern."""
     texts = (node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant))
     found = [text for text in texts if isinstance(text, str) and "\\" in text and "\n" not in text]
     assert found, f"{file}: say in TABLES where its patterns come from"
@@ -113,11 +114,11 @@ PATTERNS = _patterns()
 _AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE.pattern}
 """Used with match or fullmatch only."""
 NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
-"""Files whose texts are cut to the length that a name can have, and must match whole."""
+"""Files whose texts are cut to the length of a name, and must match whole."""
 
 
 class _Sample:
-    """Texts that a pattern almost matches: its parts, one after the other and again and again."""
+    """Texts that a pattern almost matches: its parts, one after the other and repeated."""
 
     def __init__(self, pattern: str) -> None:
         self.pieces: list[str] = []
@@ -198,7 +199,7 @@ def seconds(pattern: re.Pattern[str], pump: str, length: int, use: Use) -> float
 
 
 def slow(text: str, use: Use = everywhere) -> str:
-    """What makes a pattern take more than its share of time; empty where nothing that was tried does."""
+    """A text on which a pattern takes more than linear time; empty if none was found."""
     pattern = re.compile(text)
     for pump in sorted(_Sample(text).pumps()):
         long = seconds(pattern, pump, LONG, use)
@@ -208,7 +209,7 @@ def slow(text: str, use: Use = everywhere) -> str:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern[:40])
-def test_a_pattern_takes_time_in_proportion(pattern: str) -> None:
+def test_a_pattern_takes_linear_time(pattern: str) -> None:
     at_the_beginning = pattern in _AT_THE_BEGINNING
     if PATTERNS[pattern] in NAMES_OF_GPUS:
         assert all(
@@ -258,7 +259,7 @@ ENTRIES: dict[str, Callable[[str], object]] = {
     "piece", ["eyJ-", "eyJ", "a@", "1.", "/home/", "'~/", "== ", "RESOURCE_EXHAUSTED: ", 'File "', "9", "(", "token= ", "x"]
 )
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_four_megabytes_are_no_reason_to_wait(entry: str, piece: str) -> None:
+def test_four_megabytes_are_searched_quickly(entry: str, piece: str) -> None:
     began = time.process_time()
     ENTRIES[entry]((piece * MEGABYTES)[:MEGABYTES])
     assert time.process_time() - began < 2

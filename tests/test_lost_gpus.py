@@ -1,4 +1,4 @@
-"""No GPU that NVML raised an alarm about is called ready, whichever call it was."""
+"""No GPU with an NVML alarm is called ready, whichever call raised it."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ OLDER = {
     "nvmlDeviceGetCurrentClocksEventReasons": "nvmlDeviceGetCurrentClocksThrottleReasons",
     "nvmlDeviceGetGpuFabricInfoV": "nvmlDeviceGetGpuFabricInfo",
 }
-"""Functions that older drivers lack, and what is asked there instead."""
+"""Functions that older drivers lack, and their replacements."""
 
 
 def asked_of_a_gpu() -> set[str]:
-    """Every NVML function that the probe's scripts name and that is about one GPU, without its version."""
+    """Every NVML function about one GPU in the probe's scripts, without its version."""
     words = {word.strip('"') for file in CHILD.glob("nvml_*.py") for word in file.read_text().replace("(", " ").replace(",", " ").split()}
     return {word.partition("_v")[0] for word in words if word.startswith("nvmlDeviceGet")} - EARLY
 
@@ -58,7 +58,7 @@ def unready(diagnosis: Diagnosis, key: str) -> bool:
 def test_an_alarm_in_any_call_keeps_its_gpu_from_being_ready(
     code: int, old: bool, half: int, shim_environment: Callable[..., dict[str, str]], matrix: Matrix
 ) -> None:
-    # a card before and one behind those that fail: a call about two cards is of the first
+    # a card before and after the failing ones: a call about two cards is attributed to the first
     every = sorted(asked_of_a_gpu() - set(OLDER if old else OLDER.values()))
     assert len(every) > 40
     functions = every[half::2]
@@ -75,7 +75,7 @@ def test_an_alarm_in_any_call_keeps_its_gpu_from_being_ready(
 
 
 def with_first(snapshot: Snapshot, **changes: Any) -> tuple[Snapshot, str]:
-    """The snapshot with a change in NVML's facts of the first GPU that NVML opened, and the address of that one; "" where there is none."""
+    """The snapshot with changed NVML facts of the first opened GPU, and its address; "" if there is none."""
     if not isinstance(snapshot.nvml, Nvml) or not isinstance(snapshot.nvml.gpus, tuple):
         return snapshot, ""
     gpus = list(snapshot.nvml.gpus)
@@ -99,7 +99,7 @@ def test_no_recorded_machine_with_an_alarm_is_ready(name: str, matrix: Matrix) -
 
 
 @pytest.mark.parametrize("field", [name for name in NvmlGpu.__struct_fields__ if name not in {"index", "address"}])
-def test_a_gpu_that_is_lost_in_any_fact_is_broken(field: str, matrix: Matrix) -> None:
+def test_a_gpu_lost_in_any_fact_is_broken(field: str, matrix: Matrix) -> None:
     lost, key = with_first(recorded("healthy-eight"), **{field: Missing(Cause.LOST, "nvmlDeviceGetX answered 15 (GPU is lost)")})
     diagnosis = diagnose(lost, matrix, Policy(level=Level.LOOK))
     assert diagnosis.verdict is Verdict.BROKEN
@@ -109,7 +109,7 @@ def test_a_gpu_that_is_lost_in_any_fact_is_broken(field: str, matrix: Matrix) ->
 @pytest.mark.parametrize(
     "change", [{"answers": False}, {"link_width": Missing(Cause.LOST, "current_link_width is 63, all ones")}], ids=list
 )
-def test_a_gpu_whose_registers_read_as_ones_is_broken(change: dict[str, Any], matrix: Matrix) -> None:
+def test_a_gpu_with_registers_of_all_ones_is_broken(change: dict[str, Any], matrix: Matrix) -> None:
     snapshot = recorded("healthy-eight")
     assert isinstance(snapshot.pci, Pci)
     devices = (msgspec.structs.replace(snapshot.pci.devices[0], **change), *snapshot.pci.devices[1:])
@@ -119,7 +119,7 @@ def test_a_gpu_whose_registers_read_as_ones_is_broken(change: dict[str, Any], ma
 
 
 @pytest.mark.parametrize("width", [63, 255])
-def test_a_link_width_that_no_link_has_is_a_lost_gpu(width: int, matrix: Matrix) -> None:
+def test_an_impossible_link_width_is_a_lost_gpu(width: int, matrix: Matrix) -> None:
     odd, key = with_first(recorded("healthy-eight"), link_width=width)
     diagnosis = diagnose(odd, matrix, Policy(level=Level.LOOK))
     assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
@@ -137,14 +137,14 @@ def test_the_same_error_for_most_calls_of_a_gpu(code: int, times: int, verdict: 
 
 
 @pytest.mark.parametrize("code", ALARMING)
-def test_an_alarm_in_a_call_about_no_gpu_leaves_all_unknown(code: int, matrix: Matrix) -> None:
+def test_an_alarm_without_a_gpu_leaves_all_unknown(code: int, matrix: Matrix) -> None:
     snapshot = recorded("healthy-eight")
     assert isinstance(snapshot.nvml, Nvml)
     nvml = msgspec.structs.replace(snapshot.nvml, alarms=(Status(code, "NVML_ERROR", "nvmlSystemGetDriverVersion: alarm"),))
     assert diagnose(msgspec.structs.replace(snapshot, nvml=nvml), matrix, Policy(level=Level.LOOK)).verdict is Verdict.UNKNOWN
 
 
-def test_cuda_999_is_put_down_to_the_lost_gpu_and_not_to_nvidia_uvm(matrix: Matrix) -> None:
+def test_cuda_999_is_attributed_to_the_lost_gpu_not_to_nvidia_uvm(matrix: Matrix) -> None:
     replace = msgspec.structs.replace
     lost, _ = with_first(recorded("uvm-after-waking"), name=Missing(Cause.LOST, "nvmlDeviceGetName answered 15 (GPU is lost)"))
     assert {one.name for one in diagnose(recorded("uvm-after-waking"), matrix, Policy(level=Level.LOOK)).root_causes} == {

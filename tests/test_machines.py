@@ -1,4 +1,4 @@
-"""Every recorded machine gives the diagnosis it must, now and when it is built again."""
+"""Every recorded machine gets its expected diagnosis, now and when it is built again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
     assert said == golden.kept()[name], "if the new words are the better ones: scripts/record_machines --again"
 
 
-def test_the_text_holds_all_that_findings_say_of_all_machines() -> None:
+def test_findings_txt_is_up_to_date() -> None:
     assert list(golden.kept()) == list(NAMES)
     assert Finding.__struct_fields__ == (
         "id", "code", "name", "subject", "severity", "confidence", "title", "message", "breaks", "impact", "evidence", "fixes", "because_of", "action", "domain",

@@ -28,7 +28,7 @@ def test_the_shipped_tables_are_found_from_anywhere(monkeypatch: pytest.MonkeyPa
     assert open_matrix().date >= "2026-11-21"
 
 
-def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> None:
+def test_an_installed_package_finds_its_tables(tmp_path: Path) -> None:
     package = COMPAT.parent / "gpudoctor"
     shutil.copytree(package, tmp_path / "gpudoctor", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "gpudoctor" / "compat").mkdir()
@@ -41,7 +41,7 @@ def test_an_installed_package_finds_the_tables_it_carries(tmp_path: Path) -> Non
     assert (run.stdout, run.stderr) == ("77.0\n", "")
 
 
-def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None:
+def test_a_folder_replaces_the_shipped_tables(tmp_path: Path) -> None:
     newer = shutil.copytree(COMPAT, tmp_path / "newer")
     known = (newer / "drivers.csv").read_bytes()
     source = known.splitlines()[-1].split(b",")[10]
@@ -51,19 +51,19 @@ def test_a_folder_is_used_in_place_of_the_shipped_tables(tmp_path: Path) -> None
     assert str(driver.cuda_served) == "77.0"
 
 
-def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_folder_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--compat: .*gone is not a folder; name one"):
         open_matrix(str(tmp_path / "gone"))
 
 
-def test_a_table_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_table_is_one_sentence(tmp_path: Path) -> None:
     lacking = shutil.copytree(COMPAT, tmp_path / "lacking")
     (lacking / "drivers.csv").unlink()
     with pytest.raises(UsageError, match=r"drivers\.csv cannot be read: No such file or directory"):
         open_matrix(str(lacking))
 
 
-def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> None:
+def test_inconsistent_tables_are_one_sentence(tmp_path: Path) -> None:
     loose = shutil.copytree(COMPAT, tmp_path / "loose")
     known = (loose / "drivers.csv").read_bytes()
     (loose / "drivers.csv").write_bytes(known + b"999,77.0,,,,,,,,,nobody,\n")
@@ -94,7 +94,7 @@ def test_tables_that_do_not_hold_together_are_one_sentence(tmp_path: Path) -> No
         (HEADER + b"550,12.4,,,,,,,,,x,\r\n", 2, "contains a carriage return"),
     ],
 )
-def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes, line: int, problem: str) -> None:
+def test_an_invalid_table_is_reported_by_file_and_line(tmp_path: Path, content: bytes, line: int, problem: str) -> None:
     path = tmp_path / "drivers.csv"
     path.write_bytes(content)
     with pytest.raises(TableError) as caught:
@@ -118,7 +118,7 @@ def test_a_broken_table_is_told_by_file_and_line(tmp_path: Path, content: bytes,
         ("unreachable", "nvidia-cublas-cu12  nvidia-cudnn-cu12"),
     ],
 )
-def test_a_broken_cell_of_a_framework_is_told(column: str, cell: str) -> None:
+def test_an_invalid_framework_cell_is_reported(column: str, cell: str) -> None:
     cells = ["tensorflow", "2.0.0", "linux_x86_64", "3.8", "cuda", "10.1", "7", "sm_35", "none", "", "", "", "none", "x", ""]
     good = dict(zip(RELEASES["tensorflow"].columns, cells, strict=True))
     assert RELEASES["tensorflow"].parse(list(good.values())).ptx == ()
@@ -158,7 +158,7 @@ def test_one_wrong_byte_in_a_shipped_table_gives_rows_or_a_table_error(position:
         assert parse_table("cuda.csv", dump_table(CUDA, rows), CUDA) == rows
 
 
-def test_a_copy_of_the_shipped_tables_answers_alike(tmp_path: Path) -> None:
+def test_a_copy_of_the_shipped_tables_gives_the_same_answers(tmp_path: Path) -> None:
     shutil.copytree(COMPAT, tmp_path / "copy")
     copy, shipped = open_matrix(str(tmp_path / "copy")), open_matrix()
     for table in ALL:

@@ -1,4 +1,4 @@
-"""Whatever is examined in place of a Python, or misbehaves as one, is never ready: in every command, on a machine that is whole otherwise."""
+"""Whatever is examined in place of a Python, or misbehaves as one, is never ready: in every command, on an otherwise healthy machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.probe.test_interpreter import BEHAVIOURS
 
 COMMANDS = (("check", "--no-smoke"), ("check",), ("check", "--level", "touch"), ("smoke",), ("xray",))
 QUICK = [name for name in BEHAVIOURS if name not in {"hangs", "floods"}]
-"""Those that need not be waited for."""
+"""Those that end by themselves."""
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,14 @@ def newest(minor: str) -> str:
     return next(version for version in FOUND if version.startswith(f"{minor}."))
 
 
-def test_the_machine_is_ready_but_for_the_patient(machine: Machine) -> None:
+def test_the_machine_is_ready_without_the_patient(machine: Machine) -> None:
     ended = machine.run("check", "--no-smoke")
     assert (ended.returncode, document("report", ended.stdout)["verdict"]) == (0, "ready")
 
 
 @pytest.mark.parametrize("command", [COMMANDS[0], *COMMANDS[3:]], ids=" ".join)
 @pytest.mark.parametrize("program", ["/bin/ls", "/bin/true", "script", "exits 3", "empty", "folder", "dangling"])
-def test_what_is_no_python_is_the_users_error(machine: Machine, tmp_path: Path, program: str, command: tuple[str, ...]) -> None:
+def test_an_invalid_python_is_a_usage_error(machine: Machine, tmp_path: Path, program: str, command: tuple[str, ...]) -> None:
     path = Path(program) if program.startswith("/") else tmp_path / program
     if program in {"script", "exits 3"}:
         path.write_text("#!/bin/sh\necho hello\n" + ("exit 3\n" if program == "exits 3" else ""))
@@ -75,7 +75,7 @@ def test_a_python_that_does_not_start_is_unknown(
     report = document("report", ended.stdout)
     assert report["verdict"] == "unknown"
     if behaviour == "becomes a daemon" and not report["not_judged"]:
-        return  # the daemon answered before its parent was seen to have ended: the environment is known, and holds no framework
+        return  # the daemon answered before its parent's end was noticed: the environment is known, without a framework
     assert [one["what"] for one in report["not_judged"]] == ["the Python environment"]
     assert f"{tmp_path}/venv/bin/python" in report["because"]
     assert report["because"].count("the Python environment was not checked") == 1

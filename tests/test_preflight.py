@@ -36,11 +36,11 @@ GIB = 1 << 30
         ("tensorflow", "2.18.0", True),
     ],
 )
-def test_what_fits(text: str, value: str, fit: bool) -> None:
+def test_values_that_meet_a_condition(text: str, value: str, fit: bool) -> None:
     assert fits(parse(text), value) is fit
 
 
-def test_a_version_that_is_none_cannot_be_compared() -> None:
+def test_an_invalid_version_cannot_be_compared() -> None:
     assert fits(parse("torch>=2"), "built from source") is None
 
 
@@ -62,7 +62,7 @@ def test_a_version_that_is_none_cannot_be_compared() -> None:
         ),
     ],
 )
-def test_what_is_no_requirement_is_said_in_one_sentence(text: str) -> None:
+def test_an_invalid_requirement_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse(text)
     said = str(caught.value)
@@ -72,7 +72,7 @@ def test_what_is_no_requirement_is_said_in_one_sentence(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_garbage_is_refused_and_nothing_else(text: str) -> None:
+def test_garbage_is_refused(text: str) -> None:
     try:
         parse(text)
     except UsageError:
@@ -80,7 +80,7 @@ def test_garbage_is_refused_and_nothing_else(text: str) -> None:
 
 
 @given(st.sampled_from(["driver", "gpus", "cc", "memory", "torch"]), st.text(alphabet="<>=!~0123456789.*GBi, ", max_size=12))
-def test_what_is_parsed_can_be_compared(subject: str, specifier: str) -> None:
+def test_parsed_conditions_can_be_compared(subject: str, specifier: str) -> None:
     try:
         requirement = parse(subject + specifier)
     except UsageError:

@@ -1,4 +1,4 @@
-"""--cwd names the folder of the training script: what hides a package there is found, and said to be unchecked where no folder is given."""
+"""--cwd names the training script's folder: files in it that shadow a package are found, and without a folder this is reported as not checked."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.probe.test_xray_of_damage import Machine
         ({}, []),
     ],
 )
-def test_what_hides_a_package(tmp_path: Path, files: dict[str, Content], hides: list[str]) -> None:
+def test_files_that_shadow_a_package(tmp_path: Path, files: dict[str, Content], hides: list[str]) -> None:
     plant(tmp_path, {"README": "", **files})
     assert script_folder(str(tmp_path)) == ScriptFolder(str(tmp_path), tuple(f"{tmp_path}/{one}" for one in hides))
 
 
-def test_without_a_folder_nothing_is_known() -> None:
+def test_without_a_folder_it_is_unknown() -> None:
     assert isinstance(script_folder(None), Missing)
 
 
@@ -57,7 +57,7 @@ def test_a_file_beside_the_script_is_found_by_every_command(machine: tuple[Machi
     assert found["fixes"][0]["command"].startswith(f"mv {tmp_path}/torch.py ")
 
 
-def test_where_no_folder_is_given_that_is_said_and_changes_nothing(machine: tuple[Machine, Path], tmp_path: Path) -> None:
+def test_a_missing_cwd_is_reported_and_changes_nothing(machine: tuple[Machine, Path], tmp_path: Path) -> None:
     code, report = asked(machine, "check", "--no-smoke")
     assert (code, report["verdict"]) == (0, "ready")
     (said,) = [one for one in report["could_not_tell"] if one["name"] == "script-folder-hides-package"]
@@ -67,7 +67,7 @@ def test_where_no_folder_is_given_that_is_said_and_changes_nothing(machine: tupl
     assert "script-folder-hides-package" in [one["name"] for one in report["passed"]]
 
 
-def test_a_folder_that_is_none_is_a_usage_error(machine: tuple[Machine, Path], tmp_path: Path) -> None:
+def test_an_invalid_folder_is_a_usage_error(machine: tuple[Machine, Path], tmp_path: Path) -> None:
     for words in (["check", "--no-smoke"], ["xray"]):
         code, error = asked(machine, *words, "--cwd", str(tmp_path / "none"))
         assert code == 2

@@ -1,4 +1,4 @@
-"""Environments in shapes that nobody plans: the X-ray names what a real import maps, and none with a needed library gone is ready."""
+"""Environments in unplanned shapes: the X-ray predicts what a real import maps, and none without a needed library is ready."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
 @dataclass
 class Shape:
-    """An environment that was made: how its Python is started, and where NVIDIA's packages are."""
+    """An environment: how its Python is started, and where NVIDIA's packages are."""
 
     python: Path
     cuda: Path
@@ -48,7 +48,7 @@ def plain(place: Path) -> Shape:
 
 
 def unnamed(place: Path) -> Shape:
-    """A torch whose files name no folder of NVIDIA's: it preloads."""
+    """A torch whose files point to no NVIDIA folder: it preloads."""
     site = venv(place / "e")
     small_torch.cuda(site)
     small_torch.torch(site, "2.5.1", finds=False)
@@ -75,7 +75,7 @@ def target(place: Path) -> Shape:
 
 
 def two_targets(place: Path) -> Shape:
-    """torch in one folder of PYTHONPATH, NVIDIA's packages in the other, and older ones of both behind them."""
+    """torch in one folder of PYTHONPATH, NVIDIA's packages in the other, and older versions of both after them."""
     made = plain(place)
     small_torch.torch(place / "one", "2.3.0", finds=False)
     small_torch.cuda(place / "two")
@@ -92,7 +92,7 @@ def editable_by_path(place: Path) -> Shape:
 
 
 def finder_text(home: Path) -> str:
-    """The finder that setuptools writes for an editable install (PEP 660) of the torch in `home`. A child writes it: setuptools may warn."""
+    """The finder that setuptools writes for an editable install (PEP 660) of the torch in `home`. Made in a child: setuptools may warn."""
     asking = "import sys\nfrom setuptools.command.editable_wheel import _finder_template\nprint(_finder_template('torch', {'torch': sys.argv[1]}, {}))"
     return subprocess.run([sys.executable, "-c", asking, str(home)], capture_output=True, text=True, check=True).stdout
 
@@ -128,7 +128,7 @@ def wrapper(place: Path) -> Shape:
 
 
 def unsetting_wrapper(place: Path) -> Shape:
-    """The other way round: it takes LD_LIBRARY_PATH away."""
+    """The reverse: it unsets LD_LIBRARY_PATH."""
     made = plain(place)
     script = place / "python"
     script.write_text(
@@ -177,7 +177,7 @@ def undecodable_pythonpath(place: Path) -> Shape:
 
 
 def leftovers(place: Path) -> Shape:
-    """Metadata of older releases, as an interrupted upgrade leaves it."""
+    """Metadata of older releases, left by an interrupted upgrade."""
     made = plain(place)
     for old in ("nvidia_cudnn_cu12-8.9.7.29", "nvidia_cublas_cu12-11.1.1", "torch-2.1.0"):
         shutil.copytree(made.cuda / "torch-2.6.0.dist-info", made.cuda / f"{old}.dist-info")
@@ -221,7 +221,7 @@ def check(machine: tuple[Path, dict[str, str]], shape: Shape) -> dict[str, Any]:
 @pytest.mark.usefixtures("unmeasured")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("make", SHAPES, ids=lambda make: make.__name__)
-def test_what_is_said_is_what_an_import_does(machine: tuple[Path, dict[str, str]], tmp_path: Path, make: Callable[[Path], Shape]) -> None:
+def test_the_xray_agrees_with_a_real_import(machine: tuple[Path, dict[str, str]], tmp_path: Path, make: Callable[[Path], Shape]) -> None:
     shape = make(tmp_path)
     for name, (file, change) in STATES.items():
         path = shape.cuda / file

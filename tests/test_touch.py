@@ -53,7 +53,7 @@ def test_an_error_of_a_context_is_never_ready(tmp_path: Path, code: int, name: s
 
 
 @pytest.mark.parametrize("call", ["cuModuleLoadData", "cuLaunchKernel", "cuCtxSynchronize", "cuMemFree"])
-def test_so_is_one_of_any_later_call(tmp_path: Path, call: str) -> None:
+def test_an_error_of_a_later_call_is_never_ready(tmp_path: Path, call: str) -> None:
     libraries = (Nvml(gpus=1), Cuda(gpus=1, calls={call: "return 719"}))
     status, report = examine(healthy(libraries=libraries, arguments=TOUCH), tmp_path)
     assert (status, diagnosed(report)["roots"]) == (1, ["cuda-init-fails"])
@@ -93,7 +93,7 @@ def test_look_touches_nothing_and_touch_takes_its_time(tmp_path: Path) -> None:
     assert "kernels" in {timing["what"] for timing in report["timings"]}
 
 
-def test_what_hangs_is_not_touched() -> None:
+def test_a_hanging_gpu_is_not_touched() -> None:
     def why(snapshot: object) -> Missing | None:
         return untouchable(MachineView(snapshot, open_matrix(), Policy()))  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""The whole program trains for real while it is watched through NVML: TensorFlow plays the GPU, our NVML shows what the test says."""
+"""The whole program trains for real while NVML watches: TensorFlow plays the GPU, our NVML shows what the test says."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def environment_of(process: Path) -> bytes:
         return b""
 
 
-def test_the_word_of_a_framework_that_nvml_contradicts_is_not_taken(tmp_path: Path) -> None:
-    """Where NVML's process numbers are not ours, as in most containers, its list is no witness, and nothing is said."""
+def test_nvml_can_contradict_a_framework(tmp_path: Path) -> None:
+    """If NVML's process ids are not ours, as in most containers, its list proves nothing, and nothing is reported."""
     report = examined(tmp_path, plays(loads=False))
     (load,) = report["snapshot"]["loads"]["gpus"]
     assert (load["memory_most"], load["utilization"]) == (0, 0)
@@ -41,7 +41,7 @@ def test_the_word_of_a_framework_that_nvml_contradicts_is_not_taken(tmp_path: Pa
     assert (report["ladder"][0]["steps"][-1]["state"] == "failed") is HOST_PIDS
 
 
-def test_a_sampling_that_hangs_costs_the_training_nothing(tmp_path: Path) -> None:
+def test_hanging_samples_do_not_affect_training(tmp_path: Path) -> None:
     report = examined(tmp_path, calls={"nvmlDeviceGetPowerUsage": "after 2 stuck"})
     assert report["verdict"] == "ready"
     loads = report["snapshot"]["loads"]
@@ -50,7 +50,7 @@ def test_a_sampling_that_hangs_costs_the_training_nothing(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("code", "verdict", "root"), [(15, "broken", "gpu-fell-off-bus"), (11, "degraded", "gpu-not-responding")])
-def test_an_alarm_while_it_is_trained_on_is_found(code: int, verdict: str, root: str, tmp_path: Path) -> None:
+def test_an_alarm_during_training_is_found(code: int, verdict: str, root: str, tmp_path: Path) -> None:
     report = examined(tmp_path, calls={"nvmlDeviceGetPowerUsage": f"after 2 return {code}"})
     (load,) = report["snapshot"]["loads"]["gpus"]
     assert [alarm["code"] for alarm in load["alarms"]] == [code]

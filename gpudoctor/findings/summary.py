@@ -6,6 +6,8 @@ from typing import Annotated
 
 import msgspec
 
+from gpudoctor.frameworks import TRAINED
+
 
 def _text(meaning: str, *examples: object) -> msgspec.Meta:
     return msgspec.Meta(description=meaning, examples=list(examples) or None)
@@ -22,7 +24,7 @@ class GpuModel(msgspec.Struct, frozen=True):
 class FrameworkBuild(msgspec.Struct, frozen=True):
     """An installed framework and the CUDA of its build."""
 
-    name: Annotated[str, _text("By this name a user imports it.", "tensorflow", "torch", "jax")]
+    name: Annotated[str, _text("Its import name.", *TRAINED)]
     version: Annotated[str | None, _text("With its local part; null where it is not known.", "2.8.0+cu126")] = None
     cuda: Annotated[str | None, _text("Empty: built without CUDA; null: not known.", "12.5.1")] = None
     cudnn: Annotated[str | None, _text("The cuDNN it was built with; null where it is not known.", "9.3.0")] = None

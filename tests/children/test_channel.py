@@ -1,4 +1,4 @@
-"""The decoder on what no script of ours says: garbage, half lines, events that lack a part, have one of another type, or are of another child."""
+"""The decoder of children's answers, given garbage, incomplete lines, and events that lack a field, have a wrong type, or belong to another child."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TOLD: tuple[dict[str, Any], ...] = (
     {"event": "mapped", "files": []},
     {"event": "done"},
 )  # fmt: skip
-"""A training as the child tells it."""
+"""A training run's events, in order."""
 
 
 def ended(*told: dict[str, Any] | bytes, code: int = 0) -> Outcome:
@@ -84,7 +84,7 @@ GARBAGE = st.binary(max_size=60) | (VALUES | OBJECTS).map(lambda value: json.dum
 
 @every_child
 @given(lines=st.lists(GARBAGE, max_size=5))
-def test_whatever_is_said_is_an_event_or_a_reason(kinds: tuple[Any, ...], lines: list[bytes]) -> None:
+def test_every_line_is_an_event_or_a_failure(kinds: tuple[Any, ...], lines: list[bytes]) -> None:
     heard = Heard(Outcome(name="child", end=End.EXITED, lines=tuple(lines)), kinds, "the script")
     marks = [line for line in lines if line.startswith(b"@")]
     assert bool(heard.strange) == (len(heard.events) + len(marks) < len(lines))
@@ -105,21 +105,21 @@ def test_garbage_is_never_a_pass(lines: list[bytes]) -> None:
         assert isinstance(section, Missing) or isinstance(section.init, Missing)
 
 
-def test_a_whole_answer_is_heard_whole() -> None:
+def test_a_complete_answer_is_read_completely() -> None:
     found = smoke(*TOLD)
     assert well(found)
     assert (len(found.kernels), len(found.trainings), found.version) == (1, 1, "2.9.0")
 
 
 OPTIONAL = {"version", "set_aside", "devices", "networks", "network", "device"}
-"""What an event of some stages has and one of others has not."""
+"""Fields that events of some stages have and others lack."""
 LACKING = [
     (place, name) for place, event in enumerate(TOLD) for name in event if not (name in OPTIONAL and event["event"] in {"begin", "end"})
 ]
 
 
 @pytest.mark.parametrize(("place", "name"), LACKING)
-def test_an_event_that_lacks_a_part_is_a_failure(place: int, name: str) -> None:
+def test_an_event_without_a_field_is_a_failure(place: int, name: str) -> None:
     told = [dict(event) for event in TOLD]
     del told[place][name]
     found = smoke(*told)
@@ -128,50 +128,50 @@ def test_an_event_that_lacks_a_part_is_a_failure(place: int, name: str) -> None:
 
 
 @pytest.mark.parametrize("result", ["kernel", "training"])
-def test_a_stage_without_its_result_is_no_success(result: str) -> None:
+def test_a_stage_without_its_result_fails(result: str) -> None:
     found = smoke(*(event for event in TOLD if event["event"] != result))
     failed = [stage for stage in found.stages if stage.state is StageState.FAILED]
     assert [(str(stage.kind), stage.error) for stage in failed] == [(result, "it ended without its result")]
 
 
-def test_a_result_that_comes_after_the_end_of_its_stage_is_too_late() -> None:
+def test_a_result_after_the_end_of_its_stage_is_ignored() -> None:
     told = list(TOLD)
     told[5], told[6] = told[6], told[5]
     assert [stage.error for stage in smoke(*told).stages if stage.state is StageState.FAILED] == ["it ended without its result"]
 
 
-def test_a_stage_that_ends_without_having_begun_is_no_success() -> None:
+def test_a_stage_that_ends_before_it_began_fails() -> None:
     assert [stage.error for stage in smoke(*TOLD[1:]).stages if stage.state is StageState.FAILED] == ["it ended before it began"]
 
 
 @given(st.permutations(TOLD))
-def test_in_any_other_order_nothing_breaks(told: list[dict[str, Any]]) -> None:
+def test_events_in_any_order_do_not_crash(told: list[dict[str, Any]]) -> None:
     found = smoke(*told)
     assert {stage.kind.value for stage in found.stages} == {"import", "devices", "kernel", "training"}
 
 
 @given(st.data())
-def test_an_answer_that_breaks_off_is_not_whole(data: st.DataObject) -> None:
+def test_a_truncated_answer_is_incomplete(data: st.DataObject) -> None:
     whole = b"\n".join(json.dumps(event).encode() for event in TOLD)
     short = whole[: data.draw(st.integers(0, len(whole) - 2))]
     found = smoke(*(line for line in short.split(b"\n") if line), code=1)
     assert not well(found) or not found.stages
 
 
-def test_an_all_reduce_without_its_sum_is_no_success() -> None:
+def test_an_all_reduce_without_its_result_fails() -> None:
     told = ({"event": "begin", "stage": "all-reduce"}, {"event": "end", "stage": "all-reduce", "seconds": 1.0}, {"event": "done"})
     assert [stage.state for stage in read_all_reduce(("GPU:0", "GPU:1"), ended(*told), p2p=True).stages] == [StageState.FAILED]
 
 
-def test_every_stage_that_measures_has_a_result() -> None:
+def test_every_measuring_stage_needs_a_result() -> None:
     assert len(set(RESULTS.values())) == len(RESULTS)
 
 
-def test_a_script_that_says_that_it_broke_has_a_defect_however_it_ends() -> None:
+def test_a_reported_crash_is_our_defect_however_the_script_ends() -> None:
     for code in (0, 1):
         heard = Heard(ended({"type": "crashed", "reason": "ValueError: x in y.py, line 3"}, code=code), events.NVML, "the NVML probe")
         assert heard.gap() == Missing(Cause.CRASHED, "the NVML probe crashed: ValueError: x in y.py, line 3")
 
 
-def test_a_traceback_of_somebody_else_is_no_defect_of_ours() -> None:
+def test_a_traceback_in_foreign_code_is_not_our_defect() -> None:
     assert in_our_code('Traceback (most recent call last):\n  File "/usr/lib/python3/x.py", line 3, in f\nValueError: x\n') == ""

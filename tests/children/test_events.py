@@ -1,4 +1,4 @@
-"""Every event that a child script says is one of those that its decoder knows, whole: by real runs over our driver libraries."""
+"""Every event of a child's script is known to its decoder, in full: real runs over our driver libraries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ran(spec: Spec) -> Outcome:
 
 
 def kinds(outcome: Outcome, known: tuple[Any, ...]) -> set[type]:
-    """The kinds of the events, each of which is one of the script's."""
+    """The kinds of the events, each one of the script's."""
     heard = Heard(outcome, known, "the script")
     assert (heard.strange, outcome.trouble) == ("", "")
     return {type(event) for event in heard.events}

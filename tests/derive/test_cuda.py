@@ -27,7 +27,7 @@ def own(text: str) -> Fact:
     return Fact(text, "build_info.py")
 
 
-def test_the_wheels_own_word_comes_first(matrix: Matrix) -> None:
+def test_the_wheels_own_version_comes_first(matrix: Matrix) -> None:
     found = effective(tensorflow(), matrix)
     assert (str(found.version), found.where, found.disagreement) == ("12.5.1", "build_info.py", "")
 
@@ -38,7 +38,7 @@ def test_a_disagreement_is_kept(matrix: Matrix) -> None:
     assert "12.5.1" in found.disagreement
 
 
-def test_the_matrix_makes_an_imprecise_word_precise(matrix: Matrix) -> None:
+def test_the_matrix_makes_an_imprecise_version_precise(matrix: Matrix) -> None:
     old = tensorflow(distribution="tensorflow-gpu", version=own("1.14.0"), built_with_cuda=own("10"), built_with_cudnn=own("7"))
     found = effective(old, matrix)
     assert found.version.text.startswith("10.0")
@@ -47,7 +47,7 @@ def test_the_matrix_makes_an_imprecise_word_precise(matrix: Matrix) -> None:
     assert found.cudnn.major == 7 if not isinstance(found.cudnn, Missing) else False
 
 
-def test_a_release_that_does_not_say_is_looked_up(matrix: Matrix) -> None:
+def test_a_release_without_a_version_is_looked_up(matrix: Matrix) -> None:
     silent = tensorflow(built_with_cuda=ABSENT, built_with_cudnn=ABSENT)
     found = effective(silent, matrix)
     assert found.version.short == "12.5"
@@ -64,7 +64,7 @@ def test_a_release_that_does_not_say_is_looked_up(matrix: Matrix) -> None:
     ],
     ids=["says so itself", "published so", "newer than the matrix", "no version"],
 )
-def test_no_cuda_and_not_known_are_told_apart(framework: Framework, cause: Cause, matrix: Matrix) -> None:
+def test_no_cuda_and_unknown_cuda_are_distinguished(framework: Framework, cause: Cause, matrix: Matrix) -> None:
     found = effective_cuda(framework, PYTHON, matrix)
     assert isinstance(found, Missing)
     assert found.cause is cause
@@ -77,7 +77,7 @@ def test_the_driver_floor_follows_the_cuda(cuda: str, floor: str, matrix: Matrix
     assert "matrix: CUDA" in found.floor_where
 
 
-def test_a_cuda_of_an_unknown_major_has_no_floor(matrix: Matrix) -> None:
+def test_an_unknown_major_version_of_cuda_has_no_floor(matrix: Matrix) -> None:
     found = effective(torch(version=own("99.1.0"), built_with_cuda=own("99.0")), matrix)
     assert isinstance(found.floor, Missing)
 
@@ -93,9 +93,7 @@ WINDOWS = Host(platform=Platform.WINDOWS, architecture="x86_64")
         ((Distribution("jax", "0.8.0", "stated"), Distribution("jax-cuda13-plugin", "0.8.0", "jax[cuda13] 0.8.0")), "13"),
     ],
 )
-def test_jax_has_the_cuda_of_its_plugin_where_only_packages_are_named(
-    packages: tuple[Distribution, ...], cuda: str, matrix: Matrix
-) -> None:
+def test_jax_has_its_plugins_cuda_if_only_packages_are_named(packages: tuple[Distribution, ...], cuda: str, matrix: Matrix) -> None:
     found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=Packages(packages))
     assert isinstance(found, EffectiveCuda)
     assert str(found.version.major) == cuda
@@ -107,7 +105,7 @@ def test_jax_without_a_plugin_has_no_cuda(matrix: Matrix) -> None:
     assert found.cause is Cause.ABSENT
 
 
-def test_the_row_is_that_of_the_platform() -> None:
+def test_the_platforms_row_is_used() -> None:
     tables = tables_of(
         sources="wheels,Wheels,,2026-01-02",
         torch="torch,2.8.0,linux_x86_64,3.11,cuda,12.8,,,,,,,,wheels,\ntorch,2.8.0,win_amd64,3.11,cpu,,,,,,,,,wheels,",
@@ -119,7 +117,7 @@ def test_the_row_is_that_of_the_platform() -> None:
     assert found.cause is Cause.ABSENT
 
 
-def test_windows_has_floors_of_its_own(matrix: Matrix) -> None:
+def test_windows_has_its_own_floors(matrix: Matrix) -> None:
     linux = effective_cuda(tensorflow(), PYTHON, matrix)
     windows = effective_cuda(tensorflow(), PYTHON, matrix, WINDOWS)
     assert isinstance(linux, EffectiveCuda)

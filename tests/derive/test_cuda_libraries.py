@@ -80,7 +80,7 @@ def test_the_wheel_comes_before_the_system() -> None:
     assert str(cudnn(facts(system_cudnn=system)).loaded) == "8.9.7"
 
 
-def test_a_file_that_is_nowhere_leaves_what_is_there() -> None:
+def test_without_the_requested_file_the_installed_one_counts() -> None:
     nowhere = Libraries(
         frameworks=(
             FrameworkLibraries(
@@ -92,7 +92,7 @@ def test_a_file_that_is_nowhere_leaves_what_is_there() -> None:
     assert str(cudnn(facts(system_cudnn=Fact("8.9.7", "ldconfig"), libraries=nowhere)).loaded) == "8.9.7"
 
 
-def test_torch_looks_into_wheels_only_where_it_requires_them() -> None:
+def test_torch_only_searches_wheels_that_it_requires() -> None:
     wheel = installed("nvidia-cudnn-cu12", "9.3.0.75")
     assert isinstance(cudnn(facts(installed("torch", "2.6.0"), wheel, framework=torch())).loaded, Missing)
     requiring = installed("torch", "2.6.0", "nvidia-cudnn-cu12==9.1.0.70")
@@ -100,11 +100,11 @@ def test_torch_looks_into_wheels_only_where_it_requires_them() -> None:
     assert (str(found.wanted), str(found.loaded)) == ("9.1.0.70", "9.3.0.75")
 
 
-def test_another_cudas_wheel_is_not_its_own() -> None:
+def test_a_wheel_for_another_cuda_does_not_count() -> None:
     assert isinstance(cudnn(facts(installed("nvidia-cudnn-cu13", "9.13.0.50"))).loaded, Missing)
 
 
-def test_the_extra_of_a_release_tells_what_it_was_built_with() -> None:
+def test_a_releases_extra_shows_its_build_version() -> None:
     requires = '"nvidia-cudnn-cu12<10.0,>=9.3.0.75;extra==""and-cuda"""'
     row = f"tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,9,,,{requires},,,,tensorflow-wheels"
     found = cudnn(facts(system_cudnn=Fact("9.1", "stated"), tables=matrix(tensorflow=row)))
@@ -112,13 +112,13 @@ def test_the_extra_of_a_release_tells_what_it_was_built_with() -> None:
     assert "matrix: tensorflow 2.18.0" in found.wanted_where
 
 
-def test_nobody_named_the_version_of_what_an_installer_chose() -> None:
+def test_a_version_chosen_by_the_installer_was_not_stated() -> None:
     assert cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98", chosen=True))).chosen
     file = LibraryFile("/x/libcudnn.so.9", version=Fact("9.5.1", "header"))
     assert not cudnn(facts(installed("nvidia-cudnn-cu12", "9.11.0.98", chosen=True), libraries=seen(file))).chosen
 
 
-def test_the_code_of_the_library_that_holds_the_kernels() -> None:
+def test_the_code_is_that_of_the_library_with_the_kernels() -> None:
     files = (
         LibraryFile("/x/libcudnn.so.9", version=Fact("9.11.0", "header"), code=GpuCode((), ())),
         LibraryFile("/x/libcudnn_ops.so.9", code=GpuCode(("sm_50", "sm_70", "sm_80"), ())),
@@ -129,12 +129,12 @@ def test_the_code_of_the_library_that_holds_the_kernels() -> None:
     assert (found.code.sass, found.code.where) == (("sm_75", "sm_80"), "/x/libcudnn_engines_precompiled.so.9")
 
 
-def test_the_matrix_knows_the_code_of_a_release() -> None:
+def test_the_matrix_has_the_code_of_a_release() -> None:
     assert of_the_matrix(installed("nvidia-cudnn-cu12", "9.11.0.98")) == ("sm_75",)
     assert of_the_matrix(installed("nvidia-cudnn-cu12", "9.99.0.1")) is None
 
 
-def test_a_cudnn_is_judged_by_the_wheel_of_its_platform() -> None:
+def test_a_cudnn_is_compared_with_its_platforms_wheel() -> None:
     package = installed("nvidia-cudnn-cu12", "9.11.0.98")
     assert of_the_matrix(package, architecture="aarch64") == ("sm_87",)
     assert of_the_matrix(package, architecture="ppc64le") is None
@@ -142,7 +142,7 @@ def test_a_cudnn_is_judged_by_the_wheel_of_its_platform() -> None:
     assert of_the_matrix(package, platform=Platform.WINDOWS) is None
 
 
-def test_the_cudnn_of_a_jetsons_system_is_not_that_of_the_wheels() -> None:
+def test_a_jetsons_system_cudnn_is_not_the_wheels_build() -> None:
     system = Fact("9.11.0", "/usr/include/cudnn_version.h")
     assert of_the_matrix(architecture="aarch64", system_cudnn=system) == ("sm_87",)
     assert of_the_matrix(architecture="aarch64", platform=Platform.JETSON, system_cudnn=system) is None
@@ -156,7 +156,7 @@ def of_the_matrix(
     platform: Platform = Platform.LINUX,
     system_cudnn: Fact | Missing = ABSENT,
 ) -> tuple[str, ...] | None:
-    """The machine code in the cuDNN that would be loaded there; None where it is not known."""
+    """The machine code in the cuDNN that would be loaded there; None if unknown."""
     found = facts(*packages, host=Host(platform=platform, architecture=architecture), system_cudnn=system_cudnn)
     cuda = EffectiveCuda(version=version("12.5"), where="", cudnn=version("9"), floor=version("1"), exact_floor=version("1"))
     code = with_code(cudnn(found), cuda, found.observed, CUDNN).code
@@ -190,7 +190,7 @@ def test_how_a_cudnn_differs(wanted: str, loaded: str, answer: str) -> None:
     ],
     ids=["alone", "with its runtime", "with another CUDA's", "torch"],
 )
-def test_who_takes_the_systems_cuda(framework: Framework, packages: tuple[Distribution, ...], takes: bool) -> None:
+def test_builds_that_load_the_systems_cuda(framework: Framework, packages: tuple[Distribution, ...], takes: bool) -> None:
     found = facts(*packages, framework=framework)
     cuda = found.frameworks[0].cuda_or_missing
     assert isinstance(cuda, EffectiveCuda)

@@ -30,13 +30,13 @@ def of(mask: int, **more: object) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("part", "words"), PARTS.items())
-def test_each_part_of_the_health_mask_is_read_as_nvidias_binding_numbers_it(part: str, words: str) -> None:
+def test_the_health_mask_is_decoded_like_nvidias_binding(part: str, words: str) -> None:
     assert of(bits(part, number(f"{part}_TRUE"))) == (words,)
     assert of(bits(part, number(f"{part}_FALSE"))) == ()
     assert of(bits(part, number(f"{part}_NOT_SUPPORTED"))) == ()
 
 
-def test_each_wrong_configuration_has_its_words() -> None:
+def test_each_wrong_configuration_has_a_description() -> None:
     prefix = f"{MASK}INCORRECT_CONFIGURATION_"
     named = {int(value) for name, value in vars(pynvml).items() if name.startswith(prefix)}
     assert named == {number("INCORRECT_CONFIGURATION_NOT_SUPPORTED"), number("INCORRECT_CONFIGURATION_NONE"), *CONFIGURATIONS}
@@ -46,7 +46,7 @@ def test_each_wrong_configuration_has_its_words() -> None:
     assert of(bits("INCORRECT_CONFIGURATION", 15)) == ("incorrect configuration (code 15)",)
 
 
-def test_all_at_once_and_nothing_of_the_other_parts() -> None:
+def test_several_problems_at_once() -> None:
     every = sum(bits(part, 1) for part in PARTS) | bits("INCORRECT_CONFIGURATION", 5)
     assert of(every) == (*PARTS.values(), "incorrect configuration (not enough NVLinks)")
     assert of(bits("PARTITION_ASSIGNED", 2) | bits("GFM_STATE", 2)) == ()
@@ -73,7 +73,7 @@ def test_the_generation_of_links_by_their_version_or_the_gpus() -> None:
     assert not fifth(gpu())
 
 
-def test_a_gpu_is_attached_where_nvml_gives_it_a_state() -> None:
+def test_a_gpu_with_an_nvml_state_is_attached() -> None:
     assert fabric_of(gpu(fabric=Fabric("not-supported", 0, 0))) is None
     assert fabric_of(gpu(fabric=ABSENT)) is None
     assert fabric_of(gpu(fabric=Fabric("not-started", 0, 0))) is not None

@@ -21,7 +21,7 @@ OLD = "2025-01-31 10:00:00.123456: W tensorflow/core/common_runtime/gpu/gpu_devi
     ],
     ids=["new form", "old form", "worst first and once", "unmarked", "empty"],
 )
-def test_the_telling_lines(output: str, expected: tuple[str, ...]) -> None:
+def test_the_relevant_lines(output: str, expected: tuple[str, ...]) -> None:
     assert telling_lines(output) == expected
 
 

@@ -91,7 +91,7 @@ def code(sass: str | None, ptx: str | None = "") -> EffectiveCode:
         ("", "70", "8.0", Fit.PTX),
     ],
 )
-def test_how_code_meets_a_gpu(sass: str | None, ptx: str | None, capability: str, fit: Fit) -> None:
+def test_how_code_fits_a_gpu(sass: str | None, ptx: str | None, capability: str, fit: Fit) -> None:
     assert runs(code(sass, ptx), version(capability)) is fit
 
 
@@ -115,7 +115,7 @@ def test_desktop_code_runs_by_the_documented_rule(place: tuple[int, int], sass: 
 
 
 @given(place=ANY, sass=words("sm"), ptx=words("compute"), more=words("sm"))
-def test_more_code_takes_no_gpu_away(place: tuple[int, int], sass: tuple[str, ...], ptx: tuple[str, ...], more: tuple[str, ...]) -> None:
+def test_more_code_never_loses_a_gpu(place: tuple[int, int], sass: tuple[str, ...], ptx: tuple[str, ...], more: tuple[str, ...]) -> None:
     capability = version(f"{place[0]}.{place[1]}")
     before = runs(EffectiveCode(sass=sass, ptx=ptx, where=""), capability)
     after = runs(EffectiveCode(sass=sass + more, ptx=ptx, where=""), capability)
@@ -125,19 +125,19 @@ def test_more_code_takes_no_gpu_away(place: tuple[int, int], sass: tuple[str, ..
 
 
 @given(place=ANY, other=ANY)
-def test_code_for_one_gpu_alone_runs_on_no_other(place: tuple[int, int], other: tuple[int, int]) -> None:
+def test_code_for_one_gpu_only_runs_there(place: tuple[int, int], other: tuple[int, int]) -> None:
     holds = EffectiveCode(sass=(f"sm_{place[0]}{place[1]}a",), ptx=(f"compute_{place[0]}{place[1]}a",), where="")
     assert (runs(holds, version(f"{other[0]}.{other[1]}")) is Fit.NATIVE) is (place == other)
 
 
 @given(st.text(max_size=12))
-def test_any_word_is_an_architecture_or_none(word: str) -> None:
+def test_any_text_is_an_architecture_or_none(word: str) -> None:
     found = architecture(word)
     assert found is None or word.startswith(("sm_", "compute_"))
 
 
 @pytest.mark.parametrize("word", ["sm_", "sm_x", "sm_9", "sm_9999", "gfx90a", "sm_90b", "sm_a", "lto_80"])
-def test_what_is_no_architecture_is_left_out(word: str) -> None:
+def test_invalid_architectures_are_ignored(word: str) -> None:
     assert architecture(word) is None
 
 
@@ -145,7 +145,7 @@ def xrayed(sass: tuple[str, ...], ptx: tuple[str, ...] = ()) -> Libraries:
     return Libraries(frameworks=(FrameworkLibraries(framework="torch", code=GpuCode(sass, ptx), code_where="libtorch_cuda.so"),))
 
 
-def test_the_files_come_first_and_a_disagreement_is_kept() -> None:
+def test_files_come_first_and_disagreements_are_kept() -> None:
     row = release("2.3.1", sass=("sm_50", "sm_80"), ptx=())
     found = effective_code(torch(), xrayed(("sm_80", "sm_90")), row)
     assert isinstance(found, EffectiveCode)
@@ -168,7 +168,7 @@ def test_tensorflows_own_list_means_machine_code_and_ptx_by_compute() -> None:
 
 
 @pytest.mark.parametrize("listed", [("gfx90a",), ABSENT, ()], ids=["ROCm", "absent", "empty"])
-def test_without_a_source_the_code_is_not_known(listed: tuple[str, ...] | Missing) -> None:
+def test_without_a_source_the_code_is_unknown(listed: tuple[str, ...] | Missing) -> None:
     found = effective_code(tensorflow(architectures=listed), NOT_ASKED, None)
     assert isinstance(found, Missing)
     assert found.cause is Cause.NOT_STATED
@@ -202,7 +202,7 @@ def test_a_driver_compiles_ptx_no_newer_than_its_own(served: str, cuda: str, com
     assert compiles(Driver(version("550.1"), "", version(served)), built(cuda), CUDAS) is compiled
 
 
-def test_an_unknown_driver_cuda_tells_nothing() -> None:
+def test_an_unknown_driver_cuda_is_inconclusive() -> None:
     assert isinstance(compiles(Driver(version("550.1"), "", ABSENT), built("12.5"), CUDAS), Missing)
 
 
@@ -226,16 +226,16 @@ def fits(found: MachineView) -> list[Fit]:
     return [one.fit for one in met]
 
 
-def test_each_gpu_is_met_by_its_own_capability() -> None:
+def test_each_gpu_is_compared_by_its_own_capability() -> None:
     assert fits(facts(matrix(**TABLES), nvml=gpus("8.6", "9.0"))) == [Fit.NATIVE, Fit.TOO_NEW]
 
 
-def test_a_gpu_whose_capability_nobody_says_is_known_by_its_name() -> None:
+def test_an_unreported_capability_comes_from_the_gpus_name() -> None:
     assert fits(facts(open_matrix(), nvml=gpus(ABSENT))) == [Fit.NATIVE]
     assert fits(facts(open_matrix(), nvml=gpus(ABSENT, name="NVIDIA of tomorrow"))) == [Fit.UNKNOWN]
 
 
-def test_a_gpu_that_the_mask_hides_is_not_met() -> None:
+def test_a_hidden_gpu_is_not_compared() -> None:
     seen = tuple(CudaDevice(n, address=address(n), compute_capability="8.0") for n in range(2))
     masked = facts(
         matrix(**TABLES),
@@ -252,7 +252,7 @@ def test_a_build_without_cuda_has_no_code() -> None:
     assert found.cause is Cause.ABSENT
 
 
-def test_another_framework_helps_only_where_it_has_code_for_a_gpu() -> None:
+def test_another_framework_only_helps_with_code_for_a_gpu() -> None:
     tables = {
         "torch": "torch,2.6.0,linux_x86_64,3.12,cuda,12.4,,sm_50,none,,,,,torch-wheels",
         "tensorflow": "tensorflow,2.18.0,linux_x86_64,3.12,cuda,12.5.1,,sm_80,none,,,,,tensorflow-wheels",

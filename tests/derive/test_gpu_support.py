@@ -1,4 +1,4 @@
-"""What supports a GPU agrees, release by release, with how the code of each wheel meets it."""
+"""The tables of supported GPUs agree, release by release, with the code of each wheel."""
 
 from __future__ import annotations
 

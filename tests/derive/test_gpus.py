@@ -31,7 +31,7 @@ def keys(snapshot: Snapshot) -> list[str]:
 
 
 def without_nvml(snapshot: Snapshot, *lost: int) -> Snapshot:
-    """The machine, where NVML counts all GPUs and cannot open some."""
+    """A machine on which NVML counts all GPUs but cannot open some."""
     assert isinstance(snapshot.nvml, Nvml)
     assert not isinstance(snapshot.nvml.gpus, Missing)
     gone = Missing(Cause.LOST, "GPU is lost")
@@ -47,7 +47,7 @@ def test_layers_are_joined_by_address() -> None:
     assert gpu.label == "GPU 0 (0000:01:00.0)"
 
 
-def test_cuda_may_number_otherwise_than_nvml() -> None:
+def test_cuda_and_nvml_may_number_differently() -> None:
     devices = (CudaDevice(0, address=address(1)), CudaDevice(1, address=address(0)))
     first, second = facts(machine(2, libcuda=Libcuda(init=SUCCESS, devices=devices))).hardware
     assert isinstance(first.cuda, CudaDevice)
@@ -56,18 +56,18 @@ def test_cuda_may_number_otherwise_than_nvml() -> None:
 
 
 @pytest.mark.parametrize("lost", [(3,), (0, 7), tuple(range(8))])
-def test_lost_gpus_are_placed_at_the_addresses_nobody_claims(lost: tuple[int, ...]) -> None:
+def test_lost_gpus_take_the_unclaimed_addresses(lost: tuple[int, ...]) -> None:
     hardware = facts(without_nvml(machine(8), *lost)).hardware
     assert [gpu.key for gpu in hardware] == [address(number) for number in range(8)]
     placed = [gpu.nvml.index for gpu in hardware if isinstance(gpu.nvml, NvmlGpu)]
     assert placed == list(range(8))
 
 
-def test_lost_gpus_without_a_place_keep_a_key_of_their_own() -> None:
+def test_lost_gpus_without_an_address_keep_their_own_key() -> None:
     assert keys(without_nvml(machine(2, pci=TIMED_OUT, kernel_driver=TIMED_OUT, libcuda=libcuda(1)), 1)) == [address(0), "nvml:1"]
 
 
-def test_a_container_counts_only_what_it_was_given() -> None:
+def test_a_container_only_counts_its_own_gpus() -> None:
     host = machine(8, container=in_docker(), nvml=ABSENT, libcuda=ABSENT)
     assert not isinstance(host.device_nodes, Missing)
     given = msgspec.structs.replace(host.device_nodes, nodes=host.device_nodes.nodes[:3])
@@ -75,7 +75,7 @@ def test_a_container_counts_only_what_it_was_given() -> None:
     assert keys(msgspec.structs.replace(host, device_nodes=ABSENT)) == []
 
 
-def test_mig_instances_are_of_one_gpu() -> None:
+def test_mig_instances_belong_to_one_gpu() -> None:
     devices = tuple(CudaDevice(number, address=address(0)) for number in range(2))
     assert keys(machine(libcuda=Libcuda(init=SUCCESS, devices=devices))) == [address(0)]
 
@@ -111,7 +111,7 @@ X, M = RungState.NOT_APPLICABLE, RungState.MASKED
         pytest.param(without_nvml(machine(), 0), [P, P, P, F, N, A, A, A], id="lost to NVML, so CUDA's list no longer holds"),
     ],
 )
-def test_the_ladder_shows_where_a_gpu_got_lost(snapshot: Snapshot, expected: list[RungState]) -> None:
+def test_the_ladder_shows_the_failed_stage(snapshot: Snapshot, expected: list[RungState]) -> None:
     assert states(snapshot) == expected
 
 
@@ -127,7 +127,7 @@ def test_under_wsl_the_lower_rungs_do_not_apply() -> None:
     assert states(wsl)[:5] == [X, X, X, P, P]
 
 
-def test_a_masked_gpu_is_not_a_failed_one() -> None:
+def test_a_hidden_gpu_has_not_failed() -> None:
     masked = machine(
         2,
         variables=Variables({"CUDA_VISIBLE_DEVICES": "1"}),
@@ -138,7 +138,7 @@ def test_a_masked_gpu_is_not_a_failed_one() -> None:
     assert states(masked, 1)[4] is P
 
 
-def test_a_training_proves_what_lies_below() -> None:
+def test_training_proves_the_lower_rungs() -> None:
     ladder = facts(machine(nvml=TIMED_OUT, smoke=(smoke(),))).ladder
     assert ladder.state(address(0), Rung.NVML) is N
     assert ladder.proven(address(0), Rung.NVML)

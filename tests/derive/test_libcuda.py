@@ -46,7 +46,7 @@ def test_a_stub_by_its_folder() -> None:
         ("/stubs/libcuda.so", ""),
     ],
 )
-def test_the_release_that_a_name_ends_with(path: str, text: str) -> None:
+def test_the_version_at_the_end_of_a_file_name(path: str, text: str) -> None:
     found = release(path)
     assert (found.text if found else "") == text
     assert release(ABSENT) is None
@@ -106,14 +106,14 @@ def test_the_rung_of_the_kernel(contexts: tuple[CudaContext, ...] | Missing, smo
     assert kernel_ran(contexts, smokes).state is state
 
 
-def test_a_wrong_product_of_a_framework_outweighs_our_kernel() -> None:
+def test_a_wrong_matmul_of_a_framework_outweighs_our_kernel() -> None:
     (whole,) = TRAINED
     wrong = msgspec.structs.replace(whole, kernels=tuple(msgspec.structs.replace(one, error=3.0) for one in whole.kernels))
     assert whole.kernels[0].address == address(0)
     assert kernel_ran(touched(1), (wrong,)).state is RungState.FAILED
 
 
-def test_the_ladder_says_why_a_gpu_was_left_alone() -> None:
+def test_the_ladder_says_why_a_gpu_was_skipped() -> None:
     assert kernel_ran(touched(1, skipped=BUSY)).detail == BUSY
     assert kernel_ran(touched(1)).detail == "gpudoctor's test kernel"
     assert kernel_ran(touched(1), TRAINED).detail == "gpudoctor's test kernel, tensorflow"

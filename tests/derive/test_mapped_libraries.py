@@ -1,4 +1,4 @@
-"""What a process really mapped against what the X-ray names."""
+"""Files that a process really mapped, compared with the X-ray."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def seen(real: str | None) -> FrameworkLibraries:
         (None, ("/opt/libcudart.so.12",), ["/opt/libcudart.so.12"]),
     ],
 )
-def test_a_file_of_the_name_in_place_of_the_expected_one(real: str | None, mapped: tuple[str, ...], instead: list[str]) -> None:
+def test_another_file_with_the_expected_name_is_reported(real: str | None, mapped: tuple[str, ...], instead: list[str]) -> None:
     assert [one.mapped for one in unexpected(seen(real), mapped)] == instead
 
 
-def test_where_nothing_was_simulated_nothing_is_unexpected() -> None:
+def test_without_a_prediction_nothing_is_unexpected() -> None:
     assert not list(unexpected(FrameworkLibraries("torch"), ("/opt/libcudart.so.12",)))

@@ -49,7 +49,7 @@ def unmet(found: Stack) -> list[str]:
     return [f"{violation.demand.text} / {violation.found.version}" for violation in found.violations]
 
 
-def test_the_metadata_of_what_is_installed_speaks_before_the_matrix() -> None:
+def test_installed_metadata_comes_before_the_matrix() -> None:
     installed = one("tensorflow", "2.18.0", "nvidia-cudnn-cu12==9.1.0.70")
     assert unmet(stack(installed, one("nvidia-cudnn-cu12", "9.1.0.70"), tables=ROWS)) == []
     silent = one("tensorflow", "2.18.0", requires=Missing(Cause.ABSENT, "no METADATA"))
@@ -72,18 +72,18 @@ def test_the_metadata_of_what_is_installed_speaks_before_the_matrix() -> None:
         ("numpy @ https://example.org/numpy.whl", False),
     ],
 )
-def test_a_requirement_counts_where_its_marker_holds(requires: str, counts: bool) -> None:
+def test_a_requirement_counts_if_its_marker_holds(requires: str, counts: bool) -> None:
     assert bool(unmet(stack(one("tensorflow", "2.18.0", requires), one("numpy", "2.0.2")))) is counts
 
 
-def test_an_extra_counts_where_it_was_asked_for() -> None:
+def test_an_extra_counts_if_it_was_requested() -> None:
     wanted = one("tensorflow", "2.18.0", "numpy<2;extra=='and-cuda'", where="stated: tensorflow", requirement="tensorflow")
     numpy = one("numpy", "2.0.2", where="stated: numpy", requirement="numpy")
     assert unmet(stack(wanted, numpy, origin="supposed")) == []
     assert unmet(stack(msgspec.structs.replace(wanted, extras=("and-cuda",)), numpy, origin="supposed"))
 
 
-def test_an_extra_of_one_asks_for_an_extra_of_another() -> None:
+def test_an_extra_may_require_another_packages_extra() -> None:
     jax = one("jax", "0.8.0", "jax-cuda12-plugin[with-cuda]==0.8.0;extra=='cuda12'", extras=("cuda12",))
     plugin = one("jax-cuda12-plugin", "0.8.0", "nvidia-cudnn-cu12<10.0,>=9.8;extra=='with-cuda'")
     cudnn = one("nvidia-cudnn-cu12", "9.1.0.70", where="stated: nvidia-cudnn-cu12", requirement="nvidia-cudnn-cu12")
@@ -93,17 +93,17 @@ def test_an_extra_of_one_asks_for_an_extra_of_another() -> None:
     assert unmet(stack(msgspec.structs.replace(jax, extras=()), plugin, cudnn, origin="supposed")) == []
 
 
-def test_the_first_copy_on_the_path_is_the_one_that_counts() -> None:
+def test_the_first_copy_on_the_path_counts() -> None:
     twice = (one("numpy", "1.26.4", where="/home/user"), one("numpy", "2.0.2"))
     assert unmet(stack(one("tensorflow", "2.17.0", "numpy<2"), *twice)) == []
 
 
 @pytest.mark.parametrize("version", ["", "unknown", "local build"])
-def test_a_version_that_cannot_be_read_is_no_fault(version: str) -> None:
+def test_an_unreadable_version_is_no_violation(version: str) -> None:
     assert unmet(stack(one("tensorflow", "2.17.0", "numpy<2"), one("numpy", version))) == []
 
 
-def test_what_an_installer_is_free_to_choose_is_judged_by_the_bounds_on_it() -> None:
+def test_versions_left_to_the_installer_must_satisfy_all_bounds() -> None:
     torch = one("torch", "2.2.2", "nvidia-cublas-cu12==12.1.3.1", "nvidia-nccl-cu12==2.19.3")
     tensorflow = one("tensorflow", "2.18.0", "nvidia-cublas-cu12==12.5.3.2", "nvidia-nccl-cu12==2.21.5", "numpy>=1.26")
     implied = one("nvidia-cublas-cu12", "12.1.3.1", where="torch 2.2.2", chosen=True)
@@ -115,12 +115,12 @@ def test_what_an_installer_is_free_to_choose_is_judged_by_the_bounds_on_it() -> 
     assert stack(torch, tensorflow).contradictions == ()
 
 
-def test_frameworks_that_were_named_without_packages_are_there_too() -> None:
+def test_frameworks_named_without_packages_count_too() -> None:
     found = stack(frameworks=(torch(), torch(distribution="", version=ABSENT)))
     assert [one.version for one in found.distributions.values()] == ["2.6.0+cu124"]
 
 
-def test_a_row_is_that_of_the_platform_and_others_are_told_apart() -> None:
+def test_the_platforms_row_is_separate_from_others() -> None:
     wanted = one("tensorflow", "2.18.0")
     here = stack(wanted, tables=ROWS)
     row = here.row(wanted)
@@ -135,7 +135,7 @@ def test_a_row_is_that_of_the_platform_and_others_are_told_apart() -> None:
     assert stack(wanted, tables=ROWS, host=ABSENT, python=ABSENT).row(wanted) == row
 
 
-def test_the_metadata_of_another_platform_is_better_than_none() -> None:
+def test_metadata_of_another_platform_is_better_than_none() -> None:
     mac = Host(platform=Platform.MACOS, architecture="arm64")
     wanted = Distribution("tensorflow", "2.18.0", "stated: tensorflow", extras=("and-cuda",), requirement="tensorflow")
     cudnn = Distribution("nvidia-cudnn-cu12", "9.1.0.70", "stated: nvidia-cudnn-cu12", requirement="nvidia-cudnn-cu12")

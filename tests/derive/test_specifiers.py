@@ -1,4 +1,4 @@
-"""Our reading of versions and requirements, held against packaging's."""
+"""Our parser of versions and requirements, compared with packaging's."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_a_specifier_allows_what_packaging_allows(version: str, specifier: str) 
 @pytest.mark.parametrize(
     ("version", "specifier"), [("local build", ">=1"), ("1!2.0", ">=1"), ("1.0", ">=one"), ("1.0", "===1.0"), ("1.0", "~=1")]
 )
-def test_what_is_not_understood_is_not_told(version: str, specifier: str) -> None:
+def test_an_invalid_specifier_has_no_answer(version: str, specifier: str) -> None:
     assert specifiers.satisfies(version, specifier) is None
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_garbage_is_not_told_and_does_not_crash(text: str, other: str) -> None:
+def test_garbage_has_no_answer_and_does_not_crash(text: str, other: str) -> None:
     specifiers.satisfies(text, other)
     specifiers.requirement(text)
     specifiers.holds(text, {"python_version": "3.11"}, ())
@@ -77,7 +77,7 @@ def test_a_requirement_is_read_as_packaging_reads_it(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "torch @ https://example.org/torch.whl", "torch==", "<2", "torch 2.0"])
-def test_what_is_no_requirement_on_versions_is_none(text: str) -> None:
+def test_requirements_without_versions_are_none(text: str) -> None:
     assert specifiers.requirement(text) is None
 
 
@@ -123,7 +123,7 @@ def test_markers_hold_as_packagings_do(text: str, extra: str) -> None:
         ('extra>"a"', None),
     ],
 )
-def test_an_unknown_part_leaves_a_marker_open_only_where_it_decides(text: str, answer: bool | None) -> None:
+def test_an_unknown_part_only_matters_if_it_decides_the_marker(text: str, answer: bool | None) -> None:
     assert specifiers.holds(text, {"python_version": "3.11", "os_name": "posix"}, ()) is answer
 
 
@@ -140,7 +140,7 @@ def test_an_unknown_part_leaves_a_marker_open_only_where_it_decides(text: str, a
         ((), False),
     ],
 )
-def test_specifiers_contradict_where_no_version_satisfies_all(together: tuple[str, ...], contradiction: bool) -> None:
+def test_specifiers_contradict_if_no_version_satisfies_all(together: tuple[str, ...], contradiction: bool) -> None:
     assert specifiers.contradict(together) is contradiction
 
 
@@ -148,6 +148,6 @@ def test_specifiers_contradict_where_no_version_satisfies_all(together: tuple[st
     ("version", "specifier", "older"),
     [("5.29.5", "<8,>=6.31.1", True), ("8.1", "<8,>=6.31.1", False), ("9.1.0.70", "==9.3.0.75", True), ("9.4", "==9.3.0.75", False)],
 )
-def test_older_than_allowed_is_told_from_newer(version: str, specifier: str, older: bool) -> None:
+def test_older_than_allowed_differs_from_newer(version: str, specifier: str, older: bool) -> None:
     assert specifiers.satisfies(version, specifier) is False
     assert specifiers.below(version, specifier) is older

@@ -1,4 +1,4 @@
-"""The summary of a machine agrees with what was observed, and does not take what is not known for absent."""
+"""The summary of a machine agrees with the observations, and keeps unknown apart from absent."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ AGREED = Agreement(steps=10, loss_difference=1e-6, weight_difference=1e-7, loss_
         ({"agreement": Missing(Cause.FAILED, "out of memory")}, Flaw.NOT_COMPARED),
     ],
 )
-def test_a_training_is_judged(changes: dict[str, Any], flaw: Flaw | None) -> None:
+def test_training_results(changes: dict[str, Any], flaw: Flaw | None) -> None:
     judgement = judge(training(**changes))
     assert (judgement.flaw if judgement else None) is flaw
     assert judgement is None or judgement.detail
 
 
 @pytest.mark.parametrize(("difference", "wrong"), [(1e-5, False), (1.01e-5, True), ("inf", True)])
-def test_a_tolerance_holds_up_to_and_with_itself(difference: float | str, wrong: bool) -> None:
+def test_a_tolerance_includes_its_limit(difference: float | str, wrong: bool) -> None:
     assert disagrees(msgspec.structs.replace(AGREED, loss_difference=difference)) is wrong
 
 
@@ -50,10 +50,10 @@ def test_a_tolerance_holds_up_to_and_with_itself(difference: float | str, wrong:
         (Kernel("GPU:0", "/device:GPU:0", "nan", 1e-5), False),
     ],
 )
-def test_a_first_product_is_judged(kernel: Kernel, right: bool) -> None:
+def test_first_matmul_results(kernel: Kernel, right: bool) -> None:
     assert kernel_right(kernel) is right
 
 
-def test_places_are_compared_by_their_end() -> None:
+def test_devices_are_compared_by_the_end_of_their_name() -> None:
     assert on_device("GPU:1", ("/job:localhost/replica:0/task:0/device:GPU:1", "gpu:1"))
     assert not on_device("GPU:1", ("/device:GPU:11",))

@@ -50,7 +50,7 @@ ALL = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm")
         pytest.param(machine(1, container=in_docker(), libcuda=libcuda(0, 802, "X")), "fabric", id="802 in a container"),
     ],
 )
-def test_what_comes_by_itself_is_waited_for(snapshot: Snapshot, what: str) -> None:
+def test_problems_that_recover_are_waited_for(snapshot: Snapshot, what: str) -> None:
     assert what in waits_for(snapshot)
 
 
@@ -73,17 +73,17 @@ def test_what_comes_by_itself_is_waited_for(snapshot: Snapshot, what: str) -> No
         pytest.param(machine(1, host=Host(platform=Platform.WSL2), device_nodes=ABSENT), id="WSL"),
     ],
 )
-def test_what_does_not_come_is_not_waited_for(snapshot: Snapshot) -> None:
+def test_problems_that_stay_are_not_waited_for(snapshot: Snapshot) -> None:
     assert waits_for(snapshot) == ""
 
 
-def test_a_mask_that_hides_every_gpu_is_no_reason_to_wait() -> None:
+def test_hidden_gpus_are_no_reason_to_wait() -> None:
     hidden = machine(1, libcuda=libcuda(0, 100, "CUDA_ERROR_NO_DEVICE"), libcuda_unmasked=libcuda(1))
     assert waits_for(hidden) == ""
     assert "uvm" in waits_for(msgspec.structs.replace(hidden, libcuda_unmasked=Missing(Cause.NOT_ASKED, "no mask")))
 
 
-def test_a_driver_that_says_no_version_is_there() -> None:
+def test_a_driver_without_a_version_exists() -> None:
     unsaid = KernelDriver(version=Missing(Cause.FAILED, "in an unknown form"))
     assert waits_for(machine(1, kernel_driver=unsaid, device_nodes=nodes(*ALL))) == ""
     assert waits_for(machine(1, nvml=Nvml(init=SUCCESS), kernel_driver=KernelDriver(version=Fact("1", "x")))) == ""

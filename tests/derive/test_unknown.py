@@ -13,7 +13,7 @@ def test_a_value_passes_through() -> None:
     assert why_absent(0) == ""
 
 
-def test_what_is_known_not_to_exist_is_knowledge_for_some() -> None:
+def test_absence_is_an_answer_for_some() -> None:
     assert or_none(ABSENT) is None
     assert why_absent(ABSENT) == "why"
     with pytest.raises(NotApplicable):
@@ -23,7 +23,7 @@ def test_what_is_known_not_to_exist_is_knowledge_for_some() -> None:
 
 
 @pytest.mark.parametrize("end", [known, applicable, offered, or_none, why_absent])
-def test_what_is_not_known_ends_the_rule(end: object) -> None:
+def test_an_unknown_value_ends_the_rule(end: object) -> None:
     assert callable(end)
     with pytest.raises(CouldNotTell) as caught:
         end(DENIED)

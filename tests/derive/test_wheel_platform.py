@@ -25,14 +25,14 @@ from tests.builders import ABSENT
         (ABSENT, "x86_64", ABSENT, ""),
     ],
 )
-def test_the_word_is_that_of_the_wheels_that_fit(
+def test_the_platform_is_that_of_matching_wheels(
     system: Platform | Missing, kernel: str | Missing, interpreter: str | Missing, word: str
 ) -> None:
     host = Host(platform=system, architecture=kernel)
     assert wheel_platform.name(host, Python("python", "named", machine=interpreter)) == word
 
 
-def test_nothing_is_known_of_a_machine_that_was_not_looked_at() -> None:
+def test_an_unexamined_machine_has_no_platform() -> None:
     assert wheel_platform.name(ABSENT, ABSENT) == ""
 
 
@@ -49,5 +49,5 @@ def test_markers_are_those_of_the_platform() -> None:
 
 
 @pytest.mark.parametrize(("word", "text"), [("win_amd64", "Windows (amd64)"), ("linux_x86_64", "Linux (x86_64)"), ("any", "any")])
-def test_platforms_are_called_by_their_names(word: str, text: str) -> None:
+def test_platforms_have_readable_names(word: str, text: str) -> None:
     assert wheel_platform.label(word) == text

@@ -1,4 +1,4 @@
-"""The reader of ld.so.cache against ldconfig's own listing, and on damaged caches."""
+"""The reader of ld.so.cache, compared with ldconfig's own listing, and on damaged caches."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def made(*entries: tuple[int, str, str, int], old: bool = False) -> bytes:
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_both_forms_are_read_and_other_architectures_left_out(old: bool) -> None:
+def test_both_formats_are_read_without_other_architectures(old: bool) -> None:
     data = made(
         (0x303, "libx.so.1", "/special/libx.so.1", 1 << 62), (0x303, "libx.so.1", "/usr/lib/libx.so.1", 0), (3, "liby.so", "/lib32/liby.so", 0),
         old=old,
@@ -57,14 +57,14 @@ def test_reads_what_ldconfig_lists(tmp_path: Path) -> None:
     assert {name: cache.get(name) for name in first} == first
 
 
-def test_no_cache_and_no_known_form_say_so(tmp_path: Path) -> None:
+def test_a_missing_or_unknown_cache_is_reported(tmp_path: Path) -> None:
     assert "No such file" in System(str(tmp_path)).cache("x86_64", 64).problem
     assert Cache(b"something else").problem == "unknown format"
 
 
 @settings(max_examples=300)
 @given(changes=st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=9)), max_size=9), cut=st.integers(0, 400))
-def test_nothing_is_raised_for_a_damaged_cache(changes: list[tuple[int, bytes]], cut: int) -> None:
+def test_a_damaged_cache_raises_nothing(changes: list[tuple[int, bytes]], cut: int) -> None:
     data = bytearray(made(*((0x303, f"lib{number}.so", f"/lib/lib{number}.so", number % 2) for number in range(5))))
     for place, new in changes:
         data[place % len(data) : place % len(data) + len(new)] = new

@@ -1,4 +1,4 @@
-"""Our reader of GPU code against NVIDIA's cuobjdump, on what nvcc compiles for chosen architectures, and on headers that lie."""
+"""Our reader of GPU code, compared with NVIDIA's cuobjdump on nvcc's output for chosen architectures, and on invalid headers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_several_fat_binaries_and_every_kind_of_name(place: Path) -> None:
     assert (code.fatbins, code.damage) == (2, "")
 
 
-def test_what_few_kernels_are_built_for_is_said(place: Path) -> None:
+def test_rare_architectures_are_listed(place: Path) -> None:
     code = read(place, b"".join(fat(entry(SASS, 80), entry(SASS, 90)) for _ in range(9)) + fat(entry(SASS, 80), entry(SASS, 120, 0x100011)))
     assert code.sass == ("sm_80", "sm_90", "sm_120a")
     assert code.few == ("sm_120a",)
@@ -71,7 +71,7 @@ def test_what_few_kernels_are_built_for_is_said(place: Path) -> None:
         (fat(entry(SASS, 80)) + b"something else" * 30, "unknown data between"),
     ],
 )
-def test_headers_that_lie_end_the_reading_and_are_said(place: Path, data: bytes, damage: str) -> None:
+def test_invalid_headers_stop_reading_and_are_reported(place: Path, data: bytes, damage: str) -> None:
     assert damage in read(place, data).damage
 
 
@@ -80,7 +80,7 @@ def test_no_code_at_all(place: Path) -> None:
     assert fatbin.read("/bin/ls").sass == ()
 
 
-def test_a_hundred_megabytes_of_the_smallest_headers_end_soon(place: Path) -> None:
+def test_a_hundred_megabytes_of_tiny_headers_stop_early(place: Path) -> None:
     with place.open("wb") as opened:
         for _ in range(100):
             opened.write(fat() * 65536)
@@ -92,7 +92,7 @@ def test_a_hundred_megabytes_of_the_smallest_headers_end_soon(place: Path) -> No
 
 @settings(max_examples=300, deadline=2000)
 @given(changes=st.lists(st.tuples(st.integers(0, 2000), st.binary(min_size=1, max_size=9)), max_size=9), cut=st.integers(0, 2000))
-def test_nothing_is_raised_for_damaged_code(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]], cut: int) -> None:
+def test_damaged_code_raises_nothing(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]], cut: int) -> None:
     data = bytearray((fat(entry(SASS, 80), entry(PTX, 90)) + bytes(24)) * 6)
     for place, new in changes:
         data[place % len(data) : place % len(data) + len(new)] = new
@@ -109,7 +109,7 @@ def compiled(output: Path, *flags: str) -> Path:
 
 
 def listed(path: Path) -> tuple[set[str], set[str]]:
-    """By cuobjdump, which writes sm_100 for the machine code of sm_100f, and sm_90 for compute_90."""
+    """From cuobjdump, which writes sm_100 for the machine code of sm_100f, and sm_90 for compute_90."""
     assert CUOBJDUMP.exists(), "nvidia-cuda-cuobjdump of the dependency group test is not installed"
     text = subprocess.run([CUOBJDUMP, "-lelf", "-lptx", path], capture_output=True, text=True, check=False).stdout
     return set(re.findall(r"\.(sm_\d+[af]?)\.cubin", text)), {f"compute_{one}" for one in re.findall(r"\.sm_(\d+[af]?)\.ptx", text)}
@@ -125,7 +125,7 @@ def agrees(path: Path) -> fatbin.Code:
 
 
 def gencode(*pairs: str) -> list[str]:
-    """compute_80:sm_80 to nvcc's option."""
+    """compute_80:sm_80 as nvcc's option."""
     return [word for pair in pairs for word in ("-gencode", f"arch={pair.partition(':')[0]},code={pair.partition(':')[2]}")]
 
 

@@ -1,4 +1,4 @@
-"""Our reader of ELF files against pyelftools and readelf on this machine's own libraries, and on files that are none, or lie."""
+"""Our reader of ELF files, compared with pyelftools and readelf on this machine's libraries, and on invalid files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_search_path_of_thirty_thousand_bytes(tmp_path: Path) -> None:
     assert file.read(str(build(tmp_path / "long.so", f"-Wl,--enable-new-dtags,-rpath,{folders}"))).runpath == folders
 
 
-def test_a_file_without_section_headers_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_file_without_section_headers_is_readable(tmp_path: Path) -> None:
     library = build(tmp_path / "x.so", "-Wl,-soname,x.so.1")
     data = bytearray(library.read_bytes())
     data[40:48] = bytes(8)  # e_shoff
@@ -115,14 +115,14 @@ def test_a_file_without_section_headers_is_read_all_the_same(tmp_path: Path) -> 
         (b"\x7fELF\x02\x01" + bytes(80), "an ELF file of type 0"),
     ],
 )
-def test_says_why_a_file_is_no_library(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_file_that_is_not_a_library_has_a_reason(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "x.so").write_bytes(content)
     with pytest.raises(file.NotElf) as raised:
         file.read(str(tmp_path / "x.so"))
     assert raised.value.reason == reason
 
 
-def test_what_is_no_regular_file(tmp_path: Path) -> None:
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.so")
     for path, reason in ((tmp_path, "a folder"), (tmp_path / "pipe.so", "not a regular file"), (Path("/dev/zero"), "not a regular file")):
         with pytest.raises(file.NotElf) as raised:
@@ -131,10 +131,10 @@ def test_what_is_no_regular_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
-def test_a_library_that_was_cut_off_is_refused(tmp_path: Path, part: float) -> None:
+def test_a_truncated_library_is_refused(tmp_path: Path, part: float) -> None:
     library = build(tmp_path / "x.so")
     data = library.read_bytes()
-    end = 4096 + 600  # behind the last segment lie only section headers, which nobody needs
+    end = 4096 + 600  # after the last segment there are only section headers, which are not needed
     library.write_bytes(data[: int(end * part)])
     with pytest.raises(file.NotElf, match="truncated"):
         file.read(str(library))
@@ -145,9 +145,7 @@ def test_a_library_that_was_cut_off_is_refused(tmp_path: Path, part: float) -> N
     changes=st.lists(st.tuples(st.integers(0, 6000), st.binary(min_size=1, max_size=8)), min_size=1, max_size=12),
     cut=st.integers(64, 20000),
 )
-def test_nothing_but_a_refusal_comes_of_a_damaged_file(
-    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]], cut: int
-) -> None:
+def test_a_damaged_file_is_only_ever_refused(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]], cut: int) -> None:
     base = tmp_path_factory.getbasetemp() / "damaged.so"
     if not base.exists():
         build(base, "-Wl,-soname,x.so.1,-rpath,/a", source='#include <stdio.h>\nvoid f(void) { puts("x"); }')

@@ -1,4 +1,4 @@
-"""The simulated loader against the real one: small programs, compiled here, say which files they were really given."""
+"""The simulated loader compared with the real one: small programs, compiled here, report the files they really got."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def linking(kind: str, folders: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """Programs and middle libraries of each kind, and one small library to copy about."""
+    """Programs and middle libraries of each kind, and one small library to copy."""
     with tempfile.TemporaryDirectory(prefix="gpudoctor-loader-") as name:
         home = Path(name).resolve()
         leaf = build(home / "store/libx.so.1", "int x(void) { return 1; }", "-shared", "-fPIC", "-Wl,-soname,libx.so.1")
@@ -103,7 +103,7 @@ def simulated(program: Path, wanted: Sequence[str], environ: dict[str, str]) -> 
     loader = Loader(system, setting)
     started = loader.start(str(program))
     assert loader.main is not None
-    preloads = setting.preload.split()  # what of it does not exist is passed over
+    preloads = setting.preload.split()  # missing ones are skipped
     if [one for one in started.missing if one.asked_by is not loader.main or one.wanted not in preloads]:
         return [], set()
     answers = ["no" if loader.open(one, loader.main).missing else "ok" for one in wanted]
@@ -156,7 +156,7 @@ def clean(home: Path, **contents: str) -> None:
 LIBRARY_PATH = Way("ld-library-path", "LD_LIBRARY_PATH")
 
 
-def test_says_why_what_is_hidden_and_what_was_refused(place: Path) -> None:
+def test_a_result_names_reason_shadowed_files_and_refused_files(place: Path) -> None:
     clean(place, a="machine", b="class", e="good", f="good")
     one = loader(place, "rpath", library_path=f"{place}/e:{place}/f")
     assert one.main is not None
@@ -168,7 +168,7 @@ def test_says_why_what_is_hidden_and_what_was_refused(place: Path) -> None:
     assert found.looked_in == [f"{place}/a", f"{place}/b", f"{place}/e"]
 
 
-def test_says_where_it_looked_in_vain(place: Path) -> None:
+def test_a_failed_search_lists_where_it_looked(place: Path) -> None:
     clean(place)
     one = loader(place, "runpath", library_path=f"{place}/e")
     assert one.main is not None
@@ -178,7 +178,7 @@ def test_says_where_it_looked_in_vain(place: Path) -> None:
     assert len(missing.looked_in) > 4
 
 
-def test_a_failed_opening_leaves_nothing_behind(place: Path) -> None:
+def test_a_failed_dlopen_leaves_nothing_behind(place: Path) -> None:
     clean(place)
     one = loader(place)
     assert one.main is not None
@@ -188,7 +188,7 @@ def test_a_failed_opening_leaves_nothing_behind(place: Path) -> None:
     assert one.loaded("libmid-none.so") is None
 
 
-def test_a_loaded_soname_wins_and_says_who_brought_it(place: Path) -> None:
+def test_a_loaded_soname_is_reused_and_names_its_origin(place: Path) -> None:
     clean(place, c="good", f="good")
     one = loader(place, preload=f"{place}/f/libx.so.1")
     assert one.main is not None
@@ -211,7 +211,7 @@ def test_libraries_for_this_kind_of_processor_come_first(place: Path) -> None:
         special.parent.parent.rmdir()
 
 
-def test_lib_stands_for_the_loaders_own_folder(place: Path) -> None:
+def test_lib_is_the_loaders_own_folder(place: Path) -> None:
     clean(place)
     system = System()
     elf = system.elf(str(place / "main-none"))
@@ -237,7 +237,7 @@ def test_two_names_of_one_file_are_one_library(place: Path) -> None:
     assert again.found.path == names[0]
 
 
-def test_a_search_path_of_a_hundred_thousand_entries_takes_no_time(place: Path) -> None:
+def test_a_search_path_of_a_hundred_thousand_entries_is_fast(place: Path) -> None:
     clean(place, f="good")
     one = loader(place, library_path=":".join([f"/nowhere/{number % 700}" for number in range(60000)] + [f"{place}/f"]))
     assert one.main is not None
@@ -246,12 +246,12 @@ def test_a_search_path_of_a_hundred_thousand_entries_takes_no_time(place: Path) 
     assert len(found.looked_in) == 701
 
 
-def test_a_program_that_is_not_there_is_refused() -> None:
+def test_a_missing_program_is_refused() -> None:
     with pytest.raises(Refused, match="no such file"):
         Loader(System(), Setting((), Cache())).start("/nowhere/python")
 
 
-def test_programs_of_this_machine_get_what_ldd_says() -> None:
+def test_this_machines_programs_agree_with_ldd() -> None:
     for program in ("/bin/ls", "/usr/bin/gcc", "/usr/bin/python3"):
         if not Path(program).exists():
             continue

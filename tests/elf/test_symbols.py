@@ -1,4 +1,4 @@
-"""The reader of dynamic symbols against nm, on this machine's own libraries."""
+"""The reader of dynamic symbols, compared with nm on this machine's libraries."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ SOME = LIBRARIES[::6]
 
 
 def nm(path: Path, *options: str) -> set[str]:
-    """Names without the versions that nm writes behind them; undefined weak ones are w or v."""
+    """Names without the versions that nm appends; undefined weak ones are w or v."""
     said = subprocess.run(["nm", "-D", *options, path], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in said.splitlines()]
     return {row[-1].partition("@")[0] for row in rows if row[-2] not in {"w", "v"}}
 
 
 @pytest.mark.parametrize("path", SOME, ids=lambda path: path.name)
-def test_needs_and_defines_what_nm_says(path: Path) -> None:
+def test_undefined_and_defined_symbols_agree_with_nm(path: Path) -> None:
     elf = file.read(str(path))
     assert set(symbols.undefined(str(path), elf)) == nm(path, "-u")
     names = sorted(nm(path, "--defined-only"))[:300]
     assert symbols.defined(str(path), elf, [*names, "no_such_name", "another"]) == set(names)
 
 
-def test_what_names_mention(tmp_path: Path) -> None:
+def test_names_that_contain_a_text(tmp_path: Path) -> None:
     path = build(tmp_path / "x.so", source="void a_GetCurandDsoHandle_b(void) {}")
     elf = file.read(str(path))
     assert symbols.mentions(str(path), elf, b"GetCurandDsoHandle")
@@ -40,7 +40,7 @@ def test_what_names_mention(tmp_path: Path) -> None:
 
 @settings(max_examples=300, deadline=2000)
 @given(changes=st.lists(st.tuples(st.integers(0, 3000), st.binary(min_size=1, max_size=8)), min_size=1, max_size=12))
-def test_nothing_is_raised_for_damaged_tables(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]]) -> None:
+def test_damaged_tables_raise_nothing(tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, bytes]]) -> None:
     base = tmp_path_factory.getbasetemp() / "symbols.so"
     if not base.exists():
         build(base, source="void a(void) {}\nvoid b(void) {}\nvoid c(void);\nvoid d(void) { c(); }")

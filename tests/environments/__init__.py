@@ -1,1 +1,1 @@
-"""Real environments from the package index: what gpudoctor says of them, held against what their frameworks do over our driver libraries."""
+"""Real environments from the package index: gpudoctor's result compared with what their frameworks do over our driver libraries."""

@@ -1,4 +1,4 @@
-"""Holds what gpudoctor says of an environment against what its frameworks do in it."""
+"""Compares gpudoctor's result for an environment with what its frameworks do in it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gpudoctor.elf import file as elf_file
 from gpudoctor.findings import Rung
 
 REFUSED = ("operation not supported", "no supported devices found for platform CUDA")
-"""How a framework that got through to the driver fails there: our libcuda refuses cudart's private tables, and XLA wants more than it plays."""
+"""How a framework that reached the driver fails there: our libcuda refuses cudart's private tables, and XLA needs more than it plays."""
 TELLING = ("dlopen", "dso_loader", "cannot open", "stub", "could not find", "unable to load", "outdated", "cuinit", "skipping")
 NOT_LOADED = re.compile(r"Could not load dynamic library '([^']+)'")
-"""As TensorFlow up to 2.15 names each."""
+"""The names in TensorFlow up to 2.15."""
 BREAKS = {rule.code: rule.breaks for rule in RULES}
 
 
@@ -28,28 +28,28 @@ class Comparison:
     framework: str
     version: str
     sees: bool
-    """Whether it came to the GPU."""
+    """Whether it reached the GPU."""
     words: str
-    """Its own, where it did not."""
+    """Its error if it did not."""
     expects: bool
     """Whether gpudoctor reports no error."""
     findings: tuple[str, ...]
-    """gpudoctor's, but for notes: code, name, and the message of those about this framework."""
+    """gpudoctor's findings except notes: code, name, and the message of those about this framework."""
     differences: tuple[str, ...]
-    """Libraries of which simulation and process differ."""
+    """Libraries whose file differs between simulation and process."""
     same: int
-    """Libraries of which the simulation named the very file that was mapped."""
+    """Libraries whose mapped file was predicted exactly."""
     unmapped: tuple[str, ...]
-    """Those that the simulation names and that this try did not come to."""
+    """Predicted libraries that this run did not reach."""
 
     @property
     def agrees(self) -> bool:
-        """Whether both say the same, of the GPU and of every file."""
+        """Whether both agree on the GPU and on every file."""
         return not self.differences and self.sees is self.expects
 
 
 def compare(framework: str, witness: dict[str, Any], report: dict[str, Any], xray: dict[str, Any]) -> Comparison:
-    """`witness` is what witness.py wrote, with what was logged under "log"; `report` and `xray` are gpudoctor's documents."""
+    """`witness` is witness.py's output with the log under "log"; `report` and `xray` are gpudoctor's documents."""
     others = {one["framework"] for one in _frameworks(xray)} - {framework}
     found = [one for one in report["findings"] if one["severity"] != "note" and one["subject"]["key"] not in others]
     differences, same, unmapped = files(framework, witness, xray)
@@ -71,19 +71,19 @@ def _frameworks(xray: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sees(witness: dict[str, Any]) -> bool:
-    """Whether the framework came to the GPU, or was refused only by what our libcuda does not play."""
+    """Whether the framework reached the GPU, or failed only where our libcuda plays no further."""
     return bool(witness["gpus"]) or any(text in (witness["error"] or "") for text in REFUSED)
 
 
 def words(witness: dict[str, Any]) -> str:
-    """What a framework says of why it sees no GPU."""
+    """The framework's reason for seeing no GPU."""
     lines = (line.partition("] ")[2] or line for line in witness["log"].splitlines())
     said = [line.strip() for line in lines if any(word in line.lower() for word in TELLING)]
     return " · ".join(dict.fromkeys(filter(None, (witness["error"], *said[:2])))) or "no GPU, and no word"
 
 
 def files(framework: str, witness: dict[str, Any], xray: dict[str, Any]) -> tuple[list[str], int, list[str]]:
-    """Differences between the files that the simulation names and those that were mapped; how many are the same; which were not mapped."""
+    """Differences between predicted and mapped files; the number of equal ones; those not mapped."""
     mapped: dict[str, set[str]] = {}
     everything = {os.path.realpath(path) for path in witness["mapped"]}
     for path in witness["mapped"]:
@@ -116,12 +116,12 @@ def files(framework: str, witness: dict[str, Any], xray: dict[str, Any]) -> tupl
 
 
 def _real(path: str) -> str:
-    """A path of a report, which writes ~ for the home folder, as it would be mapped."""
+    """A report's path, which has ~ for the home folder, as it would be mapped."""
     return os.path.realpath(Path(path).expanduser())
 
 
 def soname(path: str) -> str:
-    """The name by which other files ask for a mapped one."""
+    """The soname of a mapped file."""
     try:
         return elf_file.read(path).soname or Path(path).name
     except (OSError, elf_file.NotElf):

@@ -1,4 +1,4 @@
-"""Runs gpudoctor on an environment, and each of its frameworks in it, on a machine with one healthy GPU that our libraries play."""
+"""Runs gpudoctor on an environment, and each of its frameworks in it, on a machine with one healthy GPU played by our libraries."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from tests.environments.rows import STUBS, Row
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
 CUDA, DRIVER = "13.3", "610.43.02"
-"""New enough for everything that is on the index."""
+"""New enough for everything on the index."""
 SHARED = ("usr", "lib", "lib64", "lib32", "opt", "bin", "sbin", "etc/ld.so.cache", "etc/ld.so.conf", "etc/ld.so.conf.d")
-"""What the machine that is examined has of this one: its libraries."""
+"""What the examined machine shares with this one: its libraries."""
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "GPUDOCTOR_TEST_CACHE")
-"""Of the variables of this process; the rest might be part of what is tried."""
+"""Variables of this process to keep; the rest might affect the test."""
 WITNESS = Path(__file__).with_name("witness.py")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Examined:
-    """One environment. `seconds` are those of gpudoctor's X-ray and of each framework's try, by name."""
+    """One environment. `seconds` are those of gpudoctor's X-ray and of each framework's run, by name."""
 
     comparisons: tuple[Comparison, ...]
     same_xray: bool
-    """Whether `gpudoctor check` and `gpudoctor xray` tell of the same files."""
+    """Whether `gpudoctor check` and `gpudoctor xray` name the same files."""
     seconds: Mapping[str, float]
     report: Mapping[str, Any]
     xray: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Examined:
 
 
 def examine(row: Row, folder: Path, place: Path) -> Examined:
-    """The environment in `folder` as `row` has it; `place` is a folder for the machine. Raises SeamUnavailable without a compiler."""
+    """The environment in `folder` for `row`; `place` is a folder for the machine. Raises SeamUnavailable without a compiler."""
     variables = machine(row, folder, place)
     seconds, witnesses = {}, {}
     python = str(folder / "bin" / "python")
@@ -86,7 +86,7 @@ def machine(row: Row, folder: Path, place: Path) -> dict[str, str]:
 
 
 def _stubs(folder: Path) -> str:
-    """A folder with a libcuda.so.1 that says of itself that it is a stub; a file of its own, as a toolkit's is."""
+    """A folder with a libcuda.so.1 that is a stub, a file of its own like a toolkit's."""
     Cuda(gpus=0, calls={"*": "return 34"}).install(folder)
     library = folder / Cuda.SONAME
     content = library.read_bytes()

@@ -1,4 +1,4 @@
-"""Makes environments from the package index, in place: what was done is noted beside them, so that the next one goes on from there."""
+"""Makes environments from the package index step by step: each step is recorded beside them, and the next one continues from there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def interpreter(version: str) -> Path:
 
 
 def made(row: Row, cache: Path, say: Say) -> Path:
-    """The folder of the row's environment below `cache`, brought to the row's state. Raises SeamUnavailable where pip fails."""
+    """The folder of the row's environment below `cache`, in the row's state. Raises SeamUnavailable if pip fails."""
     folder = cache / row.place
     wanted = [list(step) for step in steps(row)]
     done = json.loads((folder / DONE).read_text()) if (folder / DONE).exists() else None
@@ -53,7 +53,7 @@ def made(row: Row, cache: Path, say: Say) -> Path:
 
 
 def fresh(python: Path, folder: Path, wanted: Sequence[str], *, lasting: bool) -> None:
-    """Make an environment of what is wanted, by uv or, where that is not here or fails, pip; one that lasts is compiled. Raises SeamUnavailable."""
+    """Make an environment with uv or, if that is missing or fails, with pip; a lasting one is compiled. Raises SeamUnavailable."""
     inside = str(folder / "bin" / "python")
     by_pip = (
         [str(python), "-m", "venv", str(folder)],
@@ -83,14 +83,14 @@ def site(folder: Path) -> Path:
 
 
 def megabytes(folder: Path) -> int:
-    """What it takes on disk."""
+    """Its size on disk."""
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) >> 20
 
 
 def _run(command: Sequence[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
     if done.returncode:
-        said = " ".join(done.stderr.split())  # uv's words, over several lines
+        said = " ".join(done.stderr.split())  # uv's message, over several lines
         reason = next((line for line in reversed(done.stderr.splitlines()) if line.startswith("ERROR")), said or "no reason given")
         msg = f"needs the package index: {' '.join(command[3:])}: {reason}"
         raise SeamUnavailable(msg)

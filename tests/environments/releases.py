@@ -1,4 +1,4 @@
-"""The releases of the frameworks that the smoke training is tried with, as the compatibility tables have them, and the Pythons here for them."""
+"""The framework releases to test smoke training with, from the compatibility tables, and the Pythons installed for them."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from tests.environments import make
 from tests.seams.build import SeamUnavailable
 
 FIRST: Final = {"tensorflow": (1, 15, 0, 0), "torch": (2, 1, 0, 0), "jax": (0, 4, 30, 0)}
-"""The first release of each that is tried."""
+"""The first release of each to test."""
 BINARY: Final = {"jax": "jaxlib"}
-"""Whose wheels say for which Pythons there is a release, where its own is for any."""
+"""The distribution whose wheels state the Pythons of a release, if its own wheel is for any."""
 DISTRIBUTION: Final = {"tensorflow": "tensorflow-cpu", "torch": "torch", "jax": "jax"}
-"""What the index is asked for."""
+"""The packages requested from the index."""
 UNDECLARED: Final = {"torch": ((2, 2, 0, 0), "packaging"), "tensorflow": ((2, 9, 0, 0), "protobuf<3.21")}
-"""What releases before that one need and do not require: torch imports packaging when Adam is made (torch/torch_version.py in the wheels);
-TensorFlow's generated code runs with protobuf 3 only, and no upper bound says so."""
+"""What older releases need but do not require: torch imports packaging when Adam is created (torch/torch_version.py in the wheels);
+TensorFlow's generated code only runs with protobuf 3, and has no upper bound."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """One release to try."""
+    """A release to test."""
 
     framework: str
     release: str
     pythons: tuple[str, ...]
-    """It is published for these."""
+    """Pythons with a wheel."""
     beside: tuple[str, ...] = ("numpy",)
     """What is installed with it."""
 
     @property
     def name(self) -> str:
-        """What the command line calls it."""
+        """Its name on the command line."""
         return f"{self.framework}-{self.release}"
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What is installed."""
+        """The packages to install."""
         return f"{DISTRIBUTION[self.framework]}=={self.release}", *self.beside
 
 
 def releases() -> list[Release]:
-    """Return every release that is to be tried, oldest first: the first and the last of each minor version."""
+    """Return every release to test, oldest first: the first and the last of each minor version."""
     rows, matrix = [], open_matrix(None)
     for framework, first in FIRST.items():
         every = {
@@ -65,7 +65,7 @@ def releases() -> list[Release]:
 
 
 def newest(framework: str) -> Release:
-    """Return the last release of a framework for which there is a Python here. Raises SeamUnavailable."""
+    """Return the last release of a framework with an installed Python. Raises SeamUnavailable."""
     for row in reversed([row for row in releases() if row.framework == framework]):
         with suppress(SeamUnavailable):
             newest_python(row.pythons)
@@ -74,7 +74,7 @@ def newest(framework: str) -> Release:
 
 
 def newest_python(pythons: tuple[str, ...]) -> tuple[str, Path]:
-    """Return the newest of these minor versions that is on this machine. Raises SeamUnavailable."""
+    """Return the newest of these minor versions on this machine. Raises SeamUnavailable."""
     for version in sorted((one for one in pythons if not one.endswith("t")), key=lambda one: int(one.partition(".")[2]), reverse=True):
         try:
             return version, make.interpreter(version)

@@ -1,4 +1,4 @@
-"""The environments that are tried, and how each is made."""
+"""The environments to test, and how each is made."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import sys
 from dataclasses import dataclass
 
 TOOLKIT = "/usr/local/cuda-13.0/lib64"
-"""A toolkit that is not in the way of what is tried here: it holds cudart and CUPTI of CUDA 13."""
+"""A toolkit that does not affect these tests: it has cudart and CUPTI of CUDA 13."""
 RUNNING = f"{sys.version_info.major}.{sys.version_info.minor}"
 STUBS = "STUBS"
-"""Stands for a folder with a libcuda.so.1 as toolkits carry it to link against."""
+"""Placeholder for a folder with a libcuda.so.1 like a toolkit's stub."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One environment. The rows of one `place` follow each other: each changes what the one before it has left there."""
+    """One environment. Rows with one `place` follow each other: each changes what the previous one left there."""
 
     name: str
     about: str
     place: str
     frameworks: tuple[str, ...]
     pip: tuple[tuple[str, ...], ...] = ()
-    """Arguments of pip, one command after the other."""
+    """pip's arguments, one command after the other."""
     python: str = "3.12"
     library_path: tuple[str, ...] = ()
-    """What LD_LIBRARY_PATH names before the driver's own folder."""
+    """Folders of LD_LIBRARY_PATH before the driver's own."""
     megabytes: int = 6300
-    """What the environment takes on disk by then."""
+    """The environment's size on disk by then."""
 
 
 def _install(*words: str) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ ROWS: tuple[Row, ...] = (
 
 
 FEW = ("nvidia-cuda-runtime-cu12==12.9.*", "nvidia-nvjitlink-cu12==12.9.*")
-"""Wheels of NVIDIA's that are small; the first is the one that every framework asks for first."""
+"""Small NVIDIA wheels; the first is the one that every framework requests first."""
 SMALL = (
     Row(
         name="tensorflow-few",
@@ -200,7 +200,7 @@ SMALL = (
     ),
     Row(
         name="jax-few",
-        about="`jax` and its CUDA 12 plugin likewise",
+        about="`jax` and its CUDA 12 plugin in the same way",
         place="jax-few",
         frameworks=("jax",),
         pip=(_install("jax==0.6.*"), _alone("jax-cuda12-plugin==0.6.*", "jax-cuda12-pjrt==0.6.*", *FEW)),
@@ -208,11 +208,11 @@ SMALL = (
         megabytes=1100,
     ),
 )
-"""What the tests try: each place in one state, so that it can be kept."""
+"""What the tests use: each place in one state, to be kept."""
 
 
 def chosen(names: list[str]) -> tuple[Row, ...]:
-    """The rows of those names in the order of the table; all without names. Raises KeyError with the first unknown one."""
+    """The rows of those names in the order of the table; all without names. Raises KeyError for an unknown one."""
     known = {row.name: row for row in ROWS}
     for name in names:
         if name not in known:
@@ -221,6 +221,6 @@ def chosen(names: list[str]) -> tuple[Row, ...]:
 
 
 def steps(row: Row) -> tuple[tuple[str, ...], ...]:
-    """Every command of pip that leads to a row, those of the rows before it in its place too."""
+    """Every pip command that leads to a row, including those of earlier rows in its place."""
     before = ROWS[: ROWS.index(row)] if row in ROWS else ()
     return tuple(command for one in (*(other for other in before if other.place == row.place), row) for command in one.pip)

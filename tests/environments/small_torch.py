@@ -1,6 +1,6 @@
-"""A small PyTorch that really imports: the published texts of torch/__init__.py that load its libraries, over ELF files of no content.
+"""A small PyTorch that really imports: the published code of torch/__init__.py that loads its libraries, over empty ELF files.
 
-torch_text/ holds those functions as the wheels of these releases have them (BSD-3-Clause); a release between two has the text of the earlier one.
+torch_text/ has those functions from the wheels of these releases (BSD-3-Clause); a release between two uses the earlier one's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NEEDS = {
     "cufile": ("libcufile.so.0", ()),
     "nvtx": ("libnvToolsExt.so.1", ()),
 }  # fmt: skip
-"""Folder of nvidia/, its library, and what that links."""
+"""Folder of nvidia/, its library, and the library's needs."""
 VERSIONS = {"cudnn": "9.1.0.70", "nccl": "2.21.5"}
 LINKED = tuple(name for name, _ in NEEDS.values() if "nvshmem" not in name and "cufile" not in name)
 WITNESS = """
@@ -73,7 +73,7 @@ def cuda(site: Path, *without: str) -> None:
 
 
 def torch(site: Path, release: str = "2.6.0", *, finds: bool = True, quote: str = "") -> Path:
-    """PyTorch for CUDA 12.4; with `finds` its files name NVIDIA's folders, as those of the index do, without as other builds."""
+    """PyTorch for CUDA 12.4; with `finds` its files point to NVIDIA's folders, like those on the index, otherwise like other builds."""
     home = site / "torch"
     folders = ":".join(["$ORIGIN", *(f"$ORIGIN/../../nvidia/{folder}/lib" for folder in NEEDS)])
     rpath = folders if finds else "$ORIGIN"
@@ -92,7 +92,7 @@ def torch(site: Path, release: str = "2.6.0", *, finds: bool = True, quote: str 
 
 
 def really(python: Path | str, environ: Mapping[str, str], cwd: Path | None = None) -> tuple[str, set[str]]:
-    """What a real import says, empty where it works, and every file that is mapped then."""
+    """The error of a real import, empty if it works, and every file then mapped."""
     done = subprocess.run([str(python), "-B", "-c", WITNESS], env=dict(environ), capture_output=True, check=False, cwd=cwd or "/")
     if not done.stdout:
         return f"ended with {done.returncode}", set()
@@ -101,7 +101,7 @@ def really(python: Path | str, environ: Mapping[str, str], cwd: Path | None = No
 
 
 def differences(seen: FrameworkLibraries, error: str, mapped: Iterable[str]) -> list[str]:
-    """How the X-ray differs from a real import: in what fails, or in the file of a library."""
+    """How the X-ray differs from a real import: in the error, or in a library's file."""
     assert isinstance(seen.uses, tuple), seen.uses
     uses = [use for use in seen.uses if use.component != "cuda" and (use.asking == "linked" or use.asked_by.endswith("__init__.py"))]
     fails = bool(seen.broken) or any(use.vital and isinstance(use.file, Missing) for use in uses)

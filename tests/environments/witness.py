@@ -1,8 +1,8 @@
-"""Runs under a framework's own interpreter (Python 3.6 to 3.14): imports it, asks it for its GPUs, and says what is mapped then.
+"""Runs under a framework's own interpreter (Python 3.6 to 3.14): imports it, lists its GPUs, and records what is mapped then.
 
     python witness.py tensorflow|torch|jax FILE
 
-FILE gets JSON: version, gpus (null where it could not be asked), error, mapped. What the framework logs is left on the standard error.
+FILE gets JSON: version, gpus (null if they could not be listed), error, mapped. The framework's log stays on standard error.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import sys
 
 
 def tensorflow():
-    """Its own list, for which it opens every library of CUDA's."""
+    """Its own list, which opens every CUDA library."""
     import tensorflow as tf
 
     listed = getattr(tf.config, "list_physical_devices", None) or tf.config.experimental.list_physical_devices
@@ -21,7 +21,7 @@ def tensorflow():
 
 
 def torch():
-    """cudart's count, or the error that it gives. A library that torch opens only for linear algebra is opened too."""
+    """cudart's count or error. Also opens a library that torch only opens for linear algebra."""
     import torch as th
 
     lib = os.path.join(os.path.dirname(th.__file__), "lib")
@@ -36,8 +36,8 @@ def torch():
 def jax():
     """The devices of its CUDA plugin.
 
-    It would not try without a /dev/nvidia0, which our driver does not have; and CUPTI 13.5 tells its version only to a driver that it can
-    trace, which ours is not, so that of the build stands for it.
+    It would not try without a /dev/nvidia0, which our driver lacks; and CUPTI 13.5 only reports its version to a driver that it can trace,
+    which ours is not: the build's version replaces it.
     """
     os.environ.setdefault("JAX_PLATFORMS", "cuda")
     import jax as jx
@@ -58,7 +58,7 @@ def jax():
 
 
 def cudnn_opens_its_parts():
-    """cuDNN opens its own libraries when they are first called; the version checks of each are such calls. Returns what they say, by name."""
+    """Call the version checks of cuDNN's libraries, which open on first call. Returns their results by name."""
     said = {}
     for path in mapped():
         if os.path.basename(path).startswith("libcudnn.so.9"):
@@ -71,7 +71,7 @@ def cudnn_opens_its_parts():
 
 
 def mapped():
-    """Every file in the process that is a shared library, in order."""
+    """Every shared library in the process, in order."""
     found = {}
     with open("/proc/self/maps") as maps:
         for line in maps:

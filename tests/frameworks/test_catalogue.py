@@ -1,4 +1,4 @@
-"""What holds for every framework of the catalogue, so that a new one is whole: its tables, its scripts, its variables, its commands."""
+"""Every framework of the catalogue is complete: its tables, its scripts, its variables, its commands."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def shipped() -> Matrix:
     return open_matrix()
 
 
-def test_each_module_holds_one_framework_of_the_catalogue() -> None:
+def test_each_module_defines_one_framework() -> None:
     modules = {path.stem for path in (PACKAGE / "frameworks").glob("*.py")} - {"__init__", "spec"}
     assert modules == {spec.name for spec in CATALOGUE}
     assert len(modules) == len(CATALOGUE)
 
 
-def test_no_two_frameworks_claim_one_name() -> None:
+def test_no_name_belongs_to_two_frameworks() -> None:
     for claimed in (
         [spec.title for spec in CATALOGUE],
         [name for spec in CATALOGUE for name in spec.distributions],
@@ -48,7 +48,7 @@ def test_no_two_frameworks_claim_one_name() -> None:
 
 
 @every
-def test_names_are_as_they_compare(spec: FrameworkSpec) -> None:
+def test_names_are_normalised(spec: FrameworkSpec) -> None:
     names = (
         *spec.distributions,
         *spec.parts,
@@ -66,7 +66,7 @@ def test_names_are_as_they_compare(spec: FrameworkSpec) -> None:
 
 
 @every
-def test_its_distributions_are_looked_for_and_known_by_name(spec: FrameworkSpec) -> None:
+def test_its_distributions_are_found_by_name(spec: FrameworkSpec) -> None:
     assert spec_of(spec.name) is spec
     assert parse(f"{spec.name}>=1.0").subject == spec.name
     assert spec.name in spec.modules
@@ -80,7 +80,7 @@ def test_its_distributions_are_looked_for_and_known_by_name(spec: FrameworkSpec)
 
 
 @every
-def test_what_is_said_of_its_releases_has_a_table(spec: FrameworkSpec, shipped: Matrix) -> None:
+def test_its_releases_have_a_table(spec: FrameworkSpec, shipped: Matrix) -> None:
     assert (spec.name in RELEASES) == bool(spec.tabled)
     for name in spec.tabled:
         assert stack_of(name) == spec.name
@@ -98,14 +98,14 @@ def test_what_is_said_of_its_releases_has_a_table(spec: FrameworkSpec, shipped: 
 
 
 @every
-def test_its_build_facts_lie_in_its_package(spec: FrameworkSpec) -> None:
+def test_its_build_files_are_in_its_package(spec: FrameworkSpec) -> None:
     assert (spec.build is None) != (spec.plugin is None)
     files = [*(spec.build.files if spec.build else ()), *(file for file, _ in spec.version_files.values()), *spec.version_headers]
     assert all(file.partition("/")[0].startswith(spec.modules) for file in files)
 
 
 @every
-def test_it_has_the_scripts_that_its_traits_promise(spec: FrameworkSpec) -> None:
+def test_it_has_the_scripts_for_its_traits(spec: FrameworkSpec) -> None:
     engine = PACKAGE / "children" / "train" / f"{spec.name}_engine.py"
     assert engine.is_file() == spec.trains == (spec.name in TRAINED)
     assert (PACKAGE / "children" / "own" / "xray" / "wanted" / f"{spec.name}.py").is_file() == spec.xrayed
@@ -123,18 +123,18 @@ def test_variables_that_hide_the_gpu_from_it_are_read(spec: FrameworkSpec) -> No
         assert not variable.hides("")
 
 
-def test_a_list_of_devices_hides_the_gpu_where_it_is_not_first() -> None:
+def test_a_device_list_without_the_gpu_first_hides_it() -> None:
     jax = next(variable for variable in spec_of("jax").hidden_by if variable.name == "JAX_PLATFORMS")
     told = {value: (jax.hides(value), jax.wholly(value)) for value in ("cpu", "cpu,cuda", "CUDA, cpu", "gpu", "")}
     assert told == {"cpu": (True, True), "cpu,cuda": (True, False), "CUDA, cpu": (False, False), "gpu": (False, False), "": (False, True)}
 
 
-def test_what_is_not_in_the_catalogue_has_no_traits() -> None:
+def test_an_unknown_framework_has_no_traits() -> None:
     assert spec_of("theano") == FrameworkSpec(name="theano", title="theano")
     assert framework_of("theano") is stack_of("theano") is None
 
 
-def test_a_name_with_a_star_stands_for_all_that_begin_so() -> None:
+def test_a_name_with_a_star_is_a_prefix() -> None:
     names = Names("jaxlib*", "keras")
     assert [name in names for name in ("jaxlib", "jaxlib-nightly", "jax", "keras", "keras-tuner", "")] == [
         True,

@@ -1,4 +1,4 @@
-"""Every framework of the catalogue is picked up wherever frameworks are: by the probe, the plan, the tables, requirements and the report."""
+"""Every framework of the catalogue is recognised by the probe, the plan, the tables, requirements and the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
 
 
 def package(spec: FrameworkSpec) -> dict[str, Content]:
-    """The files of an installed package that states its version as the spec says, and nothing of its build."""
+    """The files of an installed package that states its version as the spec says, and nothing about its build."""
     own = {file: "".join(f"{name} = '{VERSION}'\n" for name in names) for file, names in spec.version_files.values()}
     folder = spec.distributions[0].replace("-", "_")
     return {f"{folder}-{VERSION}.dist-info/METADATA": "", f"{spec.name}/__init__.py": "", **own}
@@ -36,14 +36,14 @@ def shipped() -> Matrix:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of packages in which every framework of the catalogue is installed."""
+    """A folder of packages with every framework of the catalogue installed."""
     folder = tmp_path_factory.mktemp("site")
     for spec in CATALOGUE:
         plant(folder, package(spec))
     return folder
 
 
-def test_a_check_finds_each_and_holds_requirements_against_it(site: Path) -> None:
+def test_a_check_finds_each_and_compares_requirements(site: Path) -> None:
     required = [word for spec in CATALOGUE for word in ("--require", f"{spec.name}>=9999")]
     env = environment(PYTHONPATH=str(site))
     report = document("report", run(*LOOK, *required, "--format", "json", env=env).stdout)
@@ -55,7 +55,7 @@ def test_a_check_finds_each_and_holds_requirements_against_it(site: Path) -> Non
 
 
 @every
-def test_a_plan_with_it_is_judged_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -> None:
+def test_a_plan_treats_it_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -> None:
     name, newest = next((name, rows[-1]) for name in spec.distributions if (rows := shipped.releases(name, "linux_x86_64")))
     seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), POLICY).snapshot
     assert isinstance(seen.frameworks, tuple)
@@ -71,7 +71,7 @@ def test_the_tables_show_its_releases(spec: FrameworkSpec, shipped: Matrix) -> N
 
 
 @every
-def test_the_release_that_a_fix_installs_is_ready_by_the_plan(spec: FrameworkSpec, shipped: Matrix) -> None:
+def test_the_release_of_a_fix_is_ready_in_a_plan(spec: FrameworkSpec, shipped: Matrix) -> None:
     combination = Combination(requirements=(spec.distributions[0],), gpus=("H100",), driver="580.65.06", python="3.12")
     found = pick(MachineView(examine(combination, POLICY).snapshot, shipped, POLICY), spec.name)
     assert (found is not None) == spec.trains

@@ -1,1 +1,1 @@
-"""Recorded machines: what the probes saw of machines that the seams built, and the diagnosis that each must give."""
+"""Recorded machines: what the probes saw on machines built by the seams, and the diagnosis that each must get."""

@@ -35,7 +35,7 @@ ONLY_IN_TRAINING = "import sys\nif any(argument.endswith('/smoke.py') for argume
 
 
 def examine(recipe: Recipe, place: Path, *more: str, target: Path | None = None) -> tuple[int, dict[str, Any]]:
-    """The exit code and report of `gpudoctor check` on the machine of `recipe`, built below `place`; `target` is an environment that exists."""
+    """The exit code and report of `gpudoctor check` on the machine of `recipe`, built below `place`; `target` is an existing environment."""
     base = {name: value for name, value in os.environ.items() if name not in UNSET and not name.startswith(("SLURM_", "NVIDIA_"))}
     root = recipe.tree.build(place / "root")
     target = target or (Path(sys.prefix) if recipe.trains else environment(place / "environment", recipe.packages))

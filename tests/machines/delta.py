@@ -1,4 +1,4 @@
-"""The difference of two JSON documents without nulls, as one flat object: JSON pointer to value, where null removes what is there.
+"""The difference of two JSON documents without nulls, as one flat object: JSON pointer to value; null removes the old value.
 
 The changes apply in their order. Indices count in the old list: longer lists grow at their end, shorter ones lose their last items.
 """
@@ -19,7 +19,7 @@ def size(document: object) -> int:
 
 
 def difference(old: Any, new: Any, pointer: str = "") -> Changes:
-    """Return the changes that make `new` of `old`; a part is replaced whole where that takes no more bytes."""
+    """Return the changes that turn `old` into `new`; a part is replaced whole if that takes no more bytes."""
     if type(old) is not type(new) or not isinstance(old, dict | list):
         return {} if type(old) is type(new) and old == new else {pointer: new}
     changes = dict(_by_key(old, new, pointer) if isinstance(old, dict) else _by_index(old, new, pointer))

@@ -1,4 +1,4 @@
-"""Changes that make a machine which the probes do not run on of a recorded one: a Mac, which is only ever described."""
+"""Changes to recorded machines for systems that the probes do not run on: a Mac, which is only ever described."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNSTATED = Missing(Cause.NOT_STATED, "nobody said")
 
 
 def on_a_mac(snapshot: Snapshot) -> Snapshot:
-    """A Mac with the same Python environment; nothing is said of the sections that only Linux has."""
+    """A Mac with the same Python environment, without the sections that only Linux has."""
     kept = {"version", "created", "origin", "host", "python", "packages", "frameworks", "remarks", "container", "variables"}
     sections = {field.name: UNSTATED for field in msgspec.structs.fields(snapshot) if field.name not in kept}
     return msgspec.structs.replace(snapshot, origin="text", host=Host(platform=Platform.MACOS, architecture="arm64"), **sections)

@@ -1,4 +1,4 @@
-"""What a recorded machine's diagnosis is, and the part of it that a recipe speaks of; without pytest, so that a machine with a GPU needs none."""
+"""A recorded machine's diagnosis, and the part that a recipe states; without pytest, which a GPU machine then does not need."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ EDITED: dict[str, Edited] = {
         roots=("smoke-hung",),
     ),
     "cpu-killed-for-want-of-memory": Edited(
-        about="the kernel kills the process in its import for want of memory",
+        about="the kernel kills the process during its import, out of memory",
         base="cpu-killed",
         change=trained.killed_for_want_of_memory,
         verdict="broken",
@@ -206,7 +206,7 @@ EDITED: dict[str, Edited] = {
         roots=("metal-plugin-missing",),
     ),
     "mac-with-metal": Edited(
-        about="a Mac with TensorFlow and Apple's plug-in, of which only the packages are known",
+        about="a Mac with TensorFlow and Apple's plugin, known only by its packages",
         base="healthy-one",
         change=described.on_a_mac_with_metal,
         verdict="unknown",

@@ -1,4 +1,4 @@
-"""Small shared libraries of no content, made by gcc once and kept in the cache that test processes share."""
+"""Small empty shared libraries, made by gcc once and kept in the cache that test processes share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.seams.build import locked
 
 @dataclass(frozen=True)
 class Library:
-    """A shared library; `needs` are the sonames that it links, `code` becomes its fat binaries, `undefined` is a function that it calls, `defines` are others."""
+    """A shared library; `needs` are the sonames it links, `code` becomes its fat binaries, `undefined` is a function it calls, `defines` are others."""
 
     soname: str = ""
     needs: tuple[str, ...] = ()

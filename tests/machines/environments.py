@@ -1,4 +1,4 @@
-"""Changes to recorded machines: what conda, another environment or a stray file makes of one; and machines that are only supposed."""
+"""Changes to recorded machines by conda, another environment or a stray file; and assumed machines."""
 
 from __future__ import annotations
 
@@ -56,6 +56,6 @@ def nothing_elsewhere(snapshot: Snapshot) -> Snapshot:
 
 
 def supposed(*requirements: str, **options: Any) -> Snapshot:
-    """What `gpudoctor compat` makes of these requirements and options, with an A100."""
+    """The snapshot of `gpudoctor compat` for these requirements and options, with an A100."""
     gpus = () if options.get("os") == "macos" else ("A100",)
     return suppose(Combination(requirements=requirements, gpus=gpus, **options), open_matrix(), "2026-11-21T09:00:00Z")

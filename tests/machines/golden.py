@@ -1,4 +1,4 @@
-"""The findings of every recorded machine, word for word, in one text: a change of wording is one diff of one file."""
+"""The findings of every recorded machine, word for word, in one file: a change of wording is one diff."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _HEADING: Final = "== "
 
 
 def text(findings: tuple[Finding, ...]) -> str:
-    """Return all that findings hold, a line for each part."""
+    """Return all parts of the findings, one line each."""
     return "\n\n".join("\n  ".join(_lines(finding)) for finding in findings)
 
 
 @cache
 def kept() -> dict[str, str]:
-    """Return the text that the file holds for each machine."""
+    """Return each machine's text in the file."""
     parts = FILE.read_text(encoding="utf-8").split("\n" + _HEADING)[1:]
     return {name: told.strip("\n") for name, _, told in (part.partition("\n") for part in parts)}
 
 
 def keep(texts: dict[str, str]) -> None:
-    """Write the file; machines that are not in `texts` keep what they have."""
+    """Write the file; machines that are not in `texts` keep their text."""
     told = {**(kept() if FILE.exists() else {}), **texts}
     parts = [f"\n{_HEADING}{name}\n{told[name]}\n" for name in sorted(told)]
     FILE.write_text("Written by scripts/record_machines --again; see golden.py.\n" + "".join(parts), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A healthy machine on which any command can be run with any interpreter: what it says is then about that interpreter, or about us."""
+"""A healthy machine on which any command runs with any interpreter: its output is then about that interpreter, or about us."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Machine:
-    """One A100 under driver 550, and an environment with TensorFlow; whole as far as a look goes."""
+    """One A100 under driver 550, and an environment with TensorFlow; healthy at level look."""
 
     def __init__(self, place: Path) -> None:
         recipe = healthy()

@@ -1,4 +1,4 @@
-"""What NVML might have seen while a GPU was trained on: the watch that was recorded over the shims, with a change, laid over another machine."""
+"""What NVML might show during training: a watch recorded over the shims, modified and added to another machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def recorded() -> Loads:
 
 
 def watched(trained: Change, *more: str, card: dict[str, Any] | None = None, load: dict[str, Any] | None = None, **stage: Any) -> Change:
-    """Trained on and watched, with stages called `more` besides. What differs: fields of the GPU before, of its load, of every stage of it."""
+    """Trained and watched, with additional stages `more`. Changed fields: of the GPU before, of its load, of every stage of it."""
 
     def change(snapshot: Snapshot) -> Snapshot:
         loads = recorded()
@@ -42,7 +42,7 @@ def watched(trained: Change, *more: str, card: dict[str, Any] | None = None, loa
 
 
 def held(reasons: int, clock: int = 1305) -> dict[str, Any]:
-    """Each sample of a stage gave these reasons, at that SM clock in MHz."""
+    """Each sample of a stage with these reasons, at that SM clock in MHz."""
     return {"held": (Held(reasons, SAMPLES),), "samples": SAMPLES, "clock_sm": Span(clock - 15, clock, clock + 30)}
 
 
@@ -51,7 +51,7 @@ GENERATION_1: dict[str, Any] = {"link_generation": 1, "samples": SAMPLES}
 
 
 def cases(trained: Change) -> dict[str, dict[str, Any]]:
-    """Each machine as the fields of an Edited; `trained` lays the training over it."""
+    """Each machine as the fields of an Edited; `trained` adds the training."""
     healthy = {"base": "link-idles", "verdict": "ready"}
     ill = {"base": "link-idles", "verdict": "degraded"}
     throttled = measured.against_its_kind(trained, 0.33)

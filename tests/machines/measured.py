@@ -10,7 +10,7 @@ from gpudoctor.snapshot import MemoryRate, Nvml, Product, Smoke, Snapshot, Speed
 
 Change = Callable[[Snapshot], Snapshot]
 A100 = {"fp32": 18.5e12, "tf32": 130e12, "bf16": 255e12, "fp16": 258e12}
-"""What an A100 may reach in large products."""
+"""What an A100 reaches in large matmuls."""
 MEMORY = 1.75e12
 
 
@@ -36,7 +36,7 @@ def against_the_cpu(trained: Change, gpu: float, cpu: float) -> Change:
 
 
 def against_its_kind(trained: Change, share: float) -> Change:
-    """Products and memory at this share of what an A100 reaches."""
+    """Matmul and memory rates at this share of an A100's."""
 
     def figures(device: str, address: str) -> dict[str, object]:
         products = (Product(device, precision, 8192, flops * share, 0.0, 5e-4, address=address) for precision, flops in A100.items())

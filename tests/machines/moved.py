@@ -1,4 +1,4 @@
-"""Changes to recorded machines: another C library or no headers under the interpreter, and an environment of conda's."""
+"""Changes to recorded machines: another C library, no Python headers, or a conda environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def to_an_older_system(snapshot: Snapshot) -> Snapshot:
 
 
 def without_headers(snapshot: Snapshot) -> Snapshot:
-    """A Debian's own interpreter without its -dev package."""
+    """A Debian interpreter without its -dev package."""
     missing = Missing(Cause.ABSENT, "there is no /usr/include/python3.11/Python.h")
     return _with_python(snapshot, headers=missing, base_prefix="/usr", version="3.11.2")
 

@@ -1,4 +1,4 @@
-"""Environments with the files by which a framework's build is told, laid out as the published wheels lay them."""
+"""Environments with the files that identify a framework's build, laid out like the published wheels."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Package:
     files: dict[str, str] = field(default_factory=dict)
     requires: tuple[str, ...] = ()
     libraries: dict[str, Library] = field(default_factory=dict)
-    """By their path from site-packages."""
+    """By path from site-packages."""
     tags: tuple[str, ...] = field(default=(), kw_only=True)
-    """Of its wheel: cp311-cp311-manylinux_2_28_x86_64."""
+    """From its wheel: cp311-cp311-manylinux_2_28_x86_64."""
 
     def install(self, site: Path) -> None:
         metadata = site / f"{self.name.replace('-', '_')}-{self.version}.dist-info"
@@ -45,11 +45,11 @@ TORCH_INIT = Path(__file__).parent.parent / "environments/torch_text/2.6.0.txt"
 """The functions of torch/__init__.py that load libraries."""
 TENSORFLOW_OPENS = ("cudart", "cublas", "cublaslt", "cufft", "cusolver", "cusparse")
 FOLDERS = {"cudart": "cuda_runtime", "cublaslt": "cublas", "nvtx": "nvtx"}
-"""Of nvidia/, where it is not called as the component."""
+"""Of nvidia/, if its name differs from the component's."""
 
 
 def cuda_libraries(cuda: str, components: tuple[str, ...], cudnn: str = "") -> dict[str, Library]:
-    """Libraries as NVIDIA's packages for a CUDA release place them, under the names that its builds ask for."""
+    """Libraries where NVIDIA's packages for a CUDA version place them, under the names that its builds request."""
     names = {part: name for part in components if (name := soname(part, cuda)) is not None}
     found = {f"nvidia/{FOLDERS.get(part, part)}/lib/{name}": Library(name, rpath="$ORIGIN") for part, name in names.items()}
     whole = (f"libcudnn.so.{cudnn}", *cudnn_parts(cudnn)) if cudnn else ()
@@ -57,12 +57,12 @@ def cuda_libraries(cuda: str, components: tuple[str, ...], cudnn: str = "") -> d
 
 
 def _named(libraries: dict[str, Library], up: str) -> str:
-    """The folders of these libraries, as an RPATH names them from `up` steps above."""
+    """The folders of these libraries in an RPATH from `up` levels above."""
     return ":".join(dict.fromkeys(f"$ORIGIN/{up}{path.rpartition('/')[0]}" for path in libraries))
 
 
 def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tensorflow") -> Package:
-    """A TensorFlow with CUDA; build_info.py as TensorFlow 2.5 and later write it."""
+    """A TensorFlow with CUDA and a build_info.py as in TensorFlow 2.5 and later."""
     info = (
         "import collections\n"
         f"build_info = collections.OrderedDict([('cuda_version', '{cuda}'), ('cudnn_version', '{cudnn}'), "
@@ -79,7 +79,7 @@ def tensorflow(version: str, cuda: str, cudnn: str, *, distribution: str = "tens
 
 
 def tensorflow_1(version: str, distribution: str = "tensorflow-gpu") -> Package:
-    """A TensorFlow 1.14 with CUDA 10.0 in the environment's lib, where conda puts it. Its build_info.py names the majors only."""
+    """A TensorFlow 1.14 with CUDA 10.0 in the environment's lib, like conda's. Its build_info.py only has major versions."""
     info = "is_cuda_build = True\n\ncuda_version_number = '10'\ncudnn_version_number = '7'\n"
     names = [soname(part, "10.0") for part in (*TENSORFLOW_OPENS, "curand") if part != "cublaslt"]
     cuda_files = {f"../../{name}": Library(name) for name in (*names, "libcudnn.so.7") if name}
@@ -101,7 +101,7 @@ def tensorflow_cpu(version: str) -> Package:
 
 
 def torch(version: str, cuda: str | None) -> Package:
-    """A PyTorch; torch/version.py as its build writes it."""
+    """A PyTorch with torch/version.py as its build writes it."""
     text = (
         "from typing import Optional\n\n"
         f"__version__ = '{version}'\ndebug = False\ncuda: Optional[str] = {cuda!r}\ngit_version = '0'\nhip: Optional[str] = None\n"
@@ -119,14 +119,14 @@ def torch(version: str, cuda: str | None) -> Package:
 
 
 def jax_plugin(version: str) -> Package:
-    """JAX's plugin for CUDA 12 with its client, which holds the library."""
+    """JAX's plugin for CUDA 12 with its client, which has the library."""
     cuda_files = cuda_libraries("12", (*TENSORFLOW_OPENS, "cusolver"), "9")
     library = Library("xla_cuda_plugin.so", rpath=_named(cuda_files, "../../"))
     return Package("jax_cuda12_plugin", version, {}, (), {"jax_plugins/xla_cuda12/xla_cuda_plugin.so": library} | cuda_files)
 
 
 def environment(place: Path, packages: tuple[Package, ...]) -> Path:
-    """A new virtual environment that holds `packages` and nothing else; returns its folder."""
+    """A new virtual environment with `packages` only; returns its folder."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(place)], check=True)
     site = next(place.glob("lib/python*/site-packages"))
     for package in packages:

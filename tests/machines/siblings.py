@@ -1,4 +1,4 @@
-"""Eight GPUs that were trained on alike, one of which fell behind: the watch recorded over the shims, laid over each of them."""
+"""Eight GPUs with the same training, one of which fell behind: the watch recorded over the shims, applied to each of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _addresses(snapshot: Snapshot) -> list[str]:
 
 
 def _on_each(smoke: Smoke, addresses: list[str]) -> Smoke:
-    """The training on the first GPU, on every other too."""
+    """The first GPU's training, on every other too."""
     names = [f"GPU:{number}" for number in range(len(addresses))]
     places = list(zip(names, addresses, strict=True))
     return replace(
@@ -35,7 +35,7 @@ def _on_each(smoke: Smoke, addresses: list[str]) -> Smoke:
 
 
 def alike(trained: Change, *, but: int = 4, **differing: Any) -> Change:
-    """All of them trained on and watched; every stage of the GPU with the index `but` differs in these fields."""
+    """All trained and watched; every stage of the GPU with the index `but` differs in these fields."""
 
     def change(snapshot: Snapshot) -> Snapshot:
         here = trained(snapshot)
@@ -54,7 +54,7 @@ def alike(trained: Change, *, but: int = 4, **differing: Any) -> Change:
 
 
 def cases(trained: Change) -> dict[str, dict[str, Any]]:
-    """Each machine as the fields of an Edited; `trained` lays the training over it."""
+    """Each machine as the fields of an Edited; `trained` adds the training."""
     ill = {"base": "healthy-eight", "verdict": "degraded", "roots": ("gpu-behind-its-siblings",)}
     return {
         "eight-trained-on-alike": {

@@ -1,4 +1,4 @@
-"""The recorded machines: each holds its snapshot, or the changes that make it of the snapshot of another, its base."""
+"""The recorded machines: each has its snapshot, or the changes from the snapshot of another, its base."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Store:
         return tuple(sorted(file.stem for file in self._folder.glob("*.json")))
 
     def file(self, name: str) -> dict[str, Any]:
-        """Return what the file of a machine holds, not to be changed."""
+        """Return the content of a machine's file, not to be changed."""
         if name not in self._files:
             self._files[name] = json.loads((self._folder / f"{name}.json").read_bytes())
         return self._files[name]
@@ -47,13 +47,13 @@ class Store:
         return self._snapshots[name]
 
     def load(self, name: str) -> dict[str, Any]:
-        """Return a copy of all that is known of a machine: about, made, policy, expect and snapshot."""
+        """Return a copy of everything known of a machine: about, made, policy, expect and snapshot."""
         told = {key: value for key, value in self.file(name).items() if key not in {"base", "changes", "snapshot"}}
         machine: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(told))
         return machine | {"snapshot": msgspec.json.decode(self.snapshot(name))}
 
     def keep(self, name: str, machine: dict[str, Any]) -> None:
-        """Write a machine in the form of `load`, and anew those whose base it is: their snapshots stay what they are."""
+        """Write a machine in the format of `load`, and rewrite those based on it: their snapshots do not change."""
         children = {other: self.load(other) for other in self.names if self._base(other) == name}
         self._write(name, machine, self._best_base(name, machine["snapshot"]))
         for child, as_it_is in children.items():
@@ -67,9 +67,9 @@ class Store:
         self._snapshots.pop(name, None)
 
     def _best_base(self, name: str, snapshot: dict[str, Any]) -> str:
-        """Return the machine of which `snapshot` takes the fewest changes, and none where they take half of its size.
+        """Return the machine with the fewest changes to `snapshot`, or none if they take half of its size.
 
-        What holds a whole snapshot keeps doing so.
+        A machine stored whole stays whole.
         """
         others = [other for other in self.names if name not in self._ancestry(other)]
         if not others or (name in self.names and not self._base(name)):
@@ -108,7 +108,7 @@ def policy(name: str) -> Policy:
 
 
 def _laid_out(value: Any, indent: int = 0, before: int = 0) -> str:
-    """Return JSON with as much on a line as there is room for; `before` is what stands on the line already."""
+    """Return JSON with as much on a line as fits; `before` is what is on the line already."""
     line = json.dumps(value)
     if before + len(line) < WIDTH or not value or not isinstance(value, dict | list):
         return line

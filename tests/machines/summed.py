@@ -1,4 +1,4 @@
-"""Sums over two GPUs as only a machine with them could show: written by hand into one whose training was recorded on a CPU."""
+"""All-reduce results that only a machine with two GPUs could show: written by hand into one whose training was recorded on a CPU."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STOPPED = _run(StageState.STOPPED, p2p=False, error="was not finished after 41 s
 
 
 def over_two(trained: Change, *runs: AllReduce) -> Change:
-    """What was recorded of one device, as if on two GPUs, and these sums over both."""
+    """What was recorded for one device, as if on two GPUs, with these all-reduce results."""
 
     def change(snapshot: Snapshot) -> Snapshot:
         whole = trained(snapshot)

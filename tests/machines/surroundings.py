@@ -1,4 +1,4 @@
-"""Changes to recorded machines: what only a container runtime, or root on its host, could do to the real one."""
+"""Changes to recorded machines that only a container runtime, or root on its host, could make to the real one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _with_shared_memory(snapshot: Snapshot, size: int) -> Snapshot:
 
 
 def with_dockers_shared_memory(snapshot: Snapshot) -> Snapshot:
-    """64 MiB, as container runtimes make it."""
+    """64 MiB, the default of container runtimes."""
     return _with_shared_memory(snapshot, 64 << 20)
 
 
@@ -26,7 +26,7 @@ def with_a_gibibyte_of_shared_memory(snapshot: Snapshot) -> Snapshot:
 
 
 def after_a_reload(snapshot: Snapshot) -> Snapshot:
-    """The control group lost the devices: opening the control device is refused, NVML does not know why, CUDA sees none."""
+    """The control group lost the devices: opening the control device is refused, NVML reports an unknown error, CUDA sees none."""
     assert isinstance(snapshot.container, Container)
     assert isinstance(snapshot.nvml, Nvml)
     assert isinstance(snapshot.libcuda, Libcuda)

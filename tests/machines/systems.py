@@ -1,4 +1,4 @@
-"""Changes to recorded machines: the distribution that they run, and what installed the examined environment."""
+"""Changes to recorded machines: their distribution, and what installed the examined environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A training on a GPU, well and ill: the one recorded on a CPU, as if it had been on the GPU of another recorded machine."""
+"""Good and bad training on a GPU: recorded on a CPU, shown as if on the GPU of another recorded machine."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def on_gpu(snapshot: Snapshot) -> Snapshot:
 
 
 def strayed_to_cpu(snapshot: Snapshot) -> Snapshot:
-    """Asked for the GPU, and every tensor of the training was on the CPU."""
+    """The GPU was requested, and every tensor of the training was on the CPU."""
     smoke = _trained(snapshot)
     trainings = tuple(msgspec.structs.replace(training, placed_on=("/device:CPU:0",)) for training in smoke.trainings)
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, trainings=trainings),))
@@ -45,14 +45,14 @@ def hung_in_training(snapshot: Snapshot) -> Snapshot:
 
 
 def killed_for_want_of_memory(snapshot: Snapshot) -> Snapshot:
-    """As the kernel counts it; tests/smoke/test_provoked.py has it do so where it may be limited."""
+    """As the kernel counts it; tests/smoke/test_provoked.py provokes it for real."""
     assert isinstance(snapshot.smoke, tuple)
     replace, kills = msgspec.structs.replace, MemoryKills(count=1, where="memory.events of this control group")
     return replace(snapshot, smoke=(replace(snapshot.smoke[0], memory_kills=kills),))
 
 
 def maps(instead: str) -> Callable[[Snapshot], Snapshot]:
-    """Trained on the GPU; its process maps the files of the X-ray, but `instead` for the first of cuDNN."""
+    """Trained on the GPU; its process maps the files of the X-ray, except `instead` for the first of cuDNN."""
 
     def change(snapshot: Snapshot) -> Snapshot:
         assert isinstance(snapshot.libraries, Libraries)
@@ -69,11 +69,11 @@ TOO_OLD_FOR_TRITON = (
     "Found NVIDIA GeForce GTX 1080 which is too old to be supported by the triton GPU compiler, which is used as the backend. "
     "Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.1"
 )
-"""As torch/_inductor of 2.0.0 to 2.15.0 words it."""
+"""The message of torch/_inductor in 2.0.0 to 2.15.0."""
 
 
 def refused_by_triton(snapshot: Snapshot) -> Snapshot:
-    """PyTorch trained on the GPU, measured all, and ended in the compiled step."""
+    """PyTorch trained on the GPU, measured everything, and stopped in the compiled step."""
     refused = Stage(StageKind.COMPILED_STEP, StageState.FAILED, device="GPU:0", error=TOO_OLD_FOR_TRITON)
     smoke = msgspec.structs.replace(_trained(snapshot), framework="torch", version="2.4.0+cu121")
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*smoke.stages, refused)),))

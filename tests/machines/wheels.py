@@ -1,4 +1,4 @@
-"""Packages with real ELF files of no content, in the folders of the published wheels and linked as those are."""
+"""Packages with real but empty ELF files, in the published wheels' folders and linked like them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tests.machines.elf_library import Library
 from tests.machines.packages import Package
 
 BESIDE = "../../../../"
-"""From site-packages to the folder that holds the environment and the machine's root."""
+"""From site-packages to the folder of the environment and the machine's root."""
 SYSTEM = f"{BESIDE}root/usr/lib/x86_64-linux-gnu"
 OTHER = f"{BESIDE}toolkit/lib64"
-"""A toolkit's folder where only LD_LIBRARY_PATH leads to."""
+"""A toolkit's folder that only LD_LIBRARY_PATH points to."""
 CODE = fat(entry(SASS, 60), entry(SASS, 80), entry(SASS, 90), entry(PTX, 90))
 FOLDERS = {
     "cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "cufft": "libcufft.so.11", "curand": "libcurand.so.10",
     "cusolver": "libcusolver.so.11", "cusparse": "libcusparse.so.12", "cudnn": "libcudnn.so.9", "nccl": "libnccl.so.2",
 }  # fmt: skip
-"""Of nvidia/, with the library in each."""
+"""Folders of nvidia/, each with its library."""
 VERSIONS = {
     "cuda_runtime": "12.5.82", "cublas": "12.5.3.2", "cufft": "11.2.3.61", "curand": "10.3.6.82", "cusolver": "11.6.3.83",
     "cusparse": "12.5.1.3", "cudnn": "9.3.0.75", "nccl": "2.21.5", "cuda_nvcc": "12.5.82",
 }  # fmt: skip
-"""What TensorFlow 2.18 asks for at least."""
+"""TensorFlow 2.18's minimum."""
 
 
 PARTS = {
@@ -36,12 +36,12 @@ PARTS = {
         "libcudnn_graph.so.9": Library("libcudnn_graph.so.9"),
     },
 }
-"""What lies beside the library of a folder."""
+"""What is beside a folder's library."""
 
 
 @dataclass(frozen=True)
 class Files(Package):
-    """Libraries and other files that no distribution brought."""
+    """Libraries and other files that belong to no distribution."""
 
     name: str = ""
     version: str = ""
@@ -60,14 +60,14 @@ class Files(Package):
 
 
 def released(folder: str, soname: str, release: str) -> Files:
-    """A library outside the environment whose file bears its release, with the link by its soname."""
+    """A library outside the environment whose file name has its version, with the link by its soname."""
     stem = soname.rpartition(".so.")[0]
     name = f"{stem}.so.{release}"
     return Files(libraries={f"{folder}/{name}": Library(soname)}, links={f"{folder}/{soname}": name})
 
 
 def header(stem: str, words: str, version: str) -> str:
-    """A C header that defines a version, as cudnn_version.h and nccl.h do."""
+    """A C header that defines a version, like cudnn_version.h and nccl.h."""
     lines = (f"#define {stem}_{word} {number}\n" for word, number in zip(words.split(), version.split("."), strict=False))
     return "".join(lines)
 
@@ -94,12 +94,12 @@ def nvidia(folder: str, version: str = "", *, cuda: str = "12") -> Package:
 
 
 def cuda_wheels(*without: str) -> tuple[Package, ...]:
-    """All that TensorFlow's extra and-cuda asks for, but for some."""
+    """Everything that TensorFlow's extra and-cuda requires, without some."""
     return tuple(nvidia(folder) for folder in (*FOLDERS, "cuda_nvcc") if folder not in without)
 
 
 def tensorflow(*, looks_into: tuple[str, ...] = tuple(FOLDERS), requires: tuple[str, ...] = ()) -> Package:
-    """TensorFlow 2.18 with CUDA, whose framework library looks into these of NVIDIA's packages."""
+    """TensorFlow 2.18 with CUDA, whose framework library searches these NVIDIA packages."""
     plain = packages.tensorflow("2.18.0", "12.5.1", "9")
     runpath = ":".join(f"$ORIGIN/../nvidia/{folder}/lib" for folder in looks_into)
     framework = "libtensorflow_framework.so.2"
@@ -118,7 +118,7 @@ TORCH_NEEDS = {"cuda_runtime": "libcudart.so.12", "cublas": "libcublas.so.12", "
 
 
 def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12==2.21.5",)) -> Package:
-    """PyTorch 2.6 for CUDA 12.4; since 2.1 its wheels have an RPATH, which LD_LIBRARY_PATH does not precede, builds of one's own a RUNPATH."""
+    """PyTorch 2.6 for CUDA 12.4; since 2.1 its wheels have an RPATH, which precedes LD_LIBRARY_PATH, while local builds have a RUNPATH."""
     plain = packages.torch("2.6.0+cu124", "12.4")
     folders = "$ORIGIN:" + ":".join(f"$ORIGIN/../../nvidia/{folder}/lib" for folder in TORCH_NEEDS)
     kernels = Library(
@@ -133,5 +133,5 @@ def torch(*, rpath: bool = True, requires: tuple[str, ...] = ("nvidia-nccl-cu12=
 
 
 def extension(name: str, version: str, library: Library) -> Package:
-    """A compiled add-on of PyTorch whose file lies in a folder of its name."""
+    """A compiled add-on of PyTorch whose file is in a folder of its name."""
     return Package(name, version, {f"{name}/__init__.py": ""}, (), {f"{name}/_C.so": library})

@@ -1,4 +1,4 @@
-"""Changes that give a recorded machine another CUDA on its disk and the X-ray that goes with it."""
+"""Changes that give a recorded machine another CUDA on disk and the matching X-ray."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def file(path: str, version: str, *owners: str) -> LibraryFile:
 
 
 def on_cuda_11(snapshot: Snapshot) -> Snapshot:
-    """TensorFlow for CUDA 12 without NVIDIA's packages, and the toolkit 11.8 alone."""
+    """TensorFlow for CUDA 12 without NVIDIA's packages, and only the toolkit 11.8."""
     wanted = (opened("cudart", "libcudart.so.12", NOWHERE), opened("cublas", "libcublas.so.12", NOWHERE))
     return with_libraries(snapshot, *wanted, toolkits=(toolkit("11.8.0"),))
 
 
 def on_its_own_cuda(snapshot: Snapshot) -> Snapshot:
-    """The same with the libraries found all the same: the toolkit 11.8 is there for something else."""
+    """The same with all libraries found: the toolkit 11.8 is for something else."""
     found = file("/opt/cuda/lib64/libcudart.so.12", "12.5.82", "system")
     return with_libraries(snapshot, opened("cudart", "libcudart.so.12", found), toolkits=(toolkit("11.8.0"),))
 
 
 def two_on_the_path(snapshot: Snapshot) -> Snapshot:
-    """LD_LIBRARY_PATH names two toolkits, the older one first."""
+    """LD_LIBRARY_PATH has two toolkits, the older one first."""
     path = "/usr/local/cuda-11.8/lib64:/usr/local/cuda-12.5/lib64"
     assert isinstance(snapshot.variables, Variables)
     variables = Variables({**snapshot.variables.values, "LD_LIBRARY_PATH": path})
@@ -64,6 +64,6 @@ def two_on_the_path(snapshot: Snapshot) -> Snapshot:
 
 
 def cudnn_for_cuda_13(snapshot: Snapshot) -> Snapshot:
-    """TensorFlow for CUDA 12, and the package of cuDNN for CUDA 13 in the folder that both share."""
+    """TensorFlow for CUDA 12, and the package of cuDNN for CUDA 13 in their shared folder."""
     path = TF.replace("tensorflow/libtensorflow_framework.so.2", "nvidia/cudnn/lib/libcudnn.so.9")
     return with_libraries(snapshot, opened("cudnn", "libcudnn.so.9", file(path, "9.13.0.50", "nvidia-cudnn-cu13")))

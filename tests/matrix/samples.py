@@ -1,4 +1,4 @@
-"""Small tables made in the test, for look-ups whose answer must not move when the shipped tables grow."""
+"""Small tables for look-ups whose answer must not change when the shipped tables grow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def version(text: str) -> versions.Version:
 
 
 def matrix(**tables: str) -> Matrix:
-    """A matrix over tables given as their lines below the header, a missing trailing cell being blank; without spaces, one line will do."""
+    """A matrix over tables given as lines below the header; missing trailing cells are blank. Without spaces, one line will do."""
 
     def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
         blanks = len(table.columns) - 1
@@ -30,7 +30,7 @@ def matrix(**tables: str) -> Matrix:
 
 
 def _commas(line: str) -> int:
-    """Those that separate cells, not those inside a quoted one."""
+    """The commas that separate cells, not those inside a quoted one."""
     return sum(part.count(",") for part in line.split('"')[::2])
 
 

@@ -42,7 +42,7 @@ def of(shipped: Matrix, driver: str) -> DriverBranch:
         ("590.48.01", ("7.5", "12.1")),
     ],
 )
-def test_which_gpus_a_branch_drives(shipped: Matrix, driver: str, bounds: tuple[str, str]) -> None:
+def test_gpus_that_a_branch_supports(shipped: Matrix, driver: str, bounds: tuple[str, str]) -> None:
     row = of(shipped, driver)
     assert (str(row.oldest_capability), str(row.newest_capability)) == bounds
 
@@ -64,7 +64,7 @@ def test_kind_and_end(shipped: Matrix, driver: str, kind: str | None, end: str |
     assert (row.kind, row.end_of_life) == (kind, end)
 
 
-def test_the_newest_branch_drives_no_older_gpu_than_the_one_before(branches: tuple[DriverBranch, ...]) -> None:
+def test_a_newer_branch_never_supports_older_gpus(branches: tuple[DriverBranch, ...]) -> None:
     for before, after in pairwise(branches):
         assert before.oldest_capability is not None
         assert after.oldest_capability is not None
@@ -73,13 +73,13 @@ def test_the_newest_branch_drives_no_older_gpu_than_the_one_before(branches: tup
             assert before.newest_capability <= after.newest_capability
 
 
-def test_open_modules_are_there_from_515_and_drive_turing(branches: tuple[DriverBranch, ...]) -> None:
+def test_open_modules_exist_since_515_and_support_turing(branches: tuple[DriverBranch, ...]) -> None:
     for row in branches:
         assert row.modules == (("proprietary", "open") if row.branch >= 515 else ("proprietary",))
         assert (row.open_from and str(row.open_from)) == ("7.5" if row.branch >= 515 else None)
 
 
-def test_only_open_modules_drive_blackwell(branches: tuple[DriverBranch, ...]) -> None:
+def test_only_open_modules_support_blackwell(branches: tuple[DriverBranch, ...]) -> None:
     blackwell = version("10.0")
     for row in branches:
         drives_it = row.branch >= 610 or (row.newest_capability is not None and row.newest_capability >= blackwell)
@@ -96,7 +96,7 @@ def test_forward_compatibility_packages(shipped: Matrix, driver: str, packages: 
     assert (row.compat_packages[0], row.compat_packages[-1]) == packages
 
 
-def test_a_package_is_newer_than_what_the_branch_serves_itself(branches: tuple[DriverBranch, ...]) -> None:
+def test_a_compat_package_is_newer_than_the_branchs_own_cuda(branches: tuple[DriverBranch, ...]) -> None:
     for row in branches:
         for package in row.compat_packages or ():
             served = versions.parse(package)
@@ -118,7 +118,7 @@ def test_an_end_is_a_month(cell: str) -> None:
 
 
 @pytest.mark.parametrize(("column", "cell"), [("kind", "legacy"), ("compat_packages", "twelve"), ("open_from", "Turing")])
-def test_a_broken_cell_is_told(column: str, cell: str) -> None:
+def test_an_invalid_cell_is_reported(column: str, cell: str) -> None:
     cells = dict.fromkeys(DRIVERS.columns, "") | {"branch": "550", "source": "x", column: cell}
     with pytest.raises(ValueError, match=f"column {column} "):
         DRIVERS.parse(list(cells.values()))

@@ -107,7 +107,7 @@ def test_what_people_type(shipped: Matrix, typed: str, name: str, capability: st
         "2070 laptop",
     ],
 )
-def test_words_that_name_no_product_or_several(shipped: Matrix, typed: str) -> None:
+def test_ambiguous_or_unknown_names(shipped: Matrix, typed: str) -> None:
     assert shipped.gpu(typed) is None
 
 
@@ -130,19 +130,19 @@ def test_no_two_products_share_a_name(products: tuple[GpuProduct, ...]) -> None:
     assert len(keys) == len(set(keys))
 
 
-def test_variants_are_products_of_their_own(shipped: Matrix) -> None:
+def test_variants_are_separate_products(shipped: Matrix) -> None:
     variants = ["3070", "3070 ti", "3070 laptop", "3070 ti laptop", "2070", "2070 super", "2070 max-q", "4080", "4080 super", "4080 laptop"]
     assert len({product.name for product in map(shipped.gpu, variants) if product}) == len(variants)
 
 
-def test_what_people_own_is_in_the_table(products: tuple[GpuProduct, ...]) -> None:
+def test_common_gpus_are_in_the_table(products: tuple[GpuProduct, ...]) -> None:
     kinds = [product.kind for product in products]
     for kind, least in {"data-center": 60, "workstation": 60, "geforce": 80, "laptop": 120, "jetson": 10}.items():
         assert kinds.count(kind) >= least, kind
     assert sum(product.bf16_tflops is not None or product.fp16_tflops is not None for product in products) >= 90
 
 
-def test_a_capability_is_one_of_its_architecture(products: tuple[GpuProduct, ...]) -> None:
+def test_a_capability_matches_its_architecture(products: tuple[GpuProduct, ...]) -> None:
     for product in products:
         assert str(product.compute_capability) in ARCHITECTURES[product.architecture], product.name
 
@@ -200,13 +200,13 @@ def test_peaks_of_the_datasheets(shipped: Matrix, name: str, bandwidth: float, p
     ("name", "allowed"),
     [("a100", True), ("l4", True), ("jetson orin nano", True), ("4090", False), ("3060 laptop", False), ("rtx a6000", None)],
 )
-def test_who_may_use_forward_compatibility_packages(shipped: Matrix, name: str, allowed: bool | None) -> None:
+def test_gpus_with_forward_compatibility(shipped: Matrix, name: str, allowed: bool | None) -> None:
     product = shipped.gpu(name)
     assert product is not None
     assert product.forward_compatible is allowed
 
 
-def test_every_capability_of_a_product_is_that_of_a_chip(shipped: Matrix, products: tuple[GpuProduct, ...]) -> None:
+def test_every_products_capability_is_a_chips(shipped: Matrix, products: tuple[GpuProduct, ...]) -> None:
     of_chips = {row.compute_capability for row in shipped.rows(CHIPS)}
     assert {product.compute_capability for product in products if product.kind != "jetson"} <= of_chips
 
@@ -233,5 +233,5 @@ def test_chips(shipped: Matrix, device: str, architecture: str, capability: str)
     assert (chip.architecture, str(chip.compute_capability)) == (architecture, capability)
 
 
-def test_an_older_chip_between_two_of_fermi_is_not_taken_for_one(shipped: Matrix) -> None:
+def test_an_older_chip_between_two_fermi_ranges_is_not_fermi(shipped: Matrix) -> None:
     assert shipped.chip("0ca0") is None

@@ -10,7 +10,7 @@ from gpudoctor.matrix.table import Row, Table
 from .samples import matrix, version
 
 
-def test_a_table_is_read_once_and_only_when_asked_for() -> None:
+def test_a_table_is_read_once_and_on_demand() -> None:
     read: list[str] = []
 
     def reader(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
@@ -28,7 +28,7 @@ def test_a_table_is_read_once_and_only_when_asked_for() -> None:
     assert read == ["drivers", "gpus", "sources", "torch torch", "others cupy-cuda12x win_amd64"]
 
 
-def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -> None:
+def test_a_minor_version_without_its_first_release_uses_the_first_known() -> None:
     known = matrix(cuda="11.0.2,450.51.05,,,,,,,,,x\n11.0.3,450.51.06,,,,,,,,,x")
     row = known.cuda(version("11.0"))
     assert row is not None
@@ -36,14 +36,14 @@ def test_a_cuda_minor_without_its_first_release_answers_with_the_first_known() -
     assert known.cuda(version("11.1")) is None
 
 
-def test_the_newest_row_of_a_major_lends_its_minor_version_floor() -> None:
+def test_the_newest_row_of_a_major_version_provides_the_floor() -> None:
     known = matrix(cuda="12.0,525.60.13,527.41,525.60.13,527.41,,,,,,x\n12.4,550.54.14,551.61,525.60.13,528.33,,,,,,x")
     floor = known.driver_floor(version("12.5"), "windows")
     assert floor is not None
     assert (floor.exact, str(floor.minor_version_floor)) == (None, "528.33")
 
 
-def test_before_cuda_11_no_floor_is_lent() -> None:
+def test_before_cuda_11_there_is_no_shared_floor() -> None:
     assert matrix(cuda="10.0,410.48,,,,,,,,,x").driver_floor(version("10.1")) is None
 
 
@@ -55,22 +55,22 @@ def problems(**tables: Any) -> list[str]:
     return list(consistency.problems(matrix(**tables)))
 
 
-def test_a_source_that_is_missing_or_unused_is_told() -> None:
+def test_a_missing_or_unused_source_is_reported() -> None:
     found = problems(sources="a,A,,2026-01-01", drivers="550,12.4,,,,,,,,,b")
     assert found == ["drivers.csv names the source b, which is not in sources.csv.", "sources.csv has a, which no table uses."]
 
 
-def test_a_minor_version_floor_above_the_exact_driver_is_told() -> None:
+def test_a_minor_version_floor_above_the_exact_driver_is_reported() -> None:
     found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,530.1,,,,,,,a")
     assert found == ["CUDA 12.0 has a minor-version floor 530.1 above its own driver 525.60.13."]
 
 
-def test_a_cudnn_for_an_unknown_cuda_is_told() -> None:
+def test_a_cudnn_for_an_unknown_cuda_is_reported() -> None:
     found = problems(sources="a,A,,2026-01-01", cuda="12.0,525.60.13,,,,,,,,,a", cudnn="9.1,12,any,l,,,a\n9.1,13,any,l,,,a")
     assert found == ["cuDNN 9.1 is for CUDA 13, which is not in cuda.csv."]
 
 
-def test_a_framework_with_an_unknown_cuda_is_told() -> None:
+def test_a_framework_with_an_unknown_cuda_is_reported() -> None:
     found = problems(sources="a,A,,2026-01-01", torch="torch,2.0.0,linux_x86_64,3.11,cuda,11.7,,,,,,,,a")
     assert found == [
         "A framework is built with CUDA 11.7, which is not in cuda.csv.",
@@ -78,12 +78,12 @@ def test_a_framework_with_an_unknown_cuda_is_told() -> None:
     ]
 
 
-def test_two_gpus_with_one_name_are_told() -> None:
+def test_two_gpus_with_one_name_are_reported() -> None:
     found = problems(sources="a,A,,2026-01-01", gpus="T4,k80,data-center,7.5,Turing,,,,,,,a\nT5,K-80,data-center,7.5,Turing,,,,,,,a")
     assert found == ["T5 and T4 in gpus.csv are both called k80."]
 
 
-def test_an_unreachable_package_that_is_not_required_is_told() -> None:
+def test_an_unreachable_package_that_is_not_required_is_reported() -> None:
     row = "tensorflow,2.21.0,linux_x86_64,3.11,cpu,,,,,nvidia-cublas-cu12==1,,,nvidia-cublas-cu12 nvidia-cufft-cu12,a"
     found = problems(sources="a,A,,2026-01-01", tensorflow=f"{row}\n")
     assert found == ["tensorflow 2.21.0 lists nvidia-cufft-cu12 as unreachable but does not require it."]
@@ -101,12 +101,12 @@ def test_an_unreachable_package_that_is_not_required_is_told() -> None:
         ("2.21.0rc1", False),
     ],
 )
-def test_a_fault_holds_for_its_releases_and_for_no_vendors_build(release: str, holds: bool) -> None:
+def test_a_fault_applies_to_its_releases_but_no_vendors_build(release: str, holds: bool) -> None:
     found = matrix(faults="tensorflow,2.16.1,2.21.0,ptx-refused,10.0,guide").faults("tensorflow", release)
     assert [row.oldest_capability.short for row in found] == ["10.0"] * holds
 
 
-def test_the_cuda_that_only_a_major_names_is_any_of_it() -> None:
+def test_a_major_version_alone_means_any_of_its_releases() -> None:
     known = matrix(cuda="\n".join(f"{text},,,,,,,,,,guide" for text in ("12.8", "12.9", "13.0", "13.0.1", "13.1")))
     assert [row.release.text for row in known.cudas(version("13"))] == ["13.0", "13.0.1", "13.1"]
     assert [row.release.text for row in known.cudas(version("13.0"))] == ["13.0", "13.0.1"]

@@ -66,19 +66,19 @@ def test_no_match(asked: str, why: str) -> None:
     assert why in found.why
 
 
-def test_siblings_that_differ_speak_for_none_of_their_minor() -> None:
+def test_differing_neighbours_match_nothing_between_them() -> None:
     rows = [release("2.5.0"), release("2.5.2", cudnn=version("9.1")), release("2.6.0")]
     assert resolve(rows, "2.5.1").how is Resolved.NONE
 
 
-def test_another_official_build_is_known_by_its_cuda_alone() -> None:
+def test_another_official_build_is_only_known_by_its_cuda() -> None:
     row = resolve(ROWS, "2.5.0+cu118").row
     assert row is not None
     assert (row.accelerator, str(row.built_with_cuda)) == ("cuda", "11.8")
     assert (row.cudnn, row.sass, row.ptx, row.requires) == (None, None, None, ())
 
 
-def test_another_official_build_that_a_table_describes_is_known_by_it() -> None:
+def test_another_official_build_in_a_table_is_fully_known() -> None:
     build = TorchBuild(version("2.5"), "linux_x86_64", "cu118", version("9.1"), ("sm_37",), ("compute_37",), ("script",), "n")
     others = [msgspec.structs.replace(build, platform="win_amd64"), msgspec.structs.replace(build, release=version("2.4")), build]
     row = resolve(ROWS, "2.5.0+cu118", builds=others).row
@@ -89,7 +89,7 @@ def test_another_official_build_that_a_table_describes_is_known_by_it() -> None:
     assert (resolve(ROWS, "2.4.0+cu124", builds=others[:1]).row or build).sass is None
 
 
-def test_the_build_of_the_index_is_the_one_for_the_cpu_on_windows() -> None:
+def test_the_windows_build_on_the_index_is_for_the_cpu() -> None:
     rows = [release("2.8.0", platform="win_amd64", accelerator="cpu", built_with_cuda=None, sass=None, ptx=None)]
     assert resolve(rows, "2.8.0+cpu").row == rows[0]
     row = resolve(rows, "2.8.0+cu128").row
@@ -108,14 +108,14 @@ def test_tensorflow_publishes_no_local_versions() -> None:
     assert resolve(rows, "2.15.0+cu122").how is Resolved.NONE
 
 
-def test_the_interpreter_is_judged_on_an_exact_row_only() -> None:
+def test_the_interpreter_is_only_checked_on_an_exact_row() -> None:
     assert resolve(ROWS, "2.2.0", "3.11").python_published is True
     assert resolve(ROWS, "2.2.0", "3.13").python_published is False
     assert resolve(ROWS, "2.2.1", "3.11").python_published is None
     assert resolve(ROWS, "2.2.0").python_published is None
 
 
-def test_a_post_release_is_its_own_row() -> None:
+def test_a_post_release_has_its_own_row() -> None:
     rows = [release("2.15.0"), release("2.15.1")]
     assert resolve(rows, "2.15.0.post1").how is Resolved.SAME_MINOR
     assert final_release("2.15.0.post1") == version("2.15.0.1")
@@ -127,7 +127,7 @@ def test_a_release_may_have_four_numbers() -> None:
     assert resolve(rows, "0.12.0.2").why.startswith("0.12.0.2 is newer")
 
 
-def test_a_row_without_interpreters_says_nothing_of_them() -> None:
+def test_a_row_without_interpreters_does_not_restrict_them() -> None:
     assert resolve([release("2.2.0", pythons=())], "2.2.0", "3.11").python_published is None
 
 
@@ -143,13 +143,13 @@ def test_the_distribution_and_platform_choose_the_rows() -> None:
 
 
 @given(st.text(max_size=20))
-def test_any_text_resolves_to_something(asked: str) -> None:
+def test_any_text_gets_an_answer(asked: str) -> None:
     found = resolve(ROWS, asked)
     assert (found.row is None) == (found.how is Resolved.NONE)
     assert bool(found.why) == (found.row is None)
 
 
-def test_a_wheel_for_any_platform_speaks_for_each() -> None:
+def test_a_universal_wheel_matches_every_platform() -> None:
     known = matrix(jax="jax,0.7.0,any,3.12,none,,,,,,,,,x\njaxlib,0.7.0,linux_x86_64,3.12,cpu,,,,,,,,,x")
     assert [row.platform for row in known.releases("jax", "win_amd64")] == ["any"]
     assert known.resolve("jax", "0.7.0", "macos_arm64").how is Resolved.EXACT
@@ -157,7 +157,7 @@ def test_a_wheel_for_any_platform_speaks_for_each() -> None:
     assert len(known.releases("jaxlib")) == 1
 
 
-def test_a_development_release_is_known_where_a_row_holds_it() -> None:
+def test_a_development_release_with_a_row_is_known() -> None:
     rows = matrix(others="plugin,0.4.0.dev230202,win_amd64,3.10,directml,,,,,,,,,x").releases("plugin")
     assert resolve(rows, "0.4.0.dev230202").how is Resolved.EXACT
     assert "is not a final release" in resolve(rows, "0.4.0.dev1").why

@@ -50,7 +50,7 @@ def test_rows_are_sorted_and_unique(shipped: Matrix, table: Table[Any]) -> None:
     assert keys
 
 
-def test_nothing_is_wrong_between_the_tables(shipped: Matrix) -> None:
+def test_the_tables_are_consistent(shipped: Matrix) -> None:
     assert list(consistency.problems(shipped)) == []
 
 
@@ -71,13 +71,13 @@ def test_the_readme_explains_every_column() -> None:
             assert column in text, (table.name, column)
 
 
-def test_wheels_are_named_without_the_address_of_an_index(shipped: Matrix) -> None:
+def test_sources_name_no_package_index(shipped: Matrix) -> None:
     wheels = [source for source in shipped.rows(SOURCE_TABLE) if source.id.endswith("-wheels")]
     assert {source.id for source in wheels} >= {f"{distribution}-wheels" for distribution in TABLE_OF}
     assert [source.url for source in wheels] == [""] * len(wheels)
 
 
-def test_a_cuda_row_says_what_it_was_built_with(shipped: Matrix) -> None:
+def test_a_cuda_row_states_its_cuda(shipped: Matrix) -> None:
     for table in (RELEASES["tensorflow"], RELEASES["torch"]):
         for row in shipped.rows(table):
             cuda = row.accelerator == "cuda"
@@ -87,7 +87,7 @@ def test_a_cuda_row_says_what_it_was_built_with(shipped: Matrix) -> None:
             assert row.pythons or row.accelerator == "stub", row
 
 
-def test_a_branch_serves_a_cuda_whose_exact_driver_is_in_it(shipped: Matrix) -> None:
+def test_a_branch_supports_the_cuda_of_its_exact_driver(shipped: Matrix) -> None:
     for branch in shipped.rows(DRIVERS):
         assert branch.cuda_served is not None
         floor = shipped.driver_floor(branch.cuda_served)
@@ -96,7 +96,7 @@ def test_a_branch_serves_a_cuda_whose_exact_driver_is_in_it(shipped: Matrix) -> 
             assert floor.exact.major == branch.branch
 
 
-def test_every_floor_lies_in_a_known_branch_that_serves_that_cuda(shipped: Matrix) -> None:
+def test_every_floor_is_in_a_branch_that_supports_its_cuda(shipped: Matrix) -> None:
     for row in shipped.rows(CUDA):
         if row.driver_linux is None:
             assert row.note == "no source states its driver"
@@ -213,7 +213,7 @@ def test_releases(shipped: Matrix, wheel: str, accelerator: str, built_with: tup
     assert (row.sass is None) == (code is None)
 
 
-def test_the_and_cuda_extra_names_its_cudnn(shipped: Matrix) -> None:
+def test_the_and_cuda_extra_requires_its_cudnn(shipped: Matrix) -> None:
     row = shipped.resolve("tensorflow", "2.16.1").row
     assert row is not None
     assert 'nvidia-cudnn-cu12==8.9.7.29;extra=="and-cuda"' in row.requires
@@ -296,7 +296,7 @@ def test_a_device_id_gives_the_generation(shipped: Matrix, device: str, architec
     assert (chip.architecture, str(chip.compute_capability)) == (architecture, capability)
 
 
-def test_an_id_that_no_list_names_is_not_guessed(shipped: Matrix) -> None:
+def test_an_unlisted_id_is_not_guessed(shipped: Matrix) -> None:
     assert shipped.chip("ffff") is None
     assert shipped.chip("0040") is None
 
@@ -315,12 +315,12 @@ def test_an_sxid_of_a_switch_has_its_severity(shipped: Matrix, code: int, severi
     assert row.severity == severity
 
 
-def test_every_sxid_has_a_severity_that_the_rules_know(shipped: Matrix) -> None:
+def test_every_sxid_has_a_known_severity(shipped: Matrix) -> None:
     assert {row.severity for row in shipped.rows(SXIDS)} == {"non-fatal", "fatal", "always-fatal", "notable"}
     assert shipped.sxid(1) is None
 
 
-def test_every_bound_is_explained_and_is_of_a_package_that_something_reads(shipped: Matrix) -> None:
+def test_every_bound_is_documented_and_used(shipped: Matrix) -> None:
     text = (COMPAT / "README.md").read_text(encoding="utf-8").partition("## bounds.csv")[2].partition("\n## ")[0]
     for row in shipped.rows(BOUNDS):
         assert f"| {row.bound} |" in text

@@ -29,7 +29,7 @@ def test_every_release_names_its_compiler_and_libraries(shipped: Matrix) -> None
 
 
 @pytest.mark.parametrize("release", ["12.3.2", "12.8.2", "12.9.2", "13.0.3", "13.1.2", "13.3.1", "13.4.1", "13.4.2", "13.4.3", "13.5"])
-def test_an_update_has_a_row_of_its_own_with_its_components(shipped: Matrix, release: str) -> None:
+def test_an_update_has_its_own_row_and_components(shipped: Matrix, release: str) -> None:
     row = shipped.cuda(version(release))
     assert row is not None
     assert str(row.release) == release
@@ -52,7 +52,7 @@ def test_an_update_has_a_row_of_its_own_with_its_components(shipped: Matrix, rel
         ("13.0", ("sm_75", "sm_121f", "9.0", 15)),
     ],
 )
-def test_what_compilers_make_and_accept(shipped: Matrix, release: str, made: tuple[str, str, str, int]) -> None:
+def test_what_compilers_target_and_accept(shipped: Matrix, release: str, made: tuple[str, str, str, int]) -> None:
     row = shipped.cuda(version(release))
     assert row is not None
     assert row.sass is not None
@@ -72,11 +72,11 @@ def test_what_compilers_make_and_accept(shipped: Matrix, release: str, made: tup
         ("libcudart.so.12", "12.0", "12.9.2"),
     ],
 )
-def test_toolkits_that_come_with_a_library(shipped: Matrix, soname: str, first: str, last: str) -> None:
+def test_toolkits_that_contain_a_library(shipped: Matrix, soname: str, first: str, last: str) -> None:
     found = toolkits_with(soname, shipped)
     assert (str(found[0].release), str(found[-1].release)) == (first, last)
 
 
-def test_a_library_that_no_toolkit_has(shipped: Matrix) -> None:
+def test_a_library_in_no_toolkit(shipped: Matrix) -> None:
     assert toolkits_with("libcudart.so.8.0", shipped) == []
     assert {row.release.major for row in toolkits_with("libcudart.so.13", shipped)} == {13}

@@ -15,7 +15,7 @@ def shipped() -> Matrix:
     return open_matrix()
 
 
-def test_wheels_say_what_they_hold_and_the_soname_is_that_of_the_major(shipped: Matrix) -> None:
+def test_wheels_list_their_code_and_the_major_versions_soname(shipped: Matrix) -> None:
     for row in shipped.rows(CUDNN):
         windows = row.platform.startswith("win_")
         assert row.soname == (f"cudnn64_{row.release.major}.dll" if windows else f"libcudnn.so.{row.release.major}")
@@ -35,7 +35,7 @@ def test_wheels_say_what_they_hold_and_the_soname_is_that_of_the_major(shipped: 
         ("9.28.0.42", 13, "sm_120f", "sm_121"),
     ],
 )
-def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, lacks: str) -> None:
+def test_gpu_code_of_releases(shipped: Matrix, release: str, cuda: int, has: str, lacks: str) -> None:
     row = shipped.cudnn(version(release), cuda, "linux_x86_64")
     assert row is not None
     assert row.sass is not None
@@ -52,14 +52,14 @@ def test_what_releases_hold(shipped: Matrix, release: str, cuda: int, has: str, 
         ("9.28.0.42", 13, "linux_aarch64", "sm_110f"),
     ],
 )
-def test_only_the_wheels_for_arm_and_cuda_13_hold_code_for_thor(shipped: Matrix, release: str, cuda: int, platform: str, has: str) -> None:
+def test_only_arm_wheels_for_cuda_13_support_thor(shipped: Matrix, release: str, cuda: int, platform: str, has: str) -> None:
     row = shipped.cudnn(version(release), cuda, platform)
     assert row is not None
     assert row.sass is not None
     assert [name for name in row.sass if name.startswith("sm_110")] == [has] * bool(has)
 
 
-def test_there_is_a_cudnn_for_each_platform_with_wheels(shipped: Matrix) -> None:
+def test_every_platform_with_wheels_has_a_cudnn(shipped: Matrix) -> None:
     assert {row.platform for row in shipped.rows(CUDNN)} == {"linux_x86_64", "linux_aarch64", "win_amd64"}
     assert shipped.cudnn(version("9.12.0.46"), 13, "win_arm64") is None
 
@@ -84,7 +84,7 @@ def test_a_release_is_found(shipped: Matrix, asked: Version, cuda: int, found: s
     assert (row and str(row.release)) == found
 
 
-def test_a_short_version_finds_the_newest_that_begins_so() -> None:
+def test_a_short_version_finds_the_newest_that_begins_with_it() -> None:
     known = matrix(
         cudnn="9.1.0.70,12,any,l,,,x\n9.9.0.52,12,any,l,,,x\n9.9.0.53,12,any,l,,,x\n9.9.0.53,13,any,l,,,x\n10.0.0.1,12,any,l,,,x"
     )

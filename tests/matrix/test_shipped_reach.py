@@ -1,4 +1,4 @@
-"""What the table says of a TensorFlow wheel's own search path."""
+"""The table's column on a TensorFlow wheel's own search path."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def shipped() -> Matrix:
     return open_matrix()
 
 
-def test_every_tensorflow_wheel_that_requires_nvidia_packages_says_which_it_finds(shipped: Matrix) -> None:
+def test_tensorflow_wheels_with_nvidia_packages_list_the_unreachable_ones(shipped: Matrix) -> None:
     for row in shipped.rows(RELEASES["tensorflow"]):
         requires = any(text.startswith("nvidia-") for text in row.requires)
         told = requires and row.accelerator == "cuda" and row.platform.startswith("linux_")
         assert (row.unreachable is not None) == told, row
 
 
-def test_no_other_wheel_says_it(shipped: Matrix) -> None:
+def test_other_wheels_leave_it_blank(shipped: Matrix) -> None:
     assert {row.unreachable for table in WHEELS if table.name != "tensorflow" for row in shipped.rows(table)} == {None}
 
 
@@ -37,7 +37,7 @@ def test_no_other_wheel_says_it(shipped: Matrix) -> None:
         ("2.21.0", ("nvidia-cusolver-cu12",)),
     ],
 )
-def test_a_release_names_the_packages_that_it_does_not_find(shipped: Matrix, release: str, lost: tuple[str, ...] | None) -> None:
+def test_unreachable_packages_of_a_release(shipped: Matrix, release: str, lost: tuple[str, ...] | None) -> None:
     row = shipped.resolve("tensorflow", release).row
     assert row is not None
     assert row.unreachable == lost

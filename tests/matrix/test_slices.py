@@ -32,7 +32,7 @@ def shipped() -> Matrix:
         ("NVIDIA H100XM-80C", "9.0"),
     ],
 )
-def test_a_part_of_a_gpu_has_its_capability_and_neither_memory_nor_rates(shipped: Matrix, name: str, capability: str) -> None:
+def test_a_part_of_a_gpu_has_its_capability_but_no_memory_or_rates(shipped: Matrix, name: str, capability: str) -> None:
     part = shipped.gpu(name)
     assert part is not None
     assert (part.name, str(part.compute_capability)) == (name, capability)
@@ -50,7 +50,7 @@ def test_every_data_center_gpu_is_found_as_its_mig_instance(shipped: Matrix) -> 
 
 
 @pytest.mark.parametrize("name", ["NVIDIA Foo-8Q", "GRID -8Q", "Foo MIG 1g.5gb", "NVIDIA A100-SXM4-40GB MIG", "GRID RTX-8Q", "NVIDIA 4-8Q"])
-def test_a_part_of_a_gpu_that_no_row_holds_is_unknown(shipped: Matrix, name: str) -> None:
+def test_a_part_of_an_unknown_gpu_is_unknown(shipped: Matrix, name: str) -> None:
     assert shipped.gpu(name) is None
 
 
@@ -70,7 +70,7 @@ def test_a_part_of_a_gpu_that_no_row_holds_is_unknown(shipped: Matrix, name: str
         ("Jetson TX2 NX", "Jetson TX2", "6.2"),
     ],
 )
-def test_a_jetson_is_found_by_module_kit_and_what_cuda_calls_it(shipped: Matrix, typed: str, name: str, capability: str) -> None:
+def test_a_jetson_is_found_by_module_kit_and_cuda_name(shipped: Matrix, typed: str, name: str, capability: str) -> None:
     product = shipped.gpu(typed)
     assert product is not None
     assert (product.name, str(product.compute_capability), product.kind) == (name, capability, "jetson")
@@ -93,25 +93,25 @@ def test_a_jetson_is_found_by_module_kit_and_what_cuda_calls_it(shipped: Matrix,
         ("RTX 4099", ""),
     ],
 )
-def test_a_gpu_of_another_vendor_is_told_by_its_name_and_resembles_none(shipped: Matrix, name: str, vendor: str) -> None:
+def test_other_vendors_gpus_are_recognised_and_similar_to_none(shipped: Matrix, name: str, vendor: str) -> None:
     assert names.other_vendor(name) == vendor
     if vendor:
         assert shipped.gpus_like(name) == ()
 
 
-def test_no_gpu_of_nvidia_is_taken_for_anothers(shipped: Matrix) -> None:
+def test_no_nvidia_gpu_is_attributed_to_another_vendor(shipped: Matrix) -> None:
     for product in shipped.rows(GPUS):
         assert not any(map(names.other_vendor, (product.name, *product.aliases)))
 
 
-def test_of_a_board_with_several_gpus_the_rates_are_of_one(shipped: Matrix) -> None:
+def test_a_multi_gpu_boards_rates_are_per_gpu(shipped: Matrix) -> None:
     for product in shipped.rows(GPUS):
         if product.bandwidth_gbs and product.memory_gib and "GPUs on a board" in product.note:
             assert product.bandwidth_gbs < 400
             assert product.memory_gib <= 16
 
 
-def test_onnxruntime_names_its_cuda_and_its_code_in_every_release(shipped: Matrix) -> None:
+def test_every_onnxruntime_release_has_cuda_and_code(shipped: Matrix) -> None:
     for row in shipped.rows(OTHERS, "onnxruntime-gpu"):
         assert row.built_with_cuda is not None
         assert row.sass
@@ -121,12 +121,12 @@ def test_onnxruntime_names_its_cuda_and_its_code_in_every_release(shipped: Matri
     assert "sm_60" not in held[first]
 
 
-def test_every_keras_for_tensorflow_says_which_tensorflow_it_needs(shipped: Matrix) -> None:
+def test_every_keras_for_tensorflow_requires_its_tensorflow(shipped: Matrix) -> None:
     required = {str(row.release): row.requires for row in shipped.releases("tf-keras")}
     assert required["2.16.0"] == ("tensorflow<2.17,>=2.16",)
     assert "ml-dtypes" in next(row.requires for row in shipped.releases("keras") if str(row.release) == "3.5.0")
 
 
-def test_an_update_without_a_driver_says_why(shipped: Matrix) -> None:
+def test_an_update_without_a_driver_has_a_note(shipped: Matrix) -> None:
     for row in shipped.rows(CUDA):
         assert row.driver_linux is not None or row.note

@@ -1,4 +1,4 @@
-"""Tables of a few rows, for what an installer would choose; and the shipped ones, for the rest."""
+"""Tables of a few rows for an installer's choice; the shipped ones for the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = "2026-11-21T00:00:00Z"
 
 
 def tables(*rows: FrameworkRelease, cudnn: tuple[str, ...] = ()) -> Matrix:
-    """A matrix over rows of torch and of what may stand beside it, and releases of cuDNN for CUDA 12."""
+    """A matrix over rows of torch and its companions, and cuDNN releases for CUDA 12."""
     cudnns = tuple(CudnnRelease(version(text), 12, "linux_x86_64", "libcudnn.so.9", None, None, ("cudnn-wheels",), "") for text in cudnn)
     held: dict[str, tuple[Any, ...]] = {"torch": tuple(sorted(rows, key=lambda row: (row.distribution, row.release))), "cudnn": cudnns}
 
@@ -27,15 +27,15 @@ def tables(*rows: FrameworkRelease, cudnn: tuple[str, ...] = ()) -> Matrix:
 
 
 def torch(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
-    """A release of torch that requires so much."""
+    """A release of torch with these requirements."""
     return release(text, requires=requires, **fields)
 
 
 def vision(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
-    """A release of torchvision that requires so much."""
+    """A release of torchvision with these requirements."""
     return release(text, distribution="torchvision", requires=requires, **fields)
 
 
 def judged(*requirements: str, **fields: Any) -> Diagnosis:
-    """The diagnosis of a combination by the shipped tables."""
+    """The diagnosis of a combination with the shipped tables."""
     return examine(Combination(requirements=requirements, **fields), Policy(level=None)).diagnosis

@@ -1,4 +1,4 @@
-"""Combinations whose answer is sure, at the boundaries of what the shipped tables say: the oldest driver and the one before it, the last
+"""Combinations with a certain answer at the boundaries of the shipped tables: the oldest driver and the one before it, the last
 GPU with code and the next, the last Python with a wheel and the next. Each names the fact that decides it."""
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def test_the_libraries_that_tensorflow_opens(requirements: tuple[str, ...], fact
     expect(judged(*requirements, gpus=(A100,), **fields), cause, fact)
 
 
-def test_the_fix_for_libraries_that_are_not_found_is_the_nearest_release_that_finds_them() -> None:
+def test_the_fix_for_missing_libraries_is_the_nearest_release_that_finds_them() -> None:
     for stated, release in (("2.16.1", "2.16.2"), ("2.21.0", "2.20.0"), ("2.18.0", "2.18.0")):
         for extra in ("", "[and-cuda]"):
             found = judged(f"tensorflow{extra}=={stated}", gpus=(A100,), python="3.12")
@@ -150,7 +150,7 @@ def test_the_fix_for_libraries_that_are_not_found_is_the_nearest_release_that_fi
             assert judged(f"tensorflow[and-cuda]=={release}", gpus=(A100,), python="3.12").verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
-def test_an_official_build_that_only_the_table_of_builds_names_is_the_fix_for_an_old_gpu() -> None:
+def test_the_fix_for_an_old_gpu_can_be_another_official_build() -> None:
     found = judged("torch==2.15.0", gpus=("GTX 1080",), python="3.12", driver="580.65.06")
     expect(found, "gpu-too-old-for-build", "the index's build starts at sm_75")
     assert "torch==2.15.0+cu126" in found.root_causes[0].fixes[0].command
@@ -167,7 +167,7 @@ REFUSED_PTX = [
 
 
 @pytest.mark.parametrize(("requirement", "gpu", "cause"), REFUSED_PTX)
-def test_ptx_that_the_driver_refuses_is_no_code(requirement: str, gpu: str, cause: str) -> None:
+def test_refused_ptx_does_not_count(requirement: str, gpu: str, cause: str) -> None:
     found = judged(requirement, gpus=(gpu,))
     expect(found, cause, "TensorFlow 2.16 to 2.21 on compute capability 10.0 and newer")
     if cause:
@@ -218,12 +218,12 @@ TOGETHER = [
 
 
 @pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), TOGETHER)
-def test_what_belongs_together(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
+def test_packages_that_must_match(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
     expect(judged(*requirements, **fields), cause, fact)
 
 
 def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
-    """The first root cause has one of these names, or there is none and it works."""
+    """The first root cause has one of these names; or there is none and it works."""
     roots = [finding.name for finding in diagnosis.root_causes if finding.severity.value == "error"]
     if not cause:
         assert (roots, diagnosis.verdict in {Verdict.READY, Verdict.DEGRADED}) == ([], True), fact
@@ -232,8 +232,8 @@ def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
     assert re.fullmatch(cause, roots[0]), (fact, roots)
 
 
-def test_each_framework_that_is_stated_must_work() -> None:
-    """On a machine that is there, TensorFlow would leave the environment usable; here both were asked for."""
+def test_each_stated_framework_must_work() -> None:
+    """On a real machine TensorFlow alone would keep the environment usable; here both were requested."""
     found = judged("tensorflow[and-cuda]==2.20.0", "torch==2.12.1", gpus=(A100,), driver="560.35.03")
     assert found.verdict is Verdict.BROKEN
     assert [one.subject.key for one in found.root_causes if one.name == "driver-too-old"] == ["torch"]

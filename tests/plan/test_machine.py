@@ -1,4 +1,4 @@
-"""The supposed machine: what the options state, what they may not, and that the rest is not stated."""
+"""The assumed machine: what options state, what they may not, and that the rest is not stated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def gpus(**fields: Any) -> list[tuple[object, object]]:
     return [(gpu.name, gpu.compute_capability) for gpu in nvml.gpus]
 
 
-def test_the_options_become_the_sections_that_a_look_would_fill() -> None:
+def test_options_fill_the_sections_of_a_snapshot() -> None:
     snapshot = supposed(driver="535.104.05", gpus=("4090",), python="3.11.4", system_cuda="12.4", system_cudnn="8.9")
     assert (snapshot.origin, snapshot.created) == ("supposed", NOW)
     assert isinstance(snapshot.host, Host)
@@ -44,7 +44,7 @@ def test_the_options_become_the_sections_that_a_look_would_fill() -> None:
     assert decode(encode(snapshot)) == snapshot
 
 
-def test_what_is_not_stated_is_missing_as_such() -> None:
+def test_unstated_sections_are_missing() -> None:
     snapshot = supposed()
     sections = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
     missing = {name for name, value in sections.items() if isinstance(value, Missing)}
@@ -52,7 +52,7 @@ def test_what_is_not_stated_is_missing_as_such() -> None:
     assert all(sections[name].cause is Cause.NOT_STATED for name in missing)
 
 
-def test_gpus_by_any_usual_name_and_unknown_ones_by_capability() -> None:
+def test_gpus_by_any_name_and_unknown_ones_by_capability() -> None:
     assert gpus(gpus=("rtx 4090",)) == [("NVIDIA GeForce RTX 4090", "8.9")]
     assert gpus(gpus=("4090", "Some Future GPU"), cc="8.9") == [("NVIDIA GeForce RTX 4090", "8.9"), ("Some Future GPU", "8.9")]
     ((name, capability),) = gpus(cc="6.1")
@@ -81,7 +81,7 @@ def test_systems_and_architectures(fields: dict[str, str], platform: Platform, a
     assert (host.platform, host.architecture) == (platform, architecture)
 
 
-def test_what_was_supposed_says_where_from() -> None:
+def test_assumptions_name_their_source() -> None:
     said = supposed(gpus=("V100-SXM2-16GB",), driver="535.104.05", python="3.11", os="wsl").supposed
     assert isinstance(said, tuple)
     by_name = {one.what: one for one in said}
@@ -114,7 +114,7 @@ def test_what_was_supposed_says_where_from() -> None:
         ({"system_cudnn": "v8"}, "is not a cuDNN version"),
     ],
 )
-def test_what_cannot_be_is_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:
+def test_impossible_options_are_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as refused:
         supposed(**fields)
     assert words in str(refused.value)
@@ -122,17 +122,17 @@ def test_what_cannot_be_is_refused_in_one_sentence(fields: dict[str, Any], words
     assert str(refused.value).endswith(".")
 
 
-def test_a_newer_cuda_than_the_tables_know_is_taken() -> None:
+def test_a_cuda_newer_than_the_tables_is_accepted() -> None:
     assert isinstance(supposed(system_cuda="99.0").toolkits, tuple)
 
 
-def test_nothing_stated_makes_no_fault_and_nothing_crashes() -> None:
+def test_without_options_there_are_no_findings_and_no_crash() -> None:
     diagnosis = examine(Combination(requirements=("torch==2.5.1",)), Policy(level=None)).diagnosis
     assert diagnosis.findings == ()
     assert {outcome.kind.value for outcome in diagnosis.outcomes} <= {"passed", "not-applicable", "not-asked"}
 
 
-def test_the_same_combination_is_judged_alike() -> None:
+def test_the_same_combination_gets_the_same_diagnosis() -> None:
     combination = Combination(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
     one, other = (examine(combination, Policy(level=None)) for _ in range(2))
     assert msgspec.json.encode(one.diagnosis) == msgspec.json.encode(other.diagnosis)

@@ -1,4 +1,4 @@
-"""What an installer would bring: exact versions as stated, else the newest release that everybody accepts and that fits here."""
+"""What an installer would choose: stated versions, otherwise the newest release that everybody accepts and that fits here."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_stated_version_is_taken_and_a_range_means_its_newest_release(requirem
     assert one.where == f"stated: {requirement}"
 
 
-def test_a_range_means_a_release_with_a_wheel_for_this_python_and_platform() -> None:
+def test_a_range_means_a_release_with_a_matching_wheel() -> None:
     matrix = tables(
         torch("2.4.1", pythons=("3.8", "3.11")),
         torch("2.5.0", pythons=("3.9", "3.11")),
@@ -60,11 +60,11 @@ def test_a_range_means_a_release_with_a_wheel_for_this_python_and_platform() -> 
     assert taken(matrix, "torch")["torch"].version == "2.5.0"
     assert taken(matrix, "torch", os="windows")["torch"].version == "2.5.1"
     assert taken(matrix, "torch", os="wsl")["torch"].version == "2.5.0"
-    # none fits: the rules must see what the user would meet
+    # none fits: the rules must see what the user would get
     assert taken(matrix, "torch<2.6", python="3.6")["torch"].version == "2.5.1"
 
 
-def test_a_release_that_excludes_what_is_stated_exactly_is_passed_over() -> None:
+def test_a_release_that_excludes_a_stated_version_is_skipped() -> None:
     matrix = tables(*THREE.releases("torch"), vision("0.19.1", "torch==2.4.1"), vision("0.20.1", "torch==2.5.1"))
     assert taken(matrix, "torchvision", "torch==2.4.1")["torchvision"].version == "0.19.1"
     assert taken(matrix, "torchvision==0.19.1", "torch")["torch"].version == "2.4.1"
@@ -74,7 +74,7 @@ def test_a_release_that_excludes_what_is_stated_exactly_is_passed_over() -> None
     assert (both["torch"].version, both["torchvision"].version) == ("2.4.1", "0.20.1")
 
 
-def test_what_a_release_requires_comes_along_and_says_for_whom() -> None:
+def test_requirements_are_added_with_who_requires_them() -> None:
     matrix = tables(
         torch("2.5.1", "nvidia-cudnn-cu12==9.1.0.70", "nvidia-nccl-cu12==2.21.5", "numpy>=1.26"),
         cudnn=("9.1.0.70", "9.3.0.75"),
@@ -86,7 +86,7 @@ def test_what_a_release_requires_comes_along_and_says_for_whom() -> None:
     assert taken(matrix, "torch", "nvidia-cudnn-cu12==9.3.0.75")["nvidia-cudnn-cu12"].where == "stated: nvidia-cudnn-cu12==9.3.0.75"
 
 
-def test_of_a_required_range_the_newest_known_release_that_all_allow() -> None:
+def test_a_required_range_means_the_newest_release_that_all_allow() -> None:
     cudnn = ("9.1.0.70", "9.3.0.75", "9.5.1.17", "10.0.0.1")
     one = torch("2.5.1", "nvidia-cudnn-cu12<10,>=9.1")
     chosen = taken(tables(one, cudnn=cudnn), "torch")["nvidia-cudnn-cu12"]
@@ -99,13 +99,13 @@ def test_of_a_required_range_the_newest_known_release_that_all_allow() -> None:
     assert "nvidia-cudnn-cu12" not in taken(tables(one), "torch")
 
 
-def test_what_no_version_satisfies_is_not_installed() -> None:
+def test_unsatisfiable_requirements_are_not_installed() -> None:
     matrix = tables(torch("2.5.1", "nvidia-nccl-cu12==2.21.5"), vision("0.20.1", "nvidia-nccl-cu12==2.20.5"))
     assert set(taken(matrix, "torch", "torchvision")) == {"torch", "torchvision"}
     assert taken(matrix, "torch", "torchvision", "nvidia-nccl-cu12==2.20.5")["nvidia-nccl-cu12"].version == "2.20.5"
 
 
-def test_a_choice_is_made_anew_where_what_is_chosen_after_it_wants_less() -> None:
+def test_a_choice_is_revised_for_a_later_requirement() -> None:
     matrix = tables(
         torch("2.5.1", "nvidia-cudnn-cu12>=9", "torchvision"),
         vision("0.20.1", "nvidia-cudnn-cu12<9.3"),
@@ -114,7 +114,7 @@ def test_a_choice_is_made_anew_where_what_is_chosen_after_it_wants_less() -> Non
     assert taken(matrix, "torch")["nvidia-cudnn-cu12"].version == "9.1.0.70"
 
 
-def test_what_only_an_abandoned_choice_wanted_is_dropped() -> None:
+def test_requirements_of_a_revised_choice_are_dropped() -> None:
     matrix = tables(
         torch("2.5.1", "torchvision>=0.19", "torchaudio"),
         vision("0.19.1"),
@@ -151,7 +151,7 @@ def test_the_same_package_stated_twice_is_one() -> None:
     assert one.where == "stated: torch[a]<2.5.1 and torch[b]>2.4"
 
 
-def test_what_no_table_holds_is_kept_and_said() -> None:
+def test_packages_in_no_table_are_kept_and_reported() -> None:
     snapshot = supposed(tables(torch("2.5.1", "numpy>=1.26")), "torch", "numpy==2.0", "somepackage==1.0", "other", "torch[no-such]")
     assert isinstance(snapshot.packages, Packages)
     assert {one.name for one in snapshot.packages.distributions} == {"torch", "numpy", "somepackage"}
@@ -159,26 +159,26 @@ def test_what_no_table_holds_is_kept_and_said() -> None:
     assert snapshot.packages.distributions[0].unknown_extras == ("no-such",)
 
 
-def test_an_extra_that_a_release_does_not_have_is_left_out_and_said() -> None:
+def test_unknown_extras_are_dropped_and_reported() -> None:
     snapshot = supposed(tables(torch("2.5.1", 'nvidia-nccl-cu12==2.21.5;extra=="cuda"')), "torch[cuda,other]")
     assert isinstance(snapshot.packages, Packages)
     assert [(one.name, one.extras) for one in snapshot.packages.distributions] == [("torch", ("cuda",)), ("nvidia-nccl-cu12", ())]
     assert snapshot.packages.distributions[0].unknown_extras == ("other",)
 
 
-def test_a_marker_that_does_not_apply_leaves_a_requirement_out() -> None:
+def test_a_false_marker_drops_its_requirement() -> None:
     snapshot = supposed(THREE, "torch", "numpy==1.0; python_version < '3.9'", "scipy==1.0; sys_platform == 'linux'", python="3.11")
     assert isinstance(snapshot.packages, Packages)
     assert {one.name for one in snapshot.packages.distributions} == {"torch", "scipy"}
     assert snapshot.remarks[0] == "numpy==1.0; python_version < '3.9' is excluded here by its marker"
 
 
-def test_frameworks_are_known_by_release_only() -> None:
+def test_frameworks_are_only_known_by_release() -> None:
     (framework,) = frameworks(THREE, "torch", "numpy==2.0")
     assert (framework.name, framework.distribution, framework.version) == ("torch", "torch", Fact("2.5.1", "stated: torch"))
 
 
-def test_without_a_stated_python_the_newest_that_everything_stated_has_decides() -> None:
+def test_without_a_stated_python_the_newest_common_one_is_assumed() -> None:
     old = torch("2.4.1", 'nvidia-nccl-cu12==2.20.5;python_version>="3.12"', pythons=("3.8", "3.11"))
     matrix = tables(old, vision("0.19.1", pythons=("3.8",)), vision("0.20.1", pythons=("3.12", "3.12t")))
     assert {name: one.version for name, one in taken(matrix, "torch==2.4.1", "torchvision").items()} == {
@@ -187,12 +187,12 @@ def test_without_a_stated_python_the_newest_that_everything_stated_has_decides()
     }
 
 
-def test_a_release_that_would_leave_no_version_of_another_package_is_passed_over() -> None:
+def test_a_release_that_excludes_all_of_another_package_is_skipped() -> None:
     matrix = tables(torch("2.4.1", "numpy<2", "torchvision"), vision("0.19.1", "numpy>=1.22"), vision("0.20.1", "numpy>=2"))
     assert taken(matrix, "torch")["torchvision"].version == "0.19.1"
 
 
-def test_a_framework_that_only_another_one_wants_is_not_judged_as_one() -> None:
+def test_a_framework_required_by_another_is_not_diagnosed() -> None:
     matrix = tables(torch("2.5.1", 'jax==0.6.0;extra=="jax"'), vision("0.20.1", "torch==2.5.1"))
     assert [one.name for one in frameworks(matrix, "torch[jax]")] == ["torch"]
     assert [one.name for one in frameworks(matrix, "torch[jax]", "jax==0.6.0")] == ["torch", "jax"]
@@ -227,7 +227,7 @@ def frameworks(matrix: Matrix, *requirements: str) -> tuple[Framework, ...]:
         (("torch; sys_platform == 'win32'",), "excludes this Python and system"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_one_sentence(requirements: tuple[str, ...], words: str) -> None:
+def test_impossible_requirements_are_refused_in_one_sentence(requirements: tuple[str, ...], words: str) -> None:
     with pytest.raises(UsageError) as refused:
         supposed(THREE, *requirements)
     assert words in str(refused.value)

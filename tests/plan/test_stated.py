@@ -1,4 +1,4 @@
-"""Requirements as the user writes them, held against the reference implementation of PEP 508."""
+"""Requirements as the user writes them, compared with the reference implementation of PEP 508."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("text", WRITTEN)
-def test_reads_what_the_reference_reads(text: str) -> None:
+def test_agrees_with_the_reference_parser(text: str) -> None:
     found, left_out = stated([text], {"sys_platform": "linux", "python_version": "3.11"})
     reference = Requirement(text.strip())
     ((name, one),) = found.items()
@@ -43,7 +43,7 @@ def test_reads_what_the_reference_reads(text: str) -> None:
 
 
 @given(st.text(alphabet="torch2.5=<>~![],;()@ '\"-_x*+", max_size=14))
-def test_accepts_nothing_that_the_reference_refuses(text: str) -> None:
+def test_refuses_what_the_reference_refuses(text: str) -> None:
     try:
         stated([text], {})
     except UsageError:

@@ -1,4 +1,4 @@
-"""Ready means judged: whatever was stated is read by a rule or listed, and what is listed is never ready."""
+"""Ready means checked: a rule reads everything stated or it is listed, and a listed package is never ready."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shipped() -> Matrix:
 
 
 def releases() -> dict[str, list[str]]:
-    """The releases of every distribution of which some table has rows."""
+    """The releases of every distribution with rows in some table."""
     found: dict[str, list[str]] = {}
     for table in ALL:
         if {"distribution", "release"} <= set(table.columns):
@@ -71,7 +71,7 @@ UNJUDGED = [
 
 
 @pytest.mark.parametrize(("requirements", "options", "what", "reason"), UNJUDGED)
-def test_what_nothing_judges_is_listed_and_makes_the_answer_unknown(
+def test_unchecked_packages_are_listed_and_make_the_answer_unknown(
     requirements: tuple[str, ...], options: dict[str, object], what: str, reason: str
 ) -> None:
     found = ask(*requirements, **options)
@@ -96,7 +96,7 @@ JUDGED = [
 
 
 @pytest.mark.parametrize(("requirements", "options"), JUDGED)
-def test_what_a_rule_compares_is_not_listed(requirements: tuple[str, ...], options: dict[str, object]) -> None:
+def test_checked_packages_are_not_listed(requirements: tuple[str, ...], options: dict[str, object]) -> None:
     found = ask(*requirements, **options)
     assert listed(found) == []
     assert found.verdict in GOOD
@@ -120,7 +120,7 @@ def test_packages_without_a_framework_are_not_ready() -> None:
         ("torch==2.9.0+cu129", "Tesla K80", "gpu-too-old-for-build"),
     ],
 )
-def test_the_compiler_of_a_builds_cuda_bounds_what_it_can_hold_code_for(build: str, gpu: str, cause: str) -> None:
+def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause: str) -> None:
     found = judged(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None)
     errors = [one.name for one in found.root_causes if one.severity.value == "error"]
     assert errors == ([cause] if cause else [])
@@ -128,7 +128,7 @@ def test_the_compiler_of_a_builds_cuda_bounds_what_it_can_hold_code_for(build: s
 
 
 @pytest.mark.parametrize("name", sorted(releases()))
-def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
+def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
     for text in releases()[name]:
         snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
         found, facts = diagnose(snapshot, shipped(), Policy(level=None)), MachineView(snapshot, shipped(), Policy(level=None))
@@ -140,7 +140,7 @@ def test_every_release_of_every_table_is_judged_or_listed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(releases()))
-def test_what_no_row_of_a_known_package_holds_is_never_ready(name: str) -> None:
+def test_unknown_releases_of_known_packages_are_never_ready(name: str) -> None:
     newest = releases()[name][-1]
     for combination in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):
         found = ask(combination)
@@ -156,7 +156,7 @@ BESIDE = st.sampled_from([(), ("torch==2.5.1",), ("tensorflow[and-cuda]==2.18.0"
 
 @given(name=NAMES, version=st.sampled_from(["", "==1.0", "==2.16.1", ">=3"]), beside=BESIDE)
 @settings(max_examples=60, deadline=None)
-def test_a_name_that_no_table_knows_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
+def test_an_unknown_name_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
     known = {*releases(), *TABLE_OF, *(one.name for text in beside for one in _taken(text))}
     if name in known:
         return

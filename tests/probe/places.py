@@ -1,4 +1,4 @@
-"""Folders that look like a part of a machine, and a look at a whole one, for the tests of the probes."""
+"""Folders that look like part of a machine, and a look at a whole one, for the tests of the probes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 def plant(root: Path, files: Mapping[str, Content]) -> str:
-    """Write the files below `root`, whose path is returned."""
+    """Write the files below `root` and return its path."""
     for path, content in files.items():
         place = root / path.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The scripts that run in children, each alone: under every old interpreter, over our driver libraries, and in broken processes."""
+"""The children's scripts, each alone: under every old interpreter, over our driver libraries, and in broken processes."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def answer(argv: list[str], script: str, environ: Mapping[str, str] | None = Non
 
 
 def itself(python: str, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What an interpreter says of itself; its second line describes its process."""
+    """An interpreter's report about itself; its second line describes its process."""
     said, inside = answer([python], "target/python_probe.py", environ, "--find", "torch")
     assert (said["type"], inside["type"]) == ("python", "inside")
     return said
 
 
 @pytest.mark.parametrize("version", FOUND)
-def test_every_interpreter_tells_what_it_is(version: str) -> None:
+def test_every_interpreter_reports_itself(version: str) -> None:
     said = itself(FOUND[version])
     assert said["version"] == version
     assert (said["implementation"], said["bits"], said["machine"]) == ("cpython", 64, os.uname().machine)
@@ -73,7 +73,7 @@ def test_a_virtual_environment_and_the_users_variables_are_seen(tmp_path: Path) 
     assert str(tmp_path / "extra") in said["path"]
 
 
-def test_conda_is_known_by_its_folder(tmp_path: Path) -> None:
+def test_conda_is_recognised_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "conda-meta").mkdir()
     code = f"import sys; sys.prefix = sys.base_prefix = {str(tmp_path)!r}\n"
     (tmp_path / "sitecustomize.py").write_text(code)
@@ -87,7 +87,7 @@ def test_nothing_beside_the_script_is_importable_afterwards(safe: str) -> None:
     assert f"{SCRIPTS}/target" not in said["path"]
 
 
-def test_a_module_of_the_environment_named_like_ours_is_not_taken(tmp_path: Path) -> None:
+def test_the_environments_module_with_our_name_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "gpudoctor_answer.py").write_text("raise SystemExit(9)")
     said = itself(sys.executable, {"PYTHONPATH": str(tmp_path)})
     assert said["type"] == "python"
@@ -115,13 +115,13 @@ THIRTY_TWO_BITS = b"\x7fELF\x01\x01\x01" + bytes(9) + b"\x03\0\x03\0\x01\0\0\0" 
 @pytest.mark.parametrize(
     ("content", "words"), [(b"", "too short"), (b"no library at all" * 99, "invalid ELF header"), (THIRTY_TWO_BITS, "ELFCLASS32")]
 )
-def test_a_file_that_is_no_library_is_a_failure_and_not_an_absence(tmp_path: Path, script: str, content: bytes, words: str) -> None:
+def test_an_invalid_library_is_a_failure_not_an_absence(tmp_path: Path, script: str, content: bytes, words: str) -> None:
     said = answer(ISOLATED, script, libraries(tmp_path, content), "--path")
     assert (said[0]["type"], said[0]["cause"]) == ("missing", "unloadable")
     assert words in said[0]["reason"]
 
 
-def test_a_library_without_functions_costs_each_function_its_answer(tmp_path: Path) -> None:
+def test_a_library_without_functions_loses_each_functions_answer(tmp_path: Path) -> None:
     source = tmp_path / "empty.c"
     source.write_text("int nothing;\n")
     for name in ("libnvidia-ml.so.1", "libcuda.so.1"):
@@ -140,7 +140,7 @@ def test_without_the_binding_the_library_is_still_reported(fake_nvml: Environmen
     assert "nvidia-ml-py cannot be imported" in said[1]["init"]["reason"]
 
 
-def test_no_context_is_made_and_no_other_function_called() -> None:
+def test_no_context_is_created_and_no_other_function_called() -> None:
     source = Path(SCRIPTS, "target/libcuda_probe.py").read_text()
     assert "cuCtx" not in source
     assert "PrimaryCtx" not in source

@@ -1,4 +1,4 @@
-"""Which container runtime left which mark."""
+"""Which container runtime leaves which mark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MARKS: dict[str, tuple[dict[str, Content], str, str]] = {
 
 
 @pytest.mark.parametrize("name", MARKS)
-def test_each_runtime_is_known_by_its_mark(tmp_path: Path, name: str) -> None:
+def test_each_runtime_is_recognised_by_its_mark(tmp_path: Path, name: str) -> None:
     files, runtime, where = MARKS[name]
     found = container(plant(tmp_path, files), {})
     assert isinstance(found, Container)
@@ -45,7 +45,7 @@ def test_each_runtime_is_known_by_its_mark(tmp_path: Path, name: str) -> None:
     assert found.where.startswith(where)
 
 
-def test_environment_is_evidence_and_kubernetes_comes_before_its_own_runtime(tmp_path: Path) -> None:
+def test_variables_are_evidence_and_kubernetes_precedes_its_runtime(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/.dockerenv": ""})
     found = container(root, {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
     assert isinstance(found, Container)
@@ -69,7 +69,7 @@ def test_environment_is_evidence_and_kubernetes_comes_before_its_own_runtime(tmp
         {},
     ],
 )
-def test_a_host_that_runs_containers_is_none(tmp_path: Path, files: dict[str, str]) -> None:
+def test_a_host_with_containers_is_not_a_container(tmp_path: Path, files: dict[str, str]) -> None:
     found = container(plant(tmp_path, files), {})
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
@@ -84,7 +84,7 @@ def test_a_host_that_runs_containers_is_none(tmp_path: Path, files: dict[str, st
         ({"/.dockerenv": ""}, {}, None),
     ],
 )
-def test_the_image_is_known_where_the_runtime_says_it(
+def test_the_image_is_known_if_the_runtime_names_it(
     tmp_path: Path, files: dict[str, Content], environ: dict[str, str], image: str | None
 ) -> None:
     plant(tmp_path, files)

@@ -70,7 +70,7 @@ def test_a_kernel_that_runs(fake_cuda: Shims) -> None:
     assert {*CALLS, *AFTERWARDS} == {call.call for call in seen.calls}
 
 
-def test_memory_is_given_back(fake_cuda: Shims) -> None:
+def test_memory_is_freed(fake_cuda: Shims) -> None:
     seen = run(fake_cuda(gpus=1))
     assert isinstance(seen.memory_free, int)
     assert isinstance(seen.memory_allocated, int)
@@ -80,7 +80,7 @@ def test_memory_is_given_back(fake_cuda: Shims) -> None:
 
 
 @pytest.mark.parametrize("element", [0, 4711, 8191])
-def test_one_wrong_bit_is_seen(fake_cuda: Shims, element: int) -> None:
+def test_one_wrong_bit_is_detected(fake_cuda: Shims, element: int) -> None:
     seen = run(fake_cuda(gpus=[Card(facts={"wrong_element": element})]))
     assert (seen.kernel_right, seen.wrong) == (False, 1)
     assert isinstance(seen.first_wrong, str)
@@ -102,7 +102,7 @@ def test_a_refused_call_has_its_number_and_name(fake_cuda: Shims, call: str) -> 
 
 
 @pytest.mark.parametrize("call", AFTERWARDS)
-def test_what_fails_after_the_kernel_does_not_undo_it(fake_cuda: Shims, call: str) -> None:
+def test_failures_after_the_kernel_do_not_invalidate_it(fake_cuda: Shims, call: str) -> None:
     seen = run(fake_cuda(calls={call: "return 700"}))
     failed = failed_call(seen)
     assert seen.kernel_right is True
@@ -112,7 +112,7 @@ def test_what_fails_after_the_kernel_does_not_undo_it(fake_cuda: Shims, call: st
 
 @pytest.mark.parametrize(("act", "uninterruptible"), [("hang", False), ("stuck", True)])
 @pytest.mark.parametrize("call", ["cuDevicePrimaryCtxRetain", "cuCtxSynchronize"])
-def test_a_hang_names_its_call_and_keeps_what_was_said(fake_cuda: Shims, call: str, act: str, *, uninterruptible: bool) -> None:
+def test_a_hang_names_its_call_and_keeps_earlier_answers(fake_cuda: Shims, call: str, act: str, *, uninterruptible: bool) -> None:
     seen = run(fake_cuda(calls={call: act}), patience=SHORT)
     assert isinstance(seen.hang, Hang)
     assert (seen.hang.call, seen.hang.uninterruptible) == (f"{call} 0", uninterruptible)
@@ -136,7 +136,7 @@ def test_a_slow_call_is_not_hung(fake_cuda: Shims) -> None:
     assert next(call for call in seen.calls if call.call == "cuDevicePrimaryCtxRetain").milliseconds >= 400
 
 
-def test_ordinals_are_those_that_the_mask_leaves(fake_cuda: Shims) -> None:
+def test_ordinals_count_visible_devices(fake_cuda: Shims) -> None:
     assert run({**fake_cuda(gpus=3), "CUDA_VISIBLE_DEVICES": "2,0"}).pci_address == "0000:17:00.0"
 
 
@@ -147,7 +147,7 @@ def test_without_a_library(tmp_path: Path) -> None:
     assert "libcuda.so.1" in seen.kernel_right.reason
 
 
-def test_an_interpreter_that_does_not_answer(fake_cuda: Shims) -> None:
+def test_an_interpreter_without_an_answer(fake_cuda: Shims) -> None:
     seen = run(fake_cuda(), interpreter="/bin/true")
     assert isinstance(seen.kernel_right, Missing)
     assert seen.kernel_right.cause is Cause.FAILED
@@ -160,7 +160,7 @@ def test_an_older_library_lacks_a_function(shim_environment: Shims) -> None:
     assert (seen.kernel_right.cause, seen.kernel_right.reason) == (Cause.UNSUPPORTED, "the library has no cuMemsetD32")
 
 
-def test_a_failing_attribute_costs_its_own_field(fake_cuda: Shims) -> None:
+def test_a_failing_attribute_only_loses_its_field(fake_cuda: Shims) -> None:
     seen = run(fake_cuda(calls={"cuDeviceGetAttribute": "after 1 return 1"}))
     assert seen.multiprocessors == 108
     assert isinstance(seen.memory_clock, Missing)
@@ -174,7 +174,7 @@ def test_under_other_interpreters(fake_cuda: Shims, version: str) -> None:
 
 
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"])
-def test_the_assembler_takes_the_kernel(tmp_path: Path, architecture: str) -> None:
+def test_the_assembler_accepts_the_kernel(tmp_path: Path, architecture: str) -> None:
     ptxas = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
     if ptxas is None:
         pytest.skip("needs ptxas of a CUDA toolkit")
@@ -188,7 +188,7 @@ def test_the_assembler_takes_the_kernel(tmp_path: Path, architecture: str) -> No
     assert kernel().NAME in (tmp_path / "kernel.cubin").read_bytes()
 
 
-def test_neighbours_end_far_apart() -> None:
+def test_neighbouring_inputs_give_distant_results() -> None:
     mix = kernel().mix
     mixed = [mix(number) for number in range(8192)]
     assert len(set(mixed)) == len(mixed)

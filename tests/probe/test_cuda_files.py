@@ -43,7 +43,7 @@ def test_class_machine_and_the_file_behind_a_link(tmp_path: Path) -> None:
     assert [file.path for file in files.ptx_compiler] == ["/usr/lib/x86_64-linux-gnu/libnvidia-ptxjitcompiler.so.1"]
 
 
-def test_folders_that_the_loader_is_told_of_come_first(tmp_path: Path) -> None:
+def test_configured_folders_come_first(tmp_path: Path) -> None:
     root = plant(
         tmp_path,
         {
@@ -64,13 +64,13 @@ def test_folders_that_the_loader_is_told_of_come_first(tmp_path: Path) -> None:
     ]
 
 
-def test_of_a_loaded_driver_also_the_library_that_lacks_its_link(tmp_path: Path) -> None:
+def test_a_loaded_drivers_library_without_its_link_is_found(tmp_path: Path) -> None:
     root = plant(tmp_path, {"usr/lib64/libcuda.so.550.163.01": elf(64, 62)})
     assert found(root).libcuda == ()
     assert [file.path for file in found(root, LOADED).libcuda] == ["/usr/lib64/libcuda.so.550.163.01"]
 
 
-def test_garbage_does_not_stop_it(tmp_path: Path) -> None:
+def test_garbage_is_harmless(tmp_path: Path) -> None:
     root = plant(tmp_path, {"usr/lib": b"a file in a folder's place", "usr/lib64/libcuda.so": b"INPUT(-lcuda)"})
     (tmp_path / "usr/lib64/libcuda.so.1").symlink_to("libcuda.so.1")
     os.mkfifo(tmp_path / "usr/lib64/libnvidia-ptxjitcompiler.so.1")

@@ -1,4 +1,4 @@
-"""The machine beside its GPUs, its packages and what is preloaded."""
+"""The machine around its GPUs, its packages and preloads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.probe.places import Options, look, plant
 
 DMI = "/sys/class/dmi/id"
 RPMDB = Path(__file__).parent / "rpmdb.sqlite.gz"
-"""A database that rpm 4.18 made of five packages."""
+"""A database of five packages, made by rpm 4.18."""
 
 
 def of(root: Path, files: dict[str, str | bytes]) -> Details:
@@ -61,7 +61,7 @@ def test_arm_names_its_processor_by_numbers_and_its_board_in_the_device_tree(tmp
     assert found.board.product == "NVIDIA Jetson AGX Orin Developer Kit"
 
 
-def test_of_the_kernels_command_line_only_known_parameters_are_kept(tmp_path: Path) -> None:
+def test_only_known_kernel_parameters_are_kept(tmp_path: Path) -> None:
     line = (
         "BOOT_IMAGE=/vmlinuz root=UUID=5f-1 nokaslr intel_iommu=on nvidia-drm.modeset=1 ds=nocloud;password=hunter2 "
         "inst.ks=https://user:secret@host/ks token=abcdef0123456789 rd.luks.key=/k systemd.set_credential=x:y iommu=pt\n"
@@ -76,7 +76,7 @@ def test_of_the_kernels_command_line_only_known_parameters_are_kept(tmp_path: Pa
     ]
 
 
-def test_what_is_not_there_is_missing_by_name(tmp_path: Path) -> None:
+def test_missing_details_are_named(tmp_path: Path) -> None:
     found = of(tmp_path, {})
     for value in (found.cpu.model, found.cpu.flags, found.memory.total, found.board, found.uptime, found.kernel_parameters):
         assert isinstance(value, Missing)
@@ -104,7 +104,7 @@ def named(section: SystemPackages | Missing) -> dict[str, str]:
     return {one.name: one.version for one in section.packages}
 
 
-def test_debians_packages_that_bear_on_gpus(tmp_path: Path) -> None:
+def test_gpu_packages_of_debian(tmp_path: Path) -> None:
     stanzas = (
         ("nvidia-driver", "install ok installed", "535.247.01-1~deb12u1"),
         ("libcuda1", "install ok installed", "535.247.01-1~deb12u1"),
@@ -127,13 +127,13 @@ def test_debians_packages_that_bear_on_gpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="this machine has no dpkg")
-def test_this_machines_versions_are_those_that_dpkg_prints() -> None:
+def test_versions_agree_with_dpkg() -> None:
     for name, version in named(system_packages("/")).items():
         told = subprocess.run(["dpkg-query", "-W", "-f", "${Version} ", name], capture_output=True, text=True, check=True).stdout
         assert version in told.split()
 
 
-def test_rpms_database_is_read_without_rpm(tmp_path: Path) -> None:
+def test_the_rpm_database_is_read_without_rpm(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/var/lib/rpm/rpmdb.sqlite": gzip.decompress(RPMDB.read_bytes())})
     found = system_packages(root)
     assert named(found) == {
@@ -145,14 +145,14 @@ def test_rpms_database_is_read_without_rpm(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0garbage", b"\xff" * 4096])
-def test_a_damaged_database_is_no_list_of_packages(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_database_is_missing(tmp_path: Path, content: bytes) -> None:
     found = system_packages(plant(tmp_path, {"/var/lib/rpm/rpmdb.sqlite": content}))
     assert isinstance(found, SystemPackages)
     assert isinstance(found.packages, Missing)
     assert found.packages.cause is Cause.FAILED
 
 
-def test_a_damaged_header_is_no_crash(tmp_path: Path) -> None:
+def test_a_damaged_header_does_not_crash(tmp_path: Path) -> None:
     data = bytearray(gzip.decompress(RPMDB.read_bytes()))
     place = data.find(b"580.65.06\0")
     while place >= 0:
@@ -161,7 +161,7 @@ def test_a_damaged_header_is_no_crash(tmp_path: Path) -> None:
     assert isinstance(system_packages(plant(tmp_path, {"/var/lib/rpm/rpmdb.sqlite": bytes(data)})), SystemPackages)
 
 
-def test_older_databases_of_rpm_are_said_to_be_unreadable(tmp_path: Path) -> None:
+def test_older_rpm_databases_are_reported_as_unreadable(tmp_path: Path) -> None:
     found = system_packages(plant(tmp_path, {"/var/lib/rpm/Packages": b"\0"}))
     assert isinstance(found, SystemPackages)
     assert isinstance(found.packages, Missing)
@@ -190,7 +190,7 @@ def shared(place: Path, source: str) -> str:
     return str(place)
 
 
-def test_a_preloaded_library_is_asked_for_the_functions_of_cuda_and_nvml_that_it_defines(tmp_path: Path) -> None:
+def test_a_preloaded_librarys_cuda_and_nvml_functions_are_listed(tmp_path: Path) -> None:
     fake, harmless = (
         shared(tmp_path / "libvgpu.so", SOURCE),
         shared(tmp_path / "libjemalloc.so.2", "void *malloc(unsigned long n) { return 0; }"),
@@ -207,13 +207,13 @@ def test_a_preloaded_library_is_asked_for_the_functions_of_cuda_and_nvml_that_it
 
 
 @pytest.mark.parametrize("content", [b"", b"not a library", b"\x7fELF\x02\x01\x01" + b"\0" * 40, b"\x7fELF\x02\x01\x01" + b"\xff" * 400])
-def test_a_preload_that_is_no_library_is_said(tmp_path: Path, content: bytes) -> None:
+def test_an_invalid_preload_is_reported(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.so").write_bytes(content)
     (found,) = preloads(str(tmp_path), {"LD_PRELOAD": str(tmp_path / "x.so")})
     assert isinstance(found.exports, Missing)
 
 
-def test_the_whole_inventory_holds_them_and_every_distribution(tmp_path: Path) -> None:
+def test_the_whole_inventory_has_these_sections(tmp_path: Path) -> None:
     site = tmp_path / "packages"
     site.mkdir()
     Package("requests", "2.32.3").install(site)

@@ -17,7 +17,7 @@ def at(root: str) -> DeviceNodes:
     return found
 
 
-def test_which_files_count(tmp_path: Path) -> None:
+def test_files_that_count(tmp_path: Path) -> None:
     names = ("nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-caps/nvidia-cap1", "dxg", "nvhost-gpu", "null", "sda")
     found = at(plant(tmp_path, {f"/dev/{name}": "" for name in names}))
     assert [node.path for node in found.nodes] == [
@@ -51,7 +51,7 @@ def test_a_dangling_link_is_named_with_the_reason(tmp_path: Path) -> None:
     assert loop.accessible.cause is Cause.FAILED
 
 
-def test_what_an_ordinary_user_may_open() -> None:
+def test_files_that_an_ordinary_user_may_open() -> None:
     with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to others
         root = plant(Path(folder), {"/dev/nvidia0": "", "/dev/nvidia1": ""})
         for path, mode in ((".", 0o755), ("dev", 0o755), ("dev/nvidia0", 0o000), ("dev/nvidia1", 0o666)):
@@ -66,7 +66,7 @@ def test_what_an_ordinary_user_may_open() -> None:
     assert [node.accessible for node in nodes] == [False, True]
 
 
-def test_none_is_absent(tmp_path: Path) -> None:
+def test_no_device_file_is_absent(tmp_path: Path) -> None:
     (tmp_path / "dev").mkdir()
     found = device_nodes(str(tmp_path))
     assert isinstance(found, Missing)

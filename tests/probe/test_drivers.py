@@ -1,4 +1,4 @@
-"""NVML and libcuda, asked in children over our driver libraries and NVIDIA's own: healthy, lost, failing, hung, crashed."""
+"""NVML and libcuda, queried in children over our driver libraries and NVIDIA's own: healthy, lost, failing, hung, crashed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def missing(thing: NvmlGpu | Nvml | Libcuda) -> dict[str, Missing]:
 
 
 def gaps(gpu: NvmlGpu) -> dict[str, Missing]:
-    """What is missing and ought not to be: everything but what our A100 says that it does not support."""
+    """Missing values that should exist: all except what our A100 does not support."""
     return {name: gap for name, gap in missing(gpu).items() if not (name in LACKED and gap.cause is Cause.UNSUPPORTED)}
 
 
@@ -61,17 +61,17 @@ def test_eight_healthy_gpus_have_every_field(shim_environment: Shims) -> None:
     ]
 
 
-def test_an_a100_has_every_field_but_those_it_does_not_support(fake_nvml: Shims) -> None:
+def test_an_a100_lacks_only_unsupported_fields(fake_nvml: Shims) -> None:
     (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=1)))
     assert {name: gap.cause for name, gap in missing(gpu).items()} == dict.fromkeys(LACKED, Cause.UNSUPPORTED)
 
 
-def test_used_memory_leaves_out_what_the_driver_reserves(fake_nvml: Shims) -> None:
+def test_used_memory_excludes_the_drivers_reserve(fake_nvml: Shims) -> None:
     (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=[Card(memory_used=1 << 30, memory_reserved=600 << 20)])))
     assert gpu.memory_used == 1 << 30
 
 
-def test_one_lost_gpu_of_eight_costs_one(fake_nvml: Shims) -> None:
+def test_one_lost_gpu_of_eight_only_loses_itself(fake_nvml: Shims) -> None:
     gpus = gpus_of(nvml_of(fake_nvml(gpus=8, calls={"nvmlDeviceGetHandleByIndex.3": "return 15"})))
     assert [index for index, gpu in enumerate(gpus) if gaps(gpu)] == [3]
     assert {gap.cause for gap in gaps(gpus[3]).values()} == {Cause.LOST}
@@ -82,7 +82,7 @@ def test_one_lost_gpu_of_eight_costs_one(fake_nvml: Shims) -> None:
 @pytest.mark.parametrize(
     ("code", "cause"), [(3, Cause.UNSUPPORTED), (4, Cause.DENIED), (15, Cause.LOST), (25, Cause.UNSUPPORTED), (999, Cause.FAILED)]
 )
-def test_one_failing_call_costs_one_field(fake_nvml: Shims, code: int, cause: Cause) -> None:
+def test_one_failing_call_loses_one_field(fake_nvml: Shims, code: int, cause: Cause) -> None:
     gpus = gpus_of(nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetTemperature.1": f"return {code}"})))
     assert gaps(gpus[0]) == {}
     assert {name: gap.cause for name, gap in gaps(gpus[1]).items()} == {"temperature": cause}
@@ -100,11 +100,11 @@ def test_each_answer_of_nvml_init(fake_nvml: Shims, code: int) -> None:
     assert f"nvmlInit answered {code} " in nvml.gpus.reason
 
 
-def test_no_gpu_is_an_answer(fake_nvml: Shims) -> None:
+def test_no_gpu_is_a_valid_answer(fake_nvml: Shims) -> None:
     assert nvml_of(fake_nvml(gpus=0)).gpus == ()
 
 
-def test_an_older_driver_is_asked_by_older_names(shim_environment: Shims) -> None:
+def test_older_drivers_are_called_by_older_names(shim_environment: Shims) -> None:
     lacking = (
         "nvmlDeviceGetMemoryInfo_v2",
         "nvmlDeviceGetCurrentClocksEventReasons",
@@ -116,14 +116,14 @@ def test_an_older_driver_is_asked_by_older_names(shim_environment: Shims) -> Non
     assert (gpu.memory_total, gpu.clocks_event_reasons) == (81920 << 20, 1)
 
 
-def test_a_function_that_no_name_reaches_is_unsupported(shim_environment: Shims) -> None:
+def test_a_function_under_no_name_is_unsupported(shim_environment: Shims) -> None:
     lacking = ("nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2")
     (gpu,) = gpus_of(nvml_of(shim_environment(Library(gpus=1, without=lacking))))
     assert {name: gap.cause for name, gap in gaps(gpu).items()} == {"compute_processes": Cause.UNSUPPORTED}
 
 
 @pytest.mark.parametrize("act", ["hang", "stuck"])
-def test_a_hang_keeps_what_was_said_and_names_the_call(fake_nvml: Shims, act: str) -> None:
+def test_a_hang_keeps_earlier_answers_and_names_the_call(fake_nvml: Shims, act: str) -> None:
     uninterruptible = act == "stuck"
     began = time.monotonic()
     nvml = nvml_of(fake_nvml(gpus=8, calls={"nvmlDeviceGetName.5": act}), SHORT)
@@ -151,7 +151,7 @@ def test_a_hang_at_the_first_call_for_a_gpu(fake_nvml: Shims) -> None:
 
 
 @pytest.mark.parametrize("act", ["hang", "crash"])
-def test_an_initialisation_that_never_ends_well(fake_nvml: Shims, act: str) -> None:
+def test_an_initialisation_that_always_fails(fake_nvml: Shims, act: str) -> None:
     nvml = nvml_of(fake_nvml(calls={"nvmlInit": act}), SHORT)
     assert isinstance(nvml.library, str)
     assert isinstance(nvml.init, Missing)
@@ -161,7 +161,7 @@ def test_an_initialisation_that_never_ends_well(fake_nvml: Shims, act: str) -> N
     assert isinstance(nvml.gpus, Missing)
 
 
-def test_slow_is_not_hung(fake_nvml: Shims) -> None:
+def test_a_slow_call_is_not_hung(fake_nvml: Shims) -> None:
     nvml = nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetName": "sleep 450"}), SHORT)
     assert isinstance(nvml.hang, Missing)
     assert [gaps(gpu) for gpu in gpus_of(nvml)] == [{}, {}]
@@ -191,7 +191,7 @@ def test_libcuda_with_and_without_the_mask(fake_cuda: Shims) -> None:
     assert (masked.cuda_served, masked.init) == ("12.4", Status(0, "CUDA_SUCCESS", "no error"))
 
 
-def test_without_a_mask_nothing_is_asked_twice(fake_cuda: Shims) -> None:
+def test_without_a_mask_nothing_is_queried_twice(fake_cuda: Shims) -> None:
     environ = {name: value for name, value in fake_cuda(gpus=1).items() if name != "CUDA_VISIBLE_DEVICES"}
     assert look(OWN, environ)[0].libcuda_unmasked == NOT_ASKED
 

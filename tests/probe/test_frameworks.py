@@ -1,4 +1,4 @@
-"""What the files of real wheels say of their builds. The contents are those of the published wheels, without their comments."""
+"""Build information from the files of real wheels, whose contents are the published ones without comments."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ TENSORFLOWS = [
 
 
 @pytest.mark.parametrize("case", TENSORFLOWS)
-def test_every_form_of_tensorflows_build_file(tmp_path: Path, case: tuple[str, str, str, bool, str, str, tuple[str, ...] | None]) -> None:
+def test_every_format_of_tensorflows_build_file(tmp_path: Path, case: tuple[str, str, str, bool, str, str, tuple[str, ...] | None]) -> None:
     metadata, file, content, is_cuda, cuda, cudnn, architectures = case
     found = only(installed(tmp_path, f"{metadata}.dist-info", files={file: content, "tensorflow/__init__.py": ""}))
     name, _, version = metadata.partition("-")
@@ -112,7 +112,7 @@ def test_paddle(tmp_path: Path, metadata: str, content: str, expected: tuple[str
     assert found.rocm_build is False
 
 
-def test_a_folder_of_its_name_without_metadata_and_files_of_its_own_is_no_framework(tmp_path: Path) -> None:
+def test_a_folder_without_metadata_and_own_files_is_no_framework(tmp_path: Path) -> None:
     assert installed(tmp_path, "paddle-1.4.4.dist-info", files={"paddle/__init__.py": "", "jax/__init__.py": ""}) == ()
 
 
@@ -145,7 +145,7 @@ def test_the_first_of_two_copies_wins(tmp_path: Path) -> None:
     assert (value(found.version), value(found.built_with_cuda), found.location) == ("2.3.0", "10.1", f"{path[0]}/tensorflow")
 
 
-def test_a_copy_without_metadata_does_not_borrow_another_copys(tmp_path: Path) -> None:
+def test_a_copy_without_metadata_does_not_use_another_copys(tmp_path: Path) -> None:
     plant(tmp_path / "source", {"torch/version.py": TORCH_2_8, "torch/__init__.py": ""})
     plant(tmp_path / "site", {"torch-1.4.0.dist-info/METADATA": "", "torch/version.py": TORCH_1_4, "torch/__init__.py": ""})
     path = [str(tmp_path / folder) for folder in ("source", "site")]
@@ -192,7 +192,7 @@ def test_undecodable_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["tensorflow-hub", "tensorflow-estimator", "torchvision", "jaxlib", "tensorflow-io-gcs-filesystem", "jaxtyping"]
 )
-def test_what_only_accompanies_a_framework_is_none(name: str) -> None:
+def test_a_frameworks_companions_are_not_frameworks(name: str) -> None:
     assert framework_of(name) is None
 
 

@@ -1,4 +1,4 @@
-"""Nothing that a file holds makes a reader raise, or write a snapshot that cannot be read back."""
+"""No file content makes a reader raise, or write a snapshot that cannot be read back."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_any_folder_name_is_parsed_or_not(name: str) -> None:
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_an_address_or_not_and_once_normal_stays_so(text: str) -> None:
+def test_normalising_any_address_is_idempotent(text: str) -> None:
     address = normalise_address(text)
     assert address is None or normalise_address(address) == address
 
@@ -159,7 +159,7 @@ def test_any_environment(environ: dict[str, str]) -> None:
     assert decode(encode(snapshot)) == snapshot
 
 
-def test_addresses_of_every_tool() -> None:
+def test_address_formats_of_every_tool() -> None:
     for spelling in ("00000000:3B:00.0", "0000:3b:00.0", "3B:00.0", " 0000:3b:00.0\n", "0000:3b:00"):
         assert normalise_address(spelling) == "0000:3b:00.0"
     assert normalise_address("00010000:01:00.0") == "10000:01:00.0"
@@ -167,7 +167,7 @@ def test_addresses_of_every_tool() -> None:
         assert normalise_address(spelling) is None
 
 
-def test_what_is_no_file_does_not_make_us_wait(tmp_path: Path) -> None:
+def test_special_files_do_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "big").write_bytes(b"x" * 1_000_000)
@@ -185,7 +185,7 @@ def test_what_is_no_file_does_not_make_us_wait(tmp_path: Path) -> None:
         assert found.cause is cause
 
 
-def test_numbers_of_accounts_are_numbers(tmp_path: Path) -> None:
+def test_account_numbers_are_numbers(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/etc/group": "a:x:٣:\nb:x:-1:\nc:x:7:\nd:x:7:\ne:x:" + "9" * 5000 + ":\n"})
     assert accounts(root, "group") == {7: "c"}
 

@@ -42,7 +42,7 @@ def test_jetson(tmp_path: Path, files: dict[str, str]) -> None:
     assert at(plant(tmp_path, {"/proc/sys/kernel/osrelease": "5.15.136-tegra\n", **files})).platform is Platform.JETSON
 
 
-def test_wsl_with_a_kernel_of_the_users_own(tmp_path: Path) -> None:
+def test_wsl_with_a_custom_kernel(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/proc/sys/kernel/osrelease": "6.9.1\n", "/dev/dxg": "", "/usr/lib/wsl/lib/libcuda.so.1": ""})
     assert at(root).platform is Platform.WSL2
 
@@ -52,7 +52,7 @@ def test_distribution_is_read_with_and_without_quotes(tmp_path: Path) -> None:
     assert (found.distribution, found.distribution_version, found.distribution_like) == ("rocky", "9.4", "rhel centos fedora")
 
 
-def test_second_place_of_os_release(tmp_path: Path) -> None:
+def test_second_location_of_os_release(tmp_path: Path) -> None:
     assert at(plant(tmp_path, {"/usr/lib/os-release": "ID=fedora\n"})).distribution == "fedora"
 
 
@@ -62,20 +62,20 @@ def test_rolling_distribution_has_no_version(tmp_path: Path) -> None:
     assert found.cause is Cause.ABSENT
 
 
-def test_a_recorded_tree_never_speaks_of_this_machine(tmp_path: Path) -> None:
+def test_a_recorded_tree_never_shows_this_machine(tmp_path: Path) -> None:
     found = at(str(tmp_path), identify=True)
     for value in (found.kernel, found.architecture, found.hostname, found.distribution):
         assert isinstance(value, Missing)
         assert value.cause is Cause.ABSENT
 
 
-def test_the_live_machine_says_who_and_where_it_is() -> None:
+def test_the_live_machine_is_described() -> None:
     found = at("/", identify=True)
     assert (found.kernel, found.architecture, found.uid) == (os.uname().release, os.uname().machine, os.geteuid())
     assert isinstance(found.hostname, str)
 
 
-def test_names_are_kept_only_when_asked_for(tmp_path: Path) -> None:
+def test_names_are_only_kept_on_request(tmp_path: Path) -> None:
     root = plant(tmp_path, {"/etc/passwd": f"alice:x:{os.geteuid()}:100::/home/alice:/bin/sh\n", "/proc/sys/kernel/hostname": "box\n"})
     known, unknown = at(root, identify=True), at(root)
     assert (known.username, known.hostname) == ("alice", "box")

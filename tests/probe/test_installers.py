@@ -1,4 +1,4 @@
-"""What may install into an environment, by real environments."""
+"""What can install into an environment, with real environments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_environment_without_pip(bare: Path) -> None:
     assert isinstance(seen.maker, Missing)
 
 
-def test_an_environment_of_uv_says_so_in_its_configuration(bare: Path) -> None:
+def test_an_environment_made_by_uv_is_recognised(bare: Path) -> None:
     config = bare / "pyvenv.cfg"
     config.write_text(f"{config.read_text()}uv = 0.5.11\n")
     assert (look(bare).pip, look(bare).maker) == (False, "uv")
@@ -42,7 +42,7 @@ def test_an_environment_with_pip(bare: Path) -> None:
     assert look(bare).pip is True
 
 
-def test_a_python_into_which_the_distribution_forbids_to_install(tmp_path: Path) -> None:
+def test_an_externally_managed_python(tmp_path: Path) -> None:
     (tmp_path / "EXTERNALLY-MANAGED").touch()
     system = Python("/usr/bin/python3", "a test", prefix="/usr", kind="system")
     assert installers(system, (str(tmp_path),)).managed is True

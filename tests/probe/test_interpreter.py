@@ -1,4 +1,4 @@
-"""Interpreters that are real and do not start as they should: old and new ones, with a sitecustomize that misbehaves."""
+"""Real interpreters, old and new, that do not start properly, with a sitecustomize that misbehaves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VERSIONS = [version for version in FOUND if version.startswith(("2.7.", "3.6.", 
 
 
 def environment(place: Path, version: str, behaviour: str) -> str:
-    """A folder whose bin/python is a script that starts a real Python with a sitecustomize of its own; this works for Python 2 too."""
+    """A folder whose bin/python is a script that starts a real Python with its own sitecustomize; works for Python 2 too."""
     folder = place / "environment"
     script = plant(
         folder,
@@ -43,7 +43,7 @@ def environment(place: Path, version: str, behaviour: str) -> str:
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_python_that_does_not_start_is_one_of_which_nothing_is_known(tmp_path: Path, version: str, behaviour: str) -> None:
+def test_a_python_that_does_not_start_is_unknown(tmp_path: Path, version: str, behaviour: str) -> None:
     python = environment(tmp_path, version, BEHAVIOURS[behaviour])
     snapshot, inventory = look(Options(python=python), EMPTY, Patience(python=1.0))
     assert isinstance(snapshot.python, Missing)
@@ -54,7 +54,7 @@ def test_a_python_that_does_not_start_is_one_of_which_nothing_is_known(tmp_path:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_python_that_complains_and_starts_is_examined(tmp_path: Path, version: str) -> None:
+def test_a_python_that_starts_with_errors_is_examined(tmp_path: Path, version: str) -> None:
     snapshot, _ = look(
         Options(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
     )
@@ -62,7 +62,7 @@ def test_a_python_that_complains_and_starts_is_examined(tmp_path: Path, version:
     assert snapshot.python.version == version
 
 
-def test_a_slow_start_is_waited_for_and_a_slower_one_named_with_its_limit(tmp_path: Path) -> None:
+def test_a_slow_start_is_waited_for_up_to_the_limit(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "import time; time.sleep(1.5)")
     waited, _ = look(Options(python=python), EMPTY, Patience(python=20.0))
     assert isinstance(waited.python, Python)
@@ -72,7 +72,7 @@ def test_a_slow_start_is_waited_for_and_a_slower_one_named_with_its_limit(tmp_pa
     assert Patience().python == START >= 20.0
 
 
-def test_a_python_without_its_library_is_a_python_that_does_not_start(tmp_path: Path) -> None:
+def test_a_python_without_its_library_does_not_start(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "")
     snapshot, _ = look(Options(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
     assert isinstance(snapshot.python, Missing)

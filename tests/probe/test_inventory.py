@@ -1,4 +1,4 @@
-"""The whole inventory: children over our driver libraries and broken targets, together with what the parent reads."""
+"""The whole inventory: children over our driver libraries and broken targets, with what the parent reads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN = Options(python=sys.executable)
 TARGETS = {
     "exits": "exit 0",
     "fails": "echo no licence >&2; exit 7",
-    # a line that begins with @ would be a mark of progress
+    # a line that begins with @ would be a progress mark
     "garbage": 'while [ "$1" != --answer-fd ]; do shift; done; head -c 5000 /dev/urandom | LC_ALL=C tr -d @ >/dev/fd/$2; head -c 5000 /dev/urandom >&2',
     "garbage answer": 'while [ "$1" != --answer-fd ]; do shift; done; printf "{}\\n[1]\\n{\\"type\\":\\"python\\",\\"path\\":7}\\nnull\\n\\377\\n" >&$2',
     "sleeps": "exec sleep 100",
@@ -35,20 +35,20 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_named_target_that_is_no_python_is_the_users_error(tmp_path: Path, name: str) -> None:
+def test_a_named_target_that_is_not_a_python_is_a_usage_error(tmp_path: Path, name: str) -> None:
     script = no_python(tmp_path, name)
     with pytest.raises(UsageError, match=f"^--python {script}: not a Python interpreter \\(it .*\\); name an interpreter or the folder"):
         look(Options(python=script), EMPTY, SHORT)
 
 
 @pytest.mark.parametrize("program", ["/bin/true", "/bin/ls", "/bin/cat"])
-def test_a_program_of_the_system_is_no_python(program: str) -> None:
+def test_a_system_program_is_not_a_python(program: str) -> None:
     with pytest.raises(UsageError, match="not a Python interpreter"):
         look(Options(python=program), patience=SHORT)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_a_target_that_nobody_named_costs_what_depends_on_it(
+def test_a_broken_default_target_only_loses_its_own_sections(
     tmp_path: Path, shim_environment: Shims, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpudoctor.probe.target.has_framework", lambda _path: False)  # as in an environment of its own
@@ -76,12 +76,12 @@ def no_python(place: Path, name: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["/none/python", "/etc/passwd", "/etc"])
-def test_a_named_target_that_cannot_be_started_is_the_users_error(path: str) -> None:
+def test_a_named_target_that_cannot_start_is_a_usage_error(path: str) -> None:
     with pytest.raises(UsageError, match=f"--python {path}: "):
         look(Options(python=path))
 
 
-def test_a_target_without_ctypes_has_libcuda_asked_by_us(tmp_path: Path, fake_cuda: Shims) -> None:
+def test_without_ctypes_our_own_interpreter_queries_libcuda(tmp_path: Path, fake_cuda: Shims) -> None:
     wrapped = tmp_path / "noctypes"
     wrapped.write_text(
         f'#!/bin/bash\ncase "$*" in *libcuda_probe*) for a; do [[ $a == /* ]] && s=$a; done;\n'
@@ -96,7 +96,7 @@ def test_a_target_without_ctypes_has_libcuda_asked_by_us(tmp_path: Path, fake_cu
     assert "has no ctypes" in snapshot.remarks[0]
 
 
-def test_a_non_utf8_environment_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_non_utf8_environment_is_readable(tmp_path: Path) -> None:
     prefix = tmp_path / os.fsdecode(b"caf\xe9")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "plain")], check=True)
     (tmp_path / "plain").rename(prefix)  # venv itself refuses such a name
@@ -147,7 +147,7 @@ def test_the_real_tensorflow_of_this_environment() -> None:
     assert "beside a framework" in snapshot.python.why
 
 
-def test_a_recorded_tree_is_looked_at_while_the_children_run_here(tmp_path: Path, shim_environment: Shims) -> None:
+def test_a_recorded_tree_is_examined_with_children_of_this_machine(tmp_path: Path, shim_environment: Shims) -> None:
     library = Library(gpus=2)
     root = Tree(pci=[PciCard.of(card) for card in library.cards], kernel_driver="550.163.01", container="docker").build(tmp_path / "root")
     snapshot, _ = look(Options(python=sys.executable, root=str(root)), shim_environment(library, Cuda(gpus=2)))
@@ -162,7 +162,7 @@ def test_a_recorded_tree_is_looked_at_while_the_children_run_here(tmp_path: Path
     assert not isinstance(snapshot.device_nodes, Missing)
 
 
-def test_paths_stay_whole_for_the_fixes_that_name_them(tmp_path: Path) -> None:
+def test_paths_for_fixes_are_not_shortened(tmp_path: Path) -> None:
     environ = {
         **EMPTY,
         "HOME": str(tmp_path),
@@ -186,7 +186,7 @@ def test_created_is_utc_to_the_second() -> None:
 @pytest.mark.parametrize(
     "environ", [{}, {"HOME": "", "PATH": ""}, {"HOME": "/", "LANG": "C", "PATH": "relative::"}, {"HOME": os.fsdecode(b"/\xff")}]
 )
-def test_bare_environments(environ: dict[str, str]) -> None:
+def test_empty_environments(environ: dict[str, str]) -> None:
     snapshot, _ = look(OWN, environ)
     assert isinstance(snapshot.python, Python)
 
@@ -205,7 +205,7 @@ def test_the_hot_path_imports_nothing_slow() -> None:
     assert slow & set(done.stdout.split()) == set()
 
 
-def test_the_machine_alone_is_looked_at_without_an_interpreter() -> None:
+def test_the_machine_alone_needs_no_interpreter() -> None:
     seen, inventory = look(Options(python="/no/such/interpreter", node=True))
     assert {str(getattr(seen, name)) for name in ("python", "packages", "frameworks", "libraries")} == {str(NODE)}
     assert isinstance(seen.host, Host)

@@ -42,7 +42,7 @@ def test_a_loaded_driver_with_its_gpus_and_modules(tmp_path: Path) -> None:
     ]
 
 
-def test_not_loaded_is_absent_and_the_other_claimants_are_still_seen(tmp_path: Path) -> None:
+def test_an_unloaded_driver_is_absent_and_other_drivers_are_listed(tmp_path: Path) -> None:
     found = at(str(Tree(modules=("nouveau", "vfio_pci")).build(tmp_path)))
     assert isinstance(found.version, Missing)
     assert found.version.cause is Cause.ABSENT
@@ -54,19 +54,19 @@ def test_a_sandbox_that_hides_the_drivers_file_still_shows_the_modules(tmp_path:
     assert found.version == Fact("550.54.15", "/sys/module/nvidia/version")
 
 
-def test_loaded_without_a_version_is_not_the_same_as_not_loaded(tmp_path: Path) -> None:
+def test_loaded_without_a_version_differs_from_not_loaded(tmp_path: Path) -> None:
     found = at(plant(tmp_path, {"/sys/module/nvidia/initstate": "live\n"}))
     assert isinstance(found.version, Missing)
     assert found.version.cause is Cause.FAILED
 
 
-def test_a_version_file_that_nobody_understands(tmp_path: Path) -> None:
+def test_an_unintelligible_version_file(tmp_path: Path) -> None:
     found = at(plant(tmp_path, {VERSION: "NVRM version: something new\n"}))
     assert isinstance(found.version, Missing)
     assert found.version.cause is Cause.FAILED
 
 
-def test_without_proc_and_sys_nothing_can_be_said(tmp_path: Path) -> None:
+def test_without_proc_and_sys_the_section_is_missing(tmp_path: Path) -> None:
     found = kernel_driver(str(tmp_path))
     assert isinstance(found, Missing)
     assert found.cause is Cause.FAILED

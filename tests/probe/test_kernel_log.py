@@ -42,47 +42,47 @@ def test_an_xid_is_read_with_address_text_and_age(tmp_path: Path) -> None:
         ("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, Link 32 egress", "0000:05:00.0", 12028, True),
     ],
 )
-def test_forms_of_an_xid(tmp_path: Path, text: str, address: str, code: int, *, switch: bool) -> None:
+def test_formats_of_an_xid(tmp_path: Path, text: str, address: str, code: int, *, switch: bool) -> None:
     (event,) = log_of(tmp_path, text).events
     assert (event.address, event.code, event.switch) == (address, code, switch)
 
 
-def test_an_address_that_is_none_is_said(tmp_path: Path) -> None:
+def test_an_invalid_address_is_reported(tmp_path: Path) -> None:
     (event,) = log_of(tmp_path, "NVRM: Xid (PCI:zz): 79, gone", "NVRM: Xid (PCI:0:0:0:0:0): 31, x").events
     assert isinstance(event.address, Missing)
     assert event.code == 31
 
 
-def test_a_sentence_over_several_lines_is_one(tmp_path: Path) -> None:
+def test_a_sentence_over_several_lines_is_joined(tmp_path: Path) -> None:
     text = "NVRM: The NVIDIA GPU 0000:17:00.0 (PCI ID: 10de:1bb3)\\x0aNVRM: installed in this system is not supported by open\\x0aNVRM: nvidia.ko."
     assert log_of(tmp_path, text).lines == (
         "NVRM: The NVIDIA GPU 0000:17:00.0 (PCI ID: 10de:1bb3) installed in this system is not supported by open nvidia.ko.",
     )
 
 
-def test_serial_numbers_are_left_out(tmp_path: Path) -> None:
+def test_serial_numbers_are_removed(tmp_path: Path) -> None:
     found = log_of(tmp_path, "NVRM: GPU Board Serial Number: 1650124014249", "NVRM: loading NVIDIA UNIX x86_64 Kernel Module")
     assert found.lines == ("NVRM: loading NVIDIA UNIX x86_64 Kernel Module",)
 
 
-def test_of_a_flood_the_first_and_the_last_are_kept(tmp_path: Path) -> None:
+def test_the_first_and_last_of_many_events_are_kept(tmp_path: Path) -> None:
     found = log_of(tmp_path, *(f"NVRM: Xid (PCI:0000:01:00): 31, number {n}" for n in range(90)), *["NVRM: the same"] * 50)
     assert [event.text for event in found.events] == [f"number {n}" for n in (0, 1, 87, 88, 89)]
     assert found.lines == ("NVRM: the same",)
 
 
-def test_too_much_is_cut_and_said(tmp_path: Path) -> None:
+def test_a_truncated_log_is_marked(tmp_path: Path) -> None:
     found = log_of(tmp_path, *(f"NVRM: line {n}" for n in range(kernel_log.LINES + 7)))
     assert len(found.lines) == kernel_log.LINES
     assert found.lines[-1] == f"NVRM: line {kernel_log.LINES + 6}"
     assert found.cut
 
 
-def test_a_log_without_a_gpu_is_empty_and_not_missing(tmp_path: Path) -> None:
+def test_a_log_without_a_gpu_is_empty_not_missing(tmp_path: Path) -> None:
     assert log_of(tmp_path, "usb 1-1: new device", "e1000e: link up") == KernelLog("/dev/kmsg", ages=())
 
 
-def test_each_line_has_its_age_and_of_equal_lines_the_last_counts(tmp_path: Path) -> None:
+def test_lines_have_ages_and_the_last_of_equal_ones_counts(tmp_path: Path) -> None:
     found = log_of(tmp_path, "NVRM: first", "NVRM: again", "NVRM: between", "NVRM: again")
     assert found.lines == ("NVRM: first", "NVRM: between", "NVRM: again")
     assert isinstance(found.ages, tuple)
@@ -90,7 +90,7 @@ def test_each_line_has_its_age_and_of_equal_lines_the_last_counts(tmp_path: Path
     assert found.ages[0] > found.ages[1] > found.ages[2]
 
 
-def test_no_log_is_said(tmp_path: Path) -> None:
+def test_a_missing_log_is_reported(tmp_path: Path) -> None:
     found = kernel_log.kernel_log(str(tmp_path))
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
@@ -101,13 +101,13 @@ def test_no_log_is_said(tmp_path: Path) -> None:
         st.binary(max_size=60).map(lambda text: b"3,1,2,-;" + text) | st.binary(max_size=60) | st.just(b"NVRM: Xid (PCI:0000:01:00): 9")
     )
 )
-def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, records: list[bytes]) -> None:
+def test_any_bytes_are_readable(tmp_path_factory: pytest.TempPathFactory, records: list[bytes]) -> None:
     root = plant(tmp_path_factory.mktemp("log"), {"/dev/kmsg": b"\n".join(records)})
     assert isinstance(kernel_log.kernel_log(root), KernelLog)
 
 
 @pytest.mark.skipif(not os.access("/dev/kmsg", os.R_OK), reason="needs to read the kernel's log")
-def test_the_real_device_is_read_to_its_end() -> None:
+def test_the_real_device_is_read_completely() -> None:
     found = kernel_log.kernel_log("/")
     assert isinstance(found, KernelLog)
     assert found.cut is False
@@ -128,14 +128,14 @@ def journalctl(tmp_path: Path, script: str) -> KernelLog | Missing:
         return kernel_log.journal(supervisor, lambda _: str(program))
 
 
-def test_the_journal_says_the_same(tmp_path: Path) -> None:
+def test_the_journal_gives_the_same_result(tmp_path: Path) -> None:
     found = journalctl(tmp_path, JOURNAL)
     assert isinstance(found, KernelLog)
     assert (found.events[0].code, found.lines) == (79, ("NVRM: something else",))
 
 
 @pytest.mark.parametrize("script", ["#!/bin/sh\n", "#!/bin/sh\necho Hint: not in group >&2; exit 1\n", "#!/bin/sh\nsleep 60\n"])
-def test_a_journal_that_says_nothing_is_no_empty_log(tmp_path: Path, script: str) -> None:
+def test_an_empty_journal_is_not_an_empty_log(tmp_path: Path, script: str) -> None:
     found = journalctl(tmp_path, script)
     assert isinstance(found, Missing)
     assert found.cause is Cause.DENIED

@@ -23,7 +23,7 @@ def test_the_modules_of_the_running_kernel(tmp_path: Path) -> None:
     assert found.headers is True
 
 
-def test_a_compressed_module_keeps_its_signature_to_itself(tmp_path: Path) -> None:
+def test_a_compressed_modules_signature_is_unknown(tmp_path: Path) -> None:
     listed = {
         f"lib/modules/{KERNEL}/modules.dep": "extra/nvidia.ko.xz:\nkernel/drivers/video/fbdev/nvidia/nvidiafb.ko: extra/nvidia.ko.xz\n"
     }
@@ -34,23 +34,23 @@ def test_a_compressed_module_keeps_its_signature_to_itself(tmp_path: Path) -> No
     assert module.signed.cause is Cause.UNSUPPORTED
 
 
-def test_what_another_kernel_has(tmp_path: Path) -> None:
+def test_modules_of_another_kernel(tmp_path: Path) -> None:
     found = seen(tmp_path, {**without_module(), **modules(OLDER)})
     assert (found.installed, found.other_kernels, found.headers) == ((), (OLDER,), False)
 
 
-def test_no_list_of_modules_is_no_empty_one(tmp_path: Path) -> None:
+def test_a_missing_module_list_is_not_an_empty_one(tmp_path: Path) -> None:
     found = seen(tmp_path, modules(OLDER))
     assert isinstance(found.installed, Missing)
     assert found.other_kernels == (OLDER,)
 
 
-def test_what_dkms_built_and_failed_to_build(tmp_path: Path) -> None:
+def test_dkms_builds_and_failures(tmp_path: Path) -> None:
     found = seen(tmp_path, dkms(OLDER, failed=KERNEL))
     assert found.dkms == (DkmsModule("nvidia-current", DRIVER, (OLDER,), (KERNEL,)),)
 
 
-def test_what_is_kept_from_being_loaded(tmp_path: Path) -> None:
+def test_blocked_modules(tmp_path: Path) -> None:
     found = seen(
         tmp_path,
         {
@@ -74,7 +74,7 @@ def test_secure_boot(tmp_path: Path, last: bytes, *, on: bool) -> None:
     assert seen(tmp_path, {SECURE_BOOT: b"\x06\x00\x00\x00" + last}).secure_boot is on
 
 
-def test_secure_boot_that_cannot_be_told(tmp_path: Path) -> None:
+def test_unknown_secure_boot_state(tmp_path: Path) -> None:
     without_efi = seen(tmp_path / "a", {"proc/cmdline": ""}).secure_boot
     hidden = seen(tmp_path / "b", {"sys/firmware/efi/runtime": ""}).secure_boot
     assert isinstance(without_efi, Missing)

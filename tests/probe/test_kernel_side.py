@@ -37,11 +37,11 @@ class TestFabricManager:
         root = plant(SWITCHED.build(tmp_path), files)
         return fabric_manager(root, container)
 
-    def test_is_asked_for_where_the_bus_shows_a_switch(self, tmp_path: Path) -> None:
+    def test_is_examined_if_the_bus_has_a_switch(self, tmp_path: Path) -> None:
         assert switches(pci(str(SWITCHED.build(tmp_path / "with"))))
         assert not switches(pci(str(Tree(pci=[PciCard()]).build(tmp_path / "without"))))
 
-    def test_is_asked_for_where_nvml_says_that_a_gpu_is_attached(self) -> None:
+    def test_is_examined_if_nvml_reports_a_gpu_on_a_fabric(self) -> None:
         for state, expected in (("not-supported", False), ("not-started", True), ("in-progress", True), ("completed", True)):
             assert attached(Nvml(gpus=(NvmlGpu(0), NvmlGpu(1, fabric=Fabric(state, 0, 0))))) is expected
         assert not attached(ABSENT)
@@ -62,14 +62,14 @@ class TestFabricManager:
         assert isinstance(found, FabricManager)
         assert found.running is True
 
-    def test_its_release_and_its_last_complaint(self, tmp_path: Path) -> None:
+    def test_its_version_and_its_last_error(self, tmp_path: Path) -> None:
         found = self.look(tmp_path, {**RUNNING, **logged("550.54.15", "failed to find a switch", "setting up")})
         assert isinstance(found, FabricManager)
         assert found.version == Fact("550.54.15", "/var/log/fabricmanager.log")
         assert isinstance(found.complaint, str)
         assert found.complaint.endswith("failed to find a switch")
 
-    def test_the_package_says_the_release_where_the_log_does_not(self, tmp_path: Path) -> None:
+    def test_the_version_comes_from_the_package_without_a_log(self, tmp_path: Path) -> None:
         status = (
             "Package: bash\nVersion: 5.2\n\nPackage: nvidia-fabricmanager-550\nStatus: install ok\nVersion: 550.163.01-1\n\nPackage: zlib\n"
         )
@@ -83,7 +83,7 @@ class TestFabricManager:
         assert found.cause is Cause.NOT_ASKED
 
 
-def test_what_nvlink_5_needs_beside_the_service(tmp_path: Path) -> None:
+def test_what_else_nvlink_5_needs(tmp_path: Path) -> None:
     bare = fabric_parts(str(SWITCHED.build(tmp_path / "bare")), ABSENT)
     assert isinstance(bare, FabricParts)
     assert isinstance(bare.nvlsm, Missing)
@@ -147,7 +147,7 @@ def test_majors_firmware_and_exclusion(tmp_path: Path) -> None:
     assert (found.gpus[0].firmware, found.gpus[0].excluded) == ("550.163.01", True)
 
 
-def test_accelerators_of_other_vendors_are_seen(tmp_path: Path) -> None:
+def test_accelerators_of_other_vendors_are_listed(tmp_path: Path) -> None:
     network = PciCard(address="0000:00:06.0", vendor=0x1AE0, device=0x0042, pci_class=0x020000, driver="gve")
     gaudi = PciCard(address="0000:00:07.0", vendor=0x1DA3, device=0x1020, pci_class=0x120000, driver="habanalabs")
     found = pci(str(Tree(pci=[TPU, network, gaudi]).build(tmp_path)))
@@ -155,7 +155,7 @@ def test_accelerators_of_other_vendors_are_seen(tmp_path: Path) -> None:
     assert [device.vendor for device in found.devices] == ["1ae0", "1da3"]
 
 
-def test_state_and_error_counters_of_nvidias(tmp_path: Path) -> None:
+def test_state_and_error_counters_of_nvidia_devices(tmp_path: Path) -> None:
     root = Tree(pci=[PciCard()]).build(tmp_path)
     place = root / "sys/bus/pci/devices/0000:07:00.0"
     (place / "power").mkdir()

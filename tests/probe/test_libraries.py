@@ -1,4 +1,4 @@
-"""The X-ray of environments that are built here: real ELF files of no content, in the folders of the real wheels."""
+"""The X-ray of environments built here: real but empty ELF files, in the folders of the real wheels."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def test_tensorflow_finds_its_wheels_by_the_runpath_of_its_framework_library(tmp
     assert found.frameworks[0].code_where == f"{home}/libtensorflow_framework.so.2"
 
 
-def test_a_folder_that_the_runpath_forgets_is_named(tmp_path: Path) -> None:
-    """As in the wheel of TensorFlow 2.21: libcusolver is installed, and nothing points there."""
+def test_a_folder_missing_from_the_runpath_is_named(tmp_path: Path) -> None:
+    """As in the wheel of TensorFlow 2.21: libcusolver is installed, but not on the RUNPATH."""
     cuda_wheels(tmp_path)
     folders = ":".join(f"$ORIGIN/../nvidia/{folder}/lib" for folder in WHEELS if folder != "cusolver")
     uses = by_name(xray(tmp_path, framework("tensorflow", tensorflow(tmp_path, folders))))
@@ -187,8 +187,8 @@ def torch(site: Path, source: str, runtime: str = "libcudart.so.13") -> Path:
     return home
 
 
-def test_what_torch_preloads_wins_over_what_it_was_built_with(tmp_path: Path) -> None:
-    """CUDA 12 and 13 call it libcusparse.so.12 alike: beside TensorFlow's wheels torch gets that of CUDA 12."""
+def test_torchs_preloads_shadow_its_own_cuda(tmp_path: Path) -> None:
+    """CUDA 12 and 13 both call it libcusparse.so.12: beside TensorFlow's wheels torch gets that of CUDA 12."""
     home = torch(tmp_path, TORCH)
     alone = by_name(xray(tmp_path, framework("torch", home, "13.2", "")))["libcusparse.so.12"]
     assert taken(alone).owner == "nvidia-cusparse"
@@ -210,7 +210,7 @@ def test_an_older_torch_preloads_only_where_its_condition_holds(tmp_path: Path) 
     assert "cu13" in taken(use).path
 
 
-def test_torch_whose_first_library_fails_preloads_all_and_tries_again(tmp_path: Path) -> None:
+def test_torch_preloads_all_after_its_first_library_fails(tmp_path: Path) -> None:
     runtime = "libcudart.so.97"  # which no toolkit of this machine has
     only = "".join(line for line in TORCH.splitlines(keepends=True) if not line.startswith('        ("') or "libcudart" in line)
     home = torch(tmp_path, only, runtime)
@@ -220,7 +220,7 @@ def test_torch_whose_first_library_fails_preloads_all_and_tries_again(tmp_path: 
     assert (use.why, use.found_by) == ("already loaded: preloaded by torch/__init__.py", FoundBy.OTHER)
 
 
-def test_jax_takes_what_its_plugin_preloads(tmp_path: Path) -> None:
+def test_jax_uses_its_plugins_preloads(tmp_path: Path) -> None:
     cuda_wheels(tmp_path)
     plugin = tmp_path / "jax_plugins/xla_cuda12"
     library(plugin / "xla_cuda_plugin.so", "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cufft/lib", code=fat(entry(PTX, 120)))
@@ -232,7 +232,7 @@ def test_jax_takes_what_its_plugin_preloads(tmp_path: Path) -> None:
     assert isinstance(uses["libcudart.so.12"].file, Missing)
 
 
-def test_what_xla_compiles_with_in_its_own_order(tmp_path: Path) -> None:
+def test_xlas_compiler_files_in_its_search_order(tmp_path: Path) -> None:
     cuda_wheels(tmp_path)
     home = tensorflow(tmp_path)
     for path in (
@@ -268,7 +268,7 @@ def test_extensions_and_their_code(tmp_path: Path) -> None:
     assert one.code == GpuCode(("sm_80", "sm_90a"), ())
 
 
-def test_a_framework_whose_files_are_gone_is_no_crash(tmp_path: Path) -> None:
+def test_a_framework_without_files_does_not_crash(tmp_path: Path) -> None:
     for name in ("tensorflow", "torch", "jax"):
         (tmp_path / name).mkdir()
     found = xray(tmp_path, *(framework(name, tmp_path / name) for name in ("tensorflow", "torch", "jax")))
@@ -279,7 +279,7 @@ def test_a_framework_whose_files_are_gone_is_no_crash(tmp_path: Path) -> None:
         assert isinstance(one.uses, Missing) if one.framework == "torch" else one.uses == ()
 
 
-def test_damaged_libraries_are_said_not_crashed_on(tmp_path: Path) -> None:
+def test_damaged_libraries_are_reported(tmp_path: Path) -> None:
     cuda_wheels(tmp_path)
     home = tensorflow(tmp_path)
     (tmp_path / "nvidia/cufft/lib/libcufft.so.11").write_bytes(b"version https://git-lfs\n" * 9)
@@ -292,14 +292,14 @@ def test_damaged_libraries_are_said_not_crashed_on(tmp_path: Path) -> None:
     assert xray(tmp_path, framework("tensorflow", home)).frameworks[0].framework == "tensorflow"
 
 
-def test_only_frameworks_built_for_cuda_are_looked_at(tmp_path: Path) -> None:
+def test_only_cuda_builds_are_examined(tmp_path: Path) -> None:
     cpu = Framework(name="tensorflow", distribution="tensorflow-cpu", location=str(tmp_path), cuda_build=False)
     rocm = Framework(name="torch", distribution="torch", location=str(tmp_path), cuda_build=False, rocm_build=True)
     gone = Framework(name="jax", distribution="jax", location=NOTHING, cuda_build=True)
     assert subjects((cpu, rocm, gone)) == ()
 
 
-def test_an_interpreter_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
+def test_an_unreadable_interpreter_is_a_reason(tmp_path: Path) -> None:
     words = arguments("/etc/passwd", [str(tmp_path)], (framework("torch", tmp_path),), "/")
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="x", argv=(sys.executable, "-I", "-S", str(PROBE), "--answer-fd", "{answer}", *words)))
@@ -307,7 +307,7 @@ def test_an_interpreter_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
     assert found == Missing(Cause.FAILED, "the loader could not be simulated for /etc/passwd: not an ELF file")
 
 
-def test_what_was_said_before_a_stall_stays() -> None:
+def test_answers_before_a_stall_are_kept() -> None:
     script = 'import os, time; os.write(int("{answer}"), b\'{"type":"framework-libraries","framework":"tensorflow"}\\n@looking at torch\\n\'); time.sleep(60)'
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="x", argv=(sys.executable, "-I", "-S", "-c", script), stall=0.5))
@@ -338,7 +338,7 @@ def test_components_by_name() -> None:
     assert cudnn_parts("7") == ()
 
 
-def test_a_whole_environment_takes_no_time(tmp_path: Path) -> None:
+def test_a_whole_environment_is_examined_quickly(tmp_path: Path) -> None:
     cuda_wheels(tmp_path)
     home = tensorflow(tmp_path)
     began = time.monotonic()
@@ -367,7 +367,7 @@ def test_the_command_on_a_file(tmp_path: Path) -> None:
     assert (need["path"], need["why"]) == (str(leaf), "LD_LIBRARY_PATH")
 
 
-def test_the_command_on_what_is_no_library(tmp_path: Path) -> None:
+def test_the_command_on_an_invalid_library(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing")
     (tmp_path / "truncated").write_bytes(b"\x7fELF")
     for name, words in (("x", "is not an ELF file"), ("none", "No such file or directory"), ("", "Is a directory")):
@@ -405,7 +405,7 @@ def test_the_command_on_an_environment(tmp_path: Path) -> None:
     assert json.loads(out)["libraries"]["frameworks"][0]["framework"] == "tensorflow"
 
 
-def test_tensorflow_for_cuda_11_asks_for_curand_where_it_can(tmp_path: Path) -> None:
+def test_tensorflow_for_cuda_11_requests_curand(tmp_path: Path) -> None:
     runpath = ["-Wl,--enable-new-dtags,-rpath,$ORIGIN"]
     for release, source in (("2.14", "void GetCurandDsoHandle(void) {}"), ("2.15", "void GetCublasDsoHandle(void) {}")):
         home = tmp_path / release / "tensorflow"

@@ -1,4 +1,4 @@
-"""What NVML is asked beyond the first facts: health, limits, links, MIG instances, topology; what old drivers lack costs one field."""
+"""NVML queries beyond the basics: health, limits, links, MIG instances, topology; old drivers lose a field for each missing call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTERS_5 = {
     for name, number in sorted(vars(pynvml).items(), key=lambda item: str(item[1]))
     if name.startswith(COUNTED) and 206 <= number <= 222 and "RAW_BER" not in name
 }
-"""As NVIDIA's binding numbers them; the raw rates are no longer offered."""
+"""As NVIDIA's binding numbers them; the raw rates are no longer queried."""
 Shims = Callable[..., dict[str, str]]
 NAMED = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDeviceGetFieldValues")
 
@@ -73,7 +73,7 @@ def test_limits_and_clocks(card: AskCard) -> None:
 @pytest.mark.parametrize(
     ("code", "call"), [(8, "nvmlDeviceGetPowerUsage"), (14, "nvmlDeviceGetInforomConfigurationChecksum"), (16, "nvmlDeviceGetName")]
 )
-def test_an_answer_that_tells_of_the_gpu_is_kept_by_its_number(ask: Ask, code: int, call: str) -> None:
+def test_an_error_about_the_gpu_is_kept_by_its_number(ask: Ask, code: int, call: str) -> None:
     nvml = ask(Library(gpus=2, calls={f"{call}.1": f"return {code}"}))
     assert isinstance(nvml.gpus, tuple)
     healthy, ill = (gpu.alarms for gpu in nvml.gpus)
@@ -101,7 +101,7 @@ def test_links_and_their_errors(card: AskCard, old: bool) -> None:
     assert isinstance(links[1].replays, Missing)
 
 
-def test_link_errors_that_neither_way_tells(card: AskCard) -> None:
+def test_link_errors_unavailable_either_way(card: AskCard) -> None:
     links = card(Card(nvlinks="11", facts={"nvlink_old": 1}), calls={"nvmlDeviceGetNvLinkErrorCounter": "return 3"}).nvlinks
     assert isinstance(links, tuple)
     assert {one.cause for link in links for one in (link.replays, link.crc_errors) if isinstance(one, Missing)} == {Cause.UNSUPPORTED}
@@ -114,7 +114,7 @@ def test_a_gpu_without_links(card: AskCard) -> None:
     assert links.cause is Cause.UNSUPPORTED
 
 
-def test_the_link_count_is_the_fields_and_a_link_that_fails_ends_nothing(card: AskCard) -> None:
+def test_the_link_count_comes_from_its_field_and_survives_a_failing_link(card: AskCard) -> None:
     links = card(Card(nvlinks="1101"), calls={"nvmlDeviceGetNvLinkState": "after 1 return 999"}).nvlinks
     assert isinstance(links, tuple)
     assert [isinstance(link.active, Missing) for link in links] == [False, True, True, True]
@@ -135,7 +135,7 @@ def test_link_errors_of_old_drivers_are_read_twice(card: AskCard) -> None:
     assert [link.grown for link in links] == [(), (LinkCount("replays", 1),)]
 
 
-def test_nvlink_5_counts_by_fields_of_its_own(card: AskCard) -> None:
+def test_nvlink_5_has_its_own_counters(card: AskCard) -> None:
     facts: dict[str, int | str] = {f"nvlink.0.{name}": number for name, number in COUNTERS_5.items()}
     gpu = card(Card(nvlinks="11", facts={"nvlink_version": 7, **facts, "nvlink.1.rcv_errors": "3+"}))
     assert gpu.nvlink_version == "5.0"
@@ -147,7 +147,7 @@ def test_nvlink_5_counts_by_fields_of_its_own(card: AskCard) -> None:
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_the_fabrics_health_in_both_of_its_forms(card: AskCard, old: bool) -> None:
+def test_the_fabrics_health_in_both_versions(card: AskCard, old: bool) -> None:
     facts = {"fabric_health": 9, "fabric_summary": 3, "fabric_cluster": 0xAB} | ({"fabric_v2": 1} if old else {})
     found = card(Card(fabric=(3, 0), facts=facts)).fabric
     assert isinstance(found, Fabric)
@@ -163,7 +163,7 @@ def test_fabric(card: AskCard, lacking: tuple[str, ...]) -> None:
     assert isinstance(found.health, Missing) if lacking else found.health == 2
 
 
-def test_mig_instances_are_children_of_their_gpu(card: AskCard) -> None:
+def test_mig_instances_belong_to_their_gpu(card: AskCard) -> None:
     instances = [Mig(uuid="MIG-a"), Mig(uuid="MIG-b", gpu_instance=9, memory_total=5 << 30)]
     found = card(Card(mig=(1, 1), mig_instances=instances)).mig_instances
     assert isinstance(found, tuple)
@@ -173,7 +173,7 @@ def test_mig_instances_are_children_of_their_gpu(card: AskCard) -> None:
     assert card(Card()).mig_instances == ()
 
 
-def test_mig_instances_that_may_not_be_seen(card: AskCard) -> None:
+def test_mig_instances_without_permission(card: AskCard) -> None:
     found = card(
         Card(mig=(1, 1), mig_instances=[Mig(uuid="MIG-a")]), calls={"nvmlDeviceGetMigDeviceHandleByIndex": "return 4"}
     ).mig_instances
@@ -194,7 +194,7 @@ def test_licences_of_a_virtual_gpu(card: AskCard) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-600, 1800, 80_000])
-def test_the_end_of_a_licence_is_a_time_and_the_seconds_until_then(card: AskCard, seconds: int) -> None:
+def test_a_licences_expiry_is_a_time_and_the_seconds_left(card: AskCard, seconds: int) -> None:
     facts: dict[str, int | str] = {"licence_product": "NVIDIA Virtual Compute Server", "licence_state": 1, "licence_seconds": seconds}
     licences = card(Card(virtualization=2, facts=facts)).licences
     assert isinstance(licences, tuple)
@@ -212,7 +212,7 @@ def test_confidential_computing(ask: Ask) -> None:
     assert lacking.confidential.cause is Cause.UNSUPPORTED
 
 
-def test_each_two_gpus(ask: Ask) -> None:
+def test_pairs_of_gpus(ask: Ask) -> None:
     pairs = ask(Library(gpus=3, facts={"ancestor": 10, "p2p": 1}, calls={"nvmlDeviceGetTopologyCommonAncestor.1": "return 3"})).pairs
     assert isinstance(pairs, tuple)
     assert [(pair.one, pair.other, pair.p2p) for pair in pairs] == [(a, b, "chipset-not-supported") for a, b in ((0, 1), (0, 2), (1, 2))]
@@ -234,7 +234,7 @@ def test_a_process_is_named_without_its_folder(ask: Ask) -> None:
     assert isinstance(gpu.compute_processes[1].name, Missing)
 
 
-def test_an_old_driver_costs_the_fields_that_it_lacks(card: AskCard) -> None:
+def test_an_old_driver_only_loses_its_missing_fields(card: AskCard) -> None:
     gpu = card(Card(), without=NAMED)
     lost = {name for name in gpu.__struct_fields__ if isinstance(getattr(gpu, name), Missing)}
     counted = {"ecc_corrected", "ecc_uncorrected", "ecc_corrected_total", "ecc_uncorrected_total", "pcie_replays", "held_back"}
@@ -242,12 +242,12 @@ def test_an_old_driver_costs_the_fields_that_it_lacks(card: AskCard) -> None:
     assert {getattr(gpu, name).cause for name in lost} == {Cause.UNSUPPORTED}
 
 
-def test_one_field_that_fails_costs_one(card: AskCard) -> None:
+def test_one_failing_field_only_loses_itself(card: AskCard) -> None:
     gpu = card(Card(facts={"field_fails": "5:999"}))
     assert isinstance(gpu.ecc_corrected_total, Missing)
     assert "answered 999" in gpu.ecc_corrected_total.reason
     assert (gpu.ecc_corrected, gpu.ecc_uncorrected_total) == (0, 0)
 
 
-def test_a_word_that_is_newer_than_we(card: AskCard) -> None:
+def test_a_word_newer_than_this_program(card: AskCard) -> None:
     assert card(Card(recovery_action=42)).recovery_action == "code 42"

@@ -1,4 +1,4 @@
-"""What NVML is asked for slow, hot and worn GPUs and for support tickets; what a GPU lacks costs that field alone."""
+"""NVML queries for slow, hot and worn GPUs and for support tickets; a GPU only loses the fields that it lacks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def card(shim_environment: Shims) -> AskCard:
     return asked
 
 
-def test_the_board_is_named_and_its_serial_number_only_when_asked_for(card: AskCard) -> None:
+def test_the_serial_number_is_only_read_on_request(card: AskCard) -> None:
     gsp: dict[str, int | str] = {"gsp_firmware": "550.163.01", "gsp_enabled": 1, "gsp_default": 1}
     board = card(Card(facts=gsp)).board
     assert isinstance(board, GpuBoard)
@@ -57,7 +57,7 @@ def test_the_board_is_named_and_its_serial_number_only_when_asked_for(card: AskC
     assert named.serial == "1324620035047"
 
 
-def test_memory_that_is_reserved_and_the_window_to_it(card: AskCard) -> None:
+def test_reserved_memory_and_the_bar1_window(card: AskCard) -> None:
     gpu = card(Card(memory_reserved=616 * MIB, facts={"bar1_total": 256 * MIB, "bar1_used": 3 * MIB}))
     assert (gpu.memory_reserved, gpu.bar1) == (616 * MIB, Bar1(total=256 * MIB, used=3 * MIB))
     old = card(Card(), without=("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetBAR1MemoryInfo"))
@@ -77,7 +77,7 @@ def test_temperatures_and_limits_of_both_kinds(card: AskCard) -> None:
     assert (relative.memory_tlimit, relative.gpu_tlimit) == (-1, 0)
 
 
-def test_the_time_that_it_was_held_back_is_read_twice(card: AskCard) -> None:
+def test_throttling_times_are_read_twice(card: AskCard) -> None:
     gpu = card(Card(facts={"held.thermal": "7000000000+", "held.power_brake": 5}))
     assert isinstance(gpu.held_back, HeldBack)
     assert isinstance(gpu.held_back_later, HeldBack)
@@ -87,11 +87,11 @@ def test_the_time_that_it_was_held_back_is_read_twice(card: AskCard) -> None:
     assert gpu.held_back.thermal_by_driver.cause is Cause.UNSUPPORTED
 
 
-def test_spare_rows_by_how_many_are_left(card: AskCard) -> None:
+def test_spare_rows_by_number_left(card: AskCard) -> None:
     assert card(Card(facts={"spare_rows": "630 4 3 2 1"})).spare_rows == SpareRows(max=630, high=4, partial=3, low=2, none=1)
 
 
-def test_memory_errors_by_place_where_ecc_is_on(card: AskCard) -> None:
+def test_memory_errors_by_place_with_ecc(card: AskCard) -> None:
     counts: dict[str, int | str] = {"ecc.l2": "1 2 3 4", "ecc.cbu": "0 5 0 6", "ecc.sram": "7 8 9 10"}
     places = card(Card(facts=counts)).ecc_places
     assert places == (
@@ -114,12 +114,12 @@ def test_application_clocks_and_the_default_ones(card: AskCard) -> None:
     assert newer.cause is Cause.UNSUPPORTED
 
 
-def test_the_generation_that_the_gpu_alone_can_do(card: AskCard) -> None:
+def test_the_gpus_own_link_generation(card: AskCard) -> None:
     gpu = card(Card(pcie_gen=(3, 3), facts={"pcie_gen_own": 4}))
     assert (gpu.link_generation_max, gpu.link_generation_own) == (3, 4)
 
 
-def test_how_fast_a_link_is_and_what_is_at_its_other_end(card: AskCard) -> None:
+def test_a_links_speed_and_its_peer(card: AskCard) -> None:
     facts: dict[str, int | str] = {"nvlink.0.remote": 0, "nvlink.2.speed": 20_000, "nvlink.3.remote": 255}
     links = card(Card(nvlinks="1011", facts=facts)).nvlinks
     assert isinstance(links, tuple)
@@ -133,7 +133,7 @@ def test_how_fast_a_link_is_and_what_is_at_its_other_end(card: AskCard) -> None:
 
 
 @pytest.mark.parametrize("form", [1, 2])
-def test_the_place_in_a_rack_by_either_form_of_the_struct(card: AskCard, form: int) -> None:
+def test_the_rack_position_in_both_versions_of_the_struct(card: AskCard, form: int) -> None:
     facts: dict[str, int | str] = {"rack": "7 3 1 2 4", "rack_form": form, "chassis_serial": "182A123456789", "numa_memory": 9}
     gpu = card(Card(facts=facts))
     assert isinstance(gpu.rack, RackPlace)
@@ -145,14 +145,14 @@ def test_the_place_in_a_rack_by_either_form_of_the_struct(card: AskCard, form: i
     assert isinstance(named.chassis_serial, Missing) if form == 1 else named.chassis_serial == "182A123456789"
 
 
-def test_a_gpu_that_cannot_be_opened_says_why_for_each_of_them(card: AskCard) -> None:
+def test_an_unopened_gpu_has_a_reason_for_each_detail(card: AskCard) -> None:
     gpu = card(Card(), calls={"nvmlDeviceGetHandleByIndex": "return 15"})
     for value in (gpu.board, gpu.bar1, gpu.heat, gpu.held_back, gpu.held_back_later, gpu.spare_rows, gpu.ecc_places, gpu.rack):
         assert isinstance(value, Missing)
         assert value.cause is Cause.LOST
 
 
-def test_a_driver_that_lacks_all_of_it_costs_nothing_else(card: AskCard) -> None:
+def test_a_driver_without_details_loses_nothing_else(card: AskCard) -> None:
     lacking = (
         "nvmlDeviceGetVbiosVersion", "nvmlDeviceGetInforomImageVersion", "nvmlDeviceGetInforomVersion", "nvmlDeviceGetBoardId",
         "nvmlDeviceGetGspFirmwareMode", "nvmlDeviceGetGspFirmwareVersion", "nvmlDeviceGetMarginTemperature", "nvmlDeviceGetRowRemapperHistogram",
@@ -166,7 +166,7 @@ def test_a_driver_that_lacks_all_of_it_costs_nothing_else(card: AskCard) -> None
     assert gpu.temperature == 33
 
 
-def test_one_field_that_fails_costs_only_itself(card: AskCard) -> None:
+def test_one_failing_detail_only_loses_itself(card: AskCard) -> None:
     heat = card(Card(facts={"field_fails": "82:999"})).heat
     assert isinstance(heat, Heat)
     assert isinstance(heat.memory, Missing)

@@ -1,4 +1,4 @@
-"""What the metadata of installed packages says, who installed them, and what lies in other environments."""
+"""The metadata of installed packages, their installers, and other environments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def only(site: Path, **changes: str) -> Distribution:
     return found
 
 
-def test_the_requirements_that_matter_are_read_as_they_are_written(tmp_path: Path) -> None:
+def test_gpu_requirements_are_read_as_written(tmp_path: Path) -> None:
     plant(tmp_path, {"torch-2.6.0.dist-info/METADATA": METADATA})
     assert only(tmp_path).requires == (
         'nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"',
@@ -41,7 +41,7 @@ def test_the_requirements_that_matter_are_read_as_they_are_written(tmp_path: Pat
     )
 
 
-def test_of_what_is_no_framework_they_are_not_asked_for(tmp_path: Path) -> None:
+def test_requirements_are_only_read_for_frameworks(tmp_path: Path) -> None:
     plant(tmp_path, {"numpy-2.0.2.dist-info/METADATA": METADATA})
     found = only(tmp_path)
     assert isinstance(found.requires, Missing)
@@ -56,21 +56,21 @@ def test_damaged_metadata_requires_nothing(tmp_path: Path, content: bytes) -> No
     assert only(tmp_path).requires == ()
 
 
-def test_metadata_that_is_not_there_is_missing(tmp_path: Path) -> None:
+def test_absent_metadata_is_missing(tmp_path: Path) -> None:
     (tmp_path / "torch-2.6.0.dist-info").mkdir()
     found = only(tmp_path).requires
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 
 
-def test_a_long_description_is_not_read_to_its_end(tmp_path: Path) -> None:
+def test_a_long_description_is_not_read(tmp_path: Path) -> None:
     plant(tmp_path, {"torch-2.6.0.dist-info/METADATA": METADATA + "x" * 4_000_000})
     requires = only(tmp_path).requires
     assert isinstance(requires, tuple)
     assert len(requires) == 3
 
 
-def test_in_a_conda_environment_it_is_read_who_installed_what(tmp_path: Path) -> None:
+def test_in_a_conda_environment_installers_are_read(tmp_path: Path) -> None:
     site = tmp_path / "lib/python3.11/site-packages"
     plant(site, {"torch-2.6.0.dist-info/INSTALLER": "pip\n", "torch-2.6.0.dist-info/METADATA": METADATA})
     names = (
@@ -92,7 +92,7 @@ def test_outside_conda_there_is_nothing_of_conda(tmp_path: Path) -> None:
         assert conda.cause is cause
 
 
-def test_a_file_before_the_package_hides_it(tmp_path: Path) -> None:
+def test_a_file_before_the_package_shadows_it(tmp_path: Path) -> None:
     plant(tmp_path / "project", {"torch.py": ""})
     plant(tmp_path / "site", {"torch/version.py": "", "torch/__init__.py": "", "jax/version.py": "", "jax/__init__.py": "", "jax.py": ""})
     hidden, jax = frameworks([str(tmp_path / "project"), str(tmp_path / "site")], ())
@@ -132,7 +132,7 @@ def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path)
     assert elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, [str(tmp_path / "venv" / SITE)], "/none") == ()
 
 
-def test_other_environments_are_looked_at_only_where_none_is_here(tmp_path: Path) -> None:
+def test_other_environments_are_only_searched_without_a_framework_here(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
     environ = {"PATH": os.defpath, "HOME": str(tmp_path), "VIRTUAL_ENV": str(tmp_path / "venv")}
     snapshot, _ = look(Options(python="/usr/bin/python3", root=str(tmp_path)), environ)

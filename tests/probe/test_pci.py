@@ -24,7 +24,7 @@ def test_a_bound_card_with_its_link(tmp_path: Path) -> None:
     assert (card.link_speed, card.link_speed_max, card.link_width, card.link_width_max) == (2.5, 16.0, 8, 16)
 
 
-def test_display_devices_of_any_vendor_and_nvidias_bridges_only(tmp_path: Path) -> None:
+def test_any_vendors_display_devices_and_only_nvidias_bridges(tmp_path: Path) -> None:
     cards = [
         PciCard(address="0000:00:02.0", vendor=0x8086, pci_class=0x030000, driver="i915"),
         PciCard(address="0000:03:00.0", vendor=0x1002, pci_class=0x038000, driver="amdgpu"),
@@ -58,17 +58,17 @@ def test_a_speed_is_a_finite_number_or_missing(tmp_path: Path, speed: str) -> No
     assert isinstance(found.devices[0].link_speed, Missing)
 
 
-def test_no_bus_at_all_is_absent(tmp_path: Path) -> None:
+def test_a_missing_bus_is_absent(tmp_path: Path) -> None:
     found = pci(str(tmp_path))
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
 
 
-def test_an_empty_bus_is_knowledge(tmp_path: Path) -> None:
+def test_an_empty_bus_is_a_fact(tmp_path: Path) -> None:
     assert devices([], tmp_path) == Pci(devices=())
 
 
-def test_where_a_card_sits_and_the_memory_it_was_given(tmp_path: Path) -> None:
+def test_location_and_bars_of_a_card(tmp_path: Path) -> None:
     (card,) = devices([PciCard(numa_node=1, bars={0: (16 << 20, True), 1: (128 << 30, False), 3: (32 << 20, True)})], tmp_path).devices
     assert (card.numa_node, card.cpus) == (1, "32-63")
     assert card.bars == (
@@ -85,7 +85,7 @@ def test_a_slot_without_numa_node(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "0x0 0x0", "nonsense nonsense nonsense\n", "0x1 0x2 0x200 0x3\n"])
-def test_a_list_of_resources_that_is_none(tmp_path: Path, content: str) -> None:
+def test_an_invalid_resource_list(tmp_path: Path, content: str) -> None:
     place = "/sys/bus/pci/devices/0000:07:00.0"
     files = {"vendor": "0x10de", "device": "0x20b2", "class": "0x030200", "resource": content}
     found = pci(plant(tmp_path, {f"{place}/{name}": text for name, text in files.items()}))
@@ -112,7 +112,7 @@ def test_a_card_that_sleeps_is_not_woken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "\x10"])
-def test_a_configuration_space_that_is_cut_short_says_nothing(tmp_path: Path, content: str) -> None:
+def test_a_truncated_configuration_space_is_inconclusive(tmp_path: Path, content: str) -> None:
     root = str(Tree(pci=[PciCard()]).build(tmp_path))
     plant(tmp_path, {"/sys/bus/pci/devices/0000:07:00.0/config": content})
     found = pci(root)

@@ -49,12 +49,12 @@ def test_metadata_without_its_main_file_is_a_leftover(tmp_path: Path) -> None:
     assert left(tmp_path) == (["3.5.0"], ["2.15.0"])
 
 
-def test_where_nothing_tells_both_stay(tmp_path: Path) -> None:
+def test_without_evidence_both_stay(tmp_path: Path) -> None:
     plant(tmp_path, {f"keras-{version}.dist-info/METADATA": "" for version in ("3.5.0", "2.15.0")})
     assert left(tmp_path) == (["2.15.0", "3.5.0"], [])
 
 
-def test_sources_that_were_built_in_place_have_their_version_in_pkg_info(tmp_path: Path) -> None:
+def test_in_place_builds_have_their_version_in_pkg_info(tmp_path: Path) -> None:
     plant(
         tmp_path,
         {"torch.egg-info/PKG-INFO": "Metadata-Version: 2.1\nName: torch\nVersion: 2.7.0a0\n\nx", "other.egg-info/PKG-INFO": "Version: 1\n"},

@@ -1,4 +1,4 @@
-"""What is around the examined process: driver files mounted and cached, container tools, limits, jobs, MPS, WSL."""
+"""The surroundings of the examined process: driver files mounted and cached, container tools, limits, jobs, MPS, WSL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRIVER = "550.163.01"
 FOLDER = "/usr/lib/x86_64-linux-gnu"
 
 
-def test_mounted_libraries_have_the_release_of_their_name_or_of_the_file_behind() -> None:
+def test_mounted_libraries_have_the_version_in_their_own_or_target_name() -> None:
     renamed = f"9 1 8:1 {FOLDER}/libcuda.so.535.1.2 /usr/lib64/libcuda.so.1 ro - ext4 /dev/sda1 rw\n"
     unnamed = "9 1 8:1 /opt/x /usr/lib64/libnvidia-ml.so.1 ro - ext4 /dev/sda1 rw\n"
     found = mounted(MOUNTS + renamed + unnamed + "short line\n")
@@ -50,7 +50,7 @@ def test_the_loaders_cache_as_ldconfig_writes_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "cause"), [(None, Cause.ABSENT), ("", Cause.FAILED), ("elf", Cause.FAILED)])
-def test_a_cache_that_says_nothing(tmp_path: Path, content: str | None, cause: Cause) -> None:
+def test_a_cache_without_entries(tmp_path: Path, content: str | None, cause: Cause) -> None:
     found = cached(plant(tmp_path, {} if content is None else {"/etc/ld.so.cache": content}))
     assert isinstance(found, Missing)
     assert found.cause is cause
@@ -76,7 +76,7 @@ def test_the_control_device_is_opened_only_where_the_driver_is_loaded(
     assert (found.control.cause if isinstance(found.control, Missing) else found.control) == control
 
 
-def test_tools_of_a_host(tmp_path: Path) -> None:
+def test_container_tools_of_a_host(tmp_path: Path) -> None:
     spec = f"kind: nvidia.com/gpu\n  - hostPath: {FOLDER}/libcuda.so.535.183.01\n  - hostPath: {FOLDER}/libnvidia-ml.so.535.183.01\n"
     root = plant(
         tmp_path,
@@ -107,7 +107,7 @@ def test_tools_of_a_host(tmp_path: Path) -> None:
         ('{"containerEdits": {\n"additionalGids": [44]}}', "0.7.0"),
     ],
 )
-def test_which_version_of_the_specification_a_cdi_file_needs(tmp_path: Path, fields: str, needs: str) -> None:
+def test_the_cdi_version_that_a_file_needs(tmp_path: Path, fields: str, needs: str) -> None:
     spec = f"cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n{fields}"
     found = container_tools(plant(tmp_path, {"/usr/bin/podman": "", "/etc/cdi/nvidia.yaml": spec}))
     assert isinstance(found, ContainerTools)
@@ -130,7 +130,7 @@ def test_which_version_of_the_specification_a_cdi_file_needs(tmp_path: Path, fie
         ("/etc/containers/systemd/train.container", "[Container]\nImage=x\n", False),
     ],
 )
-def test_who_asks_for_gpus_by_cdi(tmp_path: Path, path: str, text: str, asks: bool) -> None:
+def test_settings_that_use_cdi_for_gpus(tmp_path: Path, path: str, text: str, asks: bool) -> None:
     found = container_tools(plant(tmp_path, {"/usr/bin/podman": "", path: text}))
     assert isinstance(found, ContainerTools)
     assert isinstance(found.cdi_asked_by, tuple)
@@ -162,7 +162,7 @@ def test_limits_of_this_process_are_what_the_system_says() -> None:
     assert found.shared_memory.size == status.f_blocks * status.f_frsize
 
 
-def test_limits_that_are_unlimited_or_not_told(tmp_path: Path) -> None:
+def test_unlimited_or_unknown_limits(tmp_path: Path) -> None:
     found = limits(plant(tmp_path, {"/proc/self/limits": "Max locked memory   unlimited   unlimited   bytes\n"}))
     assert found.memlock == "unlimited"
     assert isinstance(found.open_files, Missing)
@@ -190,7 +190,9 @@ JOB = {"SLURM_JOB_ID": "7"}
         ({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "NVIDIA_VISIBLE_DEVICES": "void"}, "Kubernetes", Cause.NOT_STATED),
     ],
 )
-def test_what_each_scheduler_allotted(tmp_path: Path, environ: dict[str, str], scheduler: str, gpus: tuple[str, ...] | Cause) -> None:
+def test_the_gpus_that_each_scheduler_assigned(
+    tmp_path: Path, environ: dict[str, str], scheduler: str, gpus: tuple[str, ...] | Cause
+) -> None:
     root = plant(tmp_path, {"/var/gpus": "node1-gpu0\nnode1-gpu3\n", "/proc/self/cgroup": "0::/system.slice/slurmstepd.scope/job_7\n"})
     found = allocation(root, environ)
     assert isinstance(found, Allocation)

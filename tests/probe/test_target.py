@@ -35,7 +35,7 @@ def around(tmp_path: Path) -> Surroundings:
     )
 
 
-def test_first_of_five(around: Surroundings, tmp_path: Path) -> None:
+def test_the_first_of_five(around: Surroundings, tmp_path: Path) -> None:
     order: list[tuple[dict[str, Any], str, str]] = [
         ({"own_has_framework": False}, "/own/python", "beside a framework"),
         ({"venv": ""}, str(tmp_path / "venv/bin/python"), "active virtual environment"),
@@ -50,18 +50,18 @@ def test_first_of_five(around: Surroundings, tmp_path: Path) -> None:
         around = replace(around, **taken_away)
 
 
-def test_a_broken_active_environment_is_passed_over_and_named(around: Surroundings) -> None:
+def test_a_broken_active_environment_is_skipped_and_named(around: Surroundings) -> None:
     found = choose(replace(around, own_has_framework=False, venv="/deleted/venv"))
     assert found.executable.endswith("conda/bin/python")
     assert "/deleted/venv has no interpreter" in found.why
 
 
-def test_python3_where_path_has_no_python(tmp_path: Path) -> None:
+def test_python3_if_path_has_no_python(tmp_path: Path) -> None:
     executable = interpreter(tmp_path, "python3")
     assert choose(Surroundings(own="/own", path=(str(tmp_path),))).executable == executable
 
 
-def test_our_own_folder_at_the_head_of_path_is_not_the_users_choice(tmp_path: Path) -> None:
+def test_our_own_folder_first_on_path_is_not_the_users_choice(tmp_path: Path) -> None:
     own, theirs = interpreter(tmp_path / "own"), interpreter(tmp_path / "theirs")
     assert choose(Surroundings(own=own, path=(str(tmp_path / "own"), str(tmp_path / "theirs")))).executable == theirs
 
@@ -89,7 +89,7 @@ def test_a_virtual_environments_link_is_not_resolved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["none", "/none", "", "empty", "text", "dangling", os.fsdecode(b"\xff"), "a\0b"])
-def test_what_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+def test_a_target_that_cannot_start_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("no program")
     (tmp_path / "dangling").symlink_to("nowhere")
@@ -103,7 +103,7 @@ def test_what_cannot_be_started_is_one_sentence(tmp_path: Path, monkeypatch: pyt
     sentence.encode()
 
 
-def test_our_own_environment_counts_only_with_a_framework(tmp_path: Path) -> None:
+def test_our_own_environment_only_counts_with_a_framework(tmp_path: Path) -> None:
     site = tmp_path / "lib/site-packages"
     (site / "tensorflow_hub-0.16.0.dist-info").mkdir(parents=True)
     executable = interpreter(tmp_path / "path")

@@ -1,4 +1,4 @@
-"""The watch over GPUs under load: a real sampling child over our NVML, a process that puts it under load, and events as a training gives them."""
+"""The watch over GPUs under load: a real sampling child over our NVML, a process that loads it, and events like those of training."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_gpu_is_seen_at_work(play: Callable[..., Play]) -> None:
     assert loads.cut == ""
 
 
-def test_a_gpu_that_others_use_is_not_taken_for_ours(play: Callable[..., Play]) -> None:
+def test_a_gpu_used_by_others_is_not_attributed_to_us(play: Callable[..., Play]) -> None:
     load = only(play(Card(compute_processes=((1, GIB),)))())
     assert load.listed is False if HOST_PIDS else isinstance(load.listed, Missing)
     assert isinstance(load.own_memory, Missing)
@@ -127,13 +127,13 @@ def test_a_stage_without_a_device_is_one_of_every_gpu() -> None:
 
 
 @pytest.mark.parametrize("act", ["return 3", "return 4", "return 999"])
-def test_a_failing_call_costs_one_field(play: Callable[..., Play], act: str) -> None:
+def test_a_failing_call_loses_one_field(play: Callable[..., Play], act: str) -> None:
     (stage,) = only(play(Card(loaded=BUSY), calls={"nvmlDeviceGetTemperature": act})()).stages
     assert isinstance(stage.temperature, Missing)
     assert stage.power == 398_000
 
 
-def test_what_a_card_does_not_offer_is_said_so(play: Callable[..., Play]) -> None:
+def test_unsupported_fields_are_reported(play: Callable[..., Play]) -> None:
     bare = Card(compute_processes=None, utilization=None, pcie_gen=None, pcie_width=None, pcie_replays=None, clocks_event_reasons=None)
     load = only(play(bare)())
     (stage,) = load.stages
@@ -144,7 +144,7 @@ def test_what_a_card_does_not_offer_is_said_so(play: Callable[..., Play]) -> Non
 
 
 @pytest.mark.parametrize("act", ["after 3 crash", "crash"])
-def test_a_crash_costs_the_samples_only(play: Callable[..., Play], act: str) -> None:
+def test_a_crash_only_loses_the_samples(play: Callable[..., Play], act: str) -> None:
     loads = play(Card(loaded=BUSY), calls={"nvmlDeviceGetPowerUsage": act})()
     if act == "crash":
         assert isinstance(loads, Missing)
@@ -156,20 +156,20 @@ def test_a_crash_costs_the_samples_only(play: Callable[..., Play], act: str) -> 
 
 
 @pytest.mark.parametrize("act", ["hang", "stuck"])
-def test_a_hang_costs_the_samples_only(play: Callable[..., Play], act: str) -> None:
+def test_a_hang_only_loses_the_samples(play: Callable[..., Play], act: str) -> None:
     loads = play(Card(loaded=BUSY), calls={"nvmlDeviceGetPowerUsage": f"after 3 {act}"})(seconds=6.0)
     assert isinstance(loads, Loads)
     assert "no sign of life" in loads.cut
     assert only(loads).stages[0].samples == 3
 
 
-def test_an_nvml_that_does_not_start_is_said(play: Callable[..., Play]) -> None:
+def test_an_nvml_that_does_not_start_is_reported(play: Callable[..., Play]) -> None:
     loads = play(Card(), calls={"nvmlInit": "return 18"})()
     assert isinstance(loads, Missing)
     assert "nvmlInit answered 18" in loads.reason
 
 
-def test_one_lost_gpu_costs_itself(play: Callable[..., Play]) -> None:
+def test_one_lost_gpu_only_loses_itself(play: Callable[..., Play]) -> None:
     run = play(Card(loaded=BUSY), Card(), calls={"nvmlDeviceGetHandleByIndex.1": "return 15"})
     assert only(run()).listed is True
 
@@ -185,8 +185,8 @@ def test_without_nvml_or_gpus_nothing_is_started() -> None:
         assert found.cause is Cause.NOT_ASKED
 
 
-def test_eight_gpus_cost_two_percent_of_a_core_at_most(play: Callable[..., Play]) -> None:
-    """A fiftieth; the start, which takes the same whatever follows, is the difference of two lengths."""
+def test_sampling_eight_gpus_takes_at_most_two_percent_of_a_core(play: Callable[..., Play]) -> None:
+    """A fiftieth; the constant cost of the start is the difference of two durations."""
     run = play(*[Card(loaded=BUSY)] * 8)
     short, long = run(0.5), run(3.5)
     assert isinstance(short, Loads)
@@ -203,8 +203,8 @@ def gathered(*samples: dict[str, Any], pids_of_host: bool | Missing = True, **re
     return load
 
 
-def test_clocks_are_those_of_work() -> None:
-    """While a training compiles, the GPU idles at low clocks, which say nothing."""
+def test_clocks_are_sampled_during_work() -> None:
+    """While a training compiles, the GPU idles at low clocks, which mean nothing."""
     idle = {"clock_sm": 210, "clocks_event_reasons": 0x1, "utilization": 50}
     over = {"clock_sm": 300, "clocks_event_reasons": 0x0, "utilization": 0}
     work = ({"clock_sm": clock, "clocks_event_reasons": 0x4, "utilization": 90} for clock in (1400, 1395, 1410))
@@ -214,7 +214,7 @@ def test_clocks_are_those_of_work() -> None:
     assert isinstance(gathered(idle).stages[0].clock_sm, Missing)
 
 
-def test_replays_are_those_of_the_stage() -> None:
+def test_replays_are_counted_within_the_stage() -> None:
     assert gathered({"pcie_replays": 70}, {}, {"pcie_replays": 75}).stages[0].replays == 5
     assert gathered({"pcie_replays": 70}, {"pcie_replays": 2}).stages[0].replays == 0
 
@@ -231,7 +231,7 @@ def test_replays_are_those_of_the_stage() -> None:
         ({}, True, None),
     ],
 )
-def test_a_list_proves_absence_only_where_its_numbers_are_ours(sample: dict[str, int], pids: bool | Missing, listed: bool | None) -> None:
+def test_a_process_list_only_proves_absence_in_our_pid_namespace(sample: dict[str, int], pids: bool | Missing, listed: bool | None) -> None:
     found = gathered(sample, pids_of_host=pids).listed
     assert found is listed or (listed is None and isinstance(found, Missing))
 
@@ -248,7 +248,7 @@ LINES = st.one_of(
 
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=12))
-def test_whatever_the_child_says_the_rest_stays_writable(lines: list[bytes]) -> None:
+def test_any_answer_of_the_child_leaves_a_valid_snapshot(lines: list[bytes]) -> None:
     with Supervisor() as supervisor:
         watch = GpuWatch(supervisor, seen(ADDRESSES[0]), {"GPU:0": ADDRESSES[0]}, {})
         supervisor.start(Spec(name="load", argv=("/bin/true",)))

@@ -1,4 +1,4 @@
-"""Toolkits and compilers, read from trees as NVIDIA's installer, its packages, Debian and others lay them out."""
+"""Toolkits and compilers, read from trees laid out like NVIDIA's installer, its packages, Debian and others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = '{"cuda": {"name": "CUDA SDK", "version": "12.4.1"}, "cuda_nvcc": {"versi
 
 
 def build(root: Path, files: Mapping[str, str], links: Mapping[str, str] | None = None) -> str:
-    """A tree; what lies in a bin is executable."""
+    """A tree; files in a bin folder are executable."""
     for name, text in files.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def test_several_toolkits_are_several(tmp_path: Path) -> None:
     }
 
 
-def test_debians_package_is_spread_over_usr(tmp_path: Path) -> None:
+def test_debians_package_is_found_across_usr(tmp_path: Path) -> None:
     root = build(
         tmp_path,
         {
@@ -97,7 +97,7 @@ def test_debians_package_is_spread_over_usr(tmp_path: Path) -> None:
     assert toolkit.ptxas.cause is Cause.ABSENT
 
 
-def test_a_script_on_path_stands_for_the_compiler_that_it_starts(tmp_path: Path) -> None:
+def test_a_wrapper_script_is_resolved_to_its_compiler(tmp_path: Path) -> None:
     root = build(
         tmp_path,
         {"usr/local/bin/nvcc": '#!/bin/sh\nexec /opt/cuda-9/bin/nvcc "$@"\n', "opt/cuda-9/version.txt": "CUDA Version 9.0.176\n"},
@@ -106,19 +106,19 @@ def test_a_script_on_path_stands_for_the_compiler_that_it_starts(tmp_path: Path)
     assert (toolkit.path, toolkit.named_by) == ("/opt/cuda-9", ("PATH",))
 
 
-def test_folders_that_only_bear_the_name_are_none(tmp_path: Path) -> None:
+def test_folders_with_only_the_name_are_ignored(tmp_path: Path) -> None:
     root = build(tmp_path, {"usr/local/cuda-samples/README": "", "usr/local/cuda-keyring/key": ""}, {"usr/local/cuda": "nowhere"})
     assert found(root, CUDA_HOME="/gone", CUDA_PATH="relative") == ()
 
 
-def test_a_toolkit_that_says_nothing_says_why(tmp_path: Path) -> None:
+def test_a_toolkit_without_a_version_has_a_reason(tmp_path: Path) -> None:
     (toolkit,) = found(build(tmp_path, {"usr/local/cuda-8.0/version.txt": "hello", "usr/local/cuda-8.0/version.json": "[1]"}))
     assert toolkit.toolkit_cuda == Missing(Cause.ABSENT, "no file in /usr/local/cuda-8.0 states its version")
     assert isinstance(toolkit.nvcc, Missing)
     assert isinstance(toolkit.cudart, Missing)
 
 
-def test_links_in_a_circle_end(tmp_path: Path) -> None:
+def test_circular_links_end(tmp_path: Path) -> None:
     assert found(build(tmp_path, {}, {"usr/local/cuda": "cuda-1", "usr/local/cuda-1": "cuda"})) == ()
 
 
@@ -141,7 +141,7 @@ def test_host_compilers(tmp_path: Path) -> None:
     )
 
 
-def test_a_compiler_that_must_be_run_to_tell_is_not_run(tmp_path: Path) -> None:
+def test_a_compiler_is_never_run_for_its_version(tmp_path: Path) -> None:
     root = build(tmp_path, {"usr/bin/gcc": "", "usr/lib/gcc/x/13/a": "", "usr/lib/gcc/x/14/a": ""})
     (compiler,) = probe.compilers(root, PATH)
     assert compiler.version == Missing(Cause.NOT_ASKED, "the version of /usr/bin/gcc is only known by running it")
@@ -154,7 +154,7 @@ def test_the_current_directory_is_never_searched(tmp_path: Path, monkeypatch: py
     assert "PATH" not in {name for toolkit in probe.toolkits("/", {"PATH": ":.:"}) for name in toolkit.named_by}
 
 
-def test_they_are_in_the_report_of_a_check(tmp_path: Path) -> None:
+def test_toolkits_are_in_the_report_of_a_check(tmp_path: Path) -> None:
     tree = {"usr/local/cuda-12.4/version.json": JSON, "usr/local/cuda-12.4/bin/nvcc": "", "usr/bin/gcc-13": "", "proc/x": "", "sys/x": ""}
     root = build(tmp_path, tree, {"usr/bin/gcc": "gcc-13"})
     ended = run(*LOOK, "--root", root, "--format", "json", env=environment(CUDA_HOME="/usr/local/cuda-12.4", PATH="/usr/bin"))
@@ -165,7 +165,7 @@ def test_they_are_in_the_report_of_a_check(tmp_path: Path) -> None:
 
 
 @given(st.sampled_from(["version.json", "version.txt", "include/cuda.h"]), st.binary(max_size=200))
-def test_garbage_in_a_file_is_no_release_or_a_dotted_one(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
+def test_garbage_is_no_version_or_a_dotted_one(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
     root = tmp_path_factory.mktemp("garbage")
     build(root, {f"usr/local/cuda-1/{name}": "", "usr/local/cuda-1/bin/nvcc": ""})
     (root / "usr/local/cuda-1" / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""What torch/__init__.py preloads: its published texts, followed by the X-ray and run for real."""
+"""What torch/__init__.py preloads: its published code, followed by the X-ray and run for real."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def compared(site: Path, variables: dict[str, str], cuda: str = "12.4") -> tuple
 
 @pytest.mark.parametrize("finds", [True, False], ids=["named", "unnamed"])
 @pytest.mark.parametrize("release", TEXTS)
-def test_every_published_text_loads_what_the_xray_says(tmp_path: Path, release: str, *, finds: bool) -> None:
+def test_every_published_release_loads_what_the_xray_predicts(tmp_path: Path, release: str, *, finds: bool) -> None:
     for number, state in enumerate(STATES):
         site = tmp_path / str(number) / "site"
         small_torch.cuda(site)
@@ -81,7 +81,7 @@ def test_every_published_text_loads_what_the_xray_says(tmp_path: Path, release: 
 
 
 @pytest.mark.parametrize("release", ["2.5.1", "2.14.0"])
-def test_the_other_quotes_make_no_difference(tmp_path: Path, release: str) -> None:
+def test_the_kind_of_quotes_makes_no_difference(tmp_path: Path, release: str) -> None:
     small_torch.cuda(tmp_path)
     home = small_torch.torch(tmp_path, release, finds=False)
     text = (home / "__init__.py").read_text()
@@ -105,7 +105,7 @@ def test_the_other_quotes_make_no_difference(tmp_path: Path, release: str) -> No
     ],
     ids=["renamed", "unknown-call", "decorated", "unknown-statement"],
 )
-def test_a_text_that_is_not_known_is_not_guessed_at(tmp_path: Path, change: tuple[str, str]) -> None:
+def test_unknown_code_is_not_guessed(tmp_path: Path, change: tuple[str, str]) -> None:
     small_torch.cuda(tmp_path)
     home = small_torch.torch(tmp_path, "2.6.0", finds=False)
     text = (home / "__init__.py").read_text()
@@ -142,7 +142,7 @@ def test_a_function_ends_where_the_next_statement_of_the_module_begins() -> None
         ("def again():\n        return again()\n    return again()", Unknown),
     ],
 )  # fmt: skip
-def test_only_what_is_known_is_followed(body: str, result: object) -> None:
+def test_only_known_constructs_are_followed(body: str, result: object) -> None:
     raising = {"ValueError": lambda text="": Failure("ValueError", text)}
     program = Program(f"def main():\n    {body}\n", {**raising, "out": Space()}, {})
     if isinstance(result, type):
@@ -157,7 +157,7 @@ def test_only_what_is_known_is_followed(body: str, result: object) -> None:
     [("libcublas.so.*[0-9]", "libcublas.so.12", True), ("libcublas.so.*[0-9]", "libcublas.so", False), ("libcublas.so.*[0-9]", "libcublasLt.so.12", False),
      ("libnvrtc.so.*[0-9].*[0-9]", "libnvrtc.so.11.2", True), ("libnvrtc.so.*[0-9].*[0-9]", "libnvrtc.so.12", False), ("a?c", "abc", True)],
 )  # fmt: skip
-def test_patterns_as_glob_reads_them(pattern: str, name: str, *, fits: bool) -> None:
+def test_patterns_match_like_glob(pattern: str, name: str, *, fits: bool) -> None:
     assert matches(pattern, name) is fits
 
 
@@ -170,7 +170,7 @@ JAX = {
 
 
 @pytest.mark.parametrize("form", JAX)
-def test_what_jaxs_plugin_preloads(tmp_path: Path, form: str) -> None:
+def test_preloads_of_jaxs_plugin(tmp_path: Path, form: str) -> None:
     text, count = JAX[form]
     small_torch.cuda(tmp_path)
     plugin = tmp_path / "jax_plugins/xla_cuda12"
@@ -184,7 +184,7 @@ def test_what_jaxs_plugin_preloads(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["def _load_nvidia_libraries():\n  for x in ask():\n    _load(x)\n", "import ctypes\nctypes.CDLL('x')\n"])
-def test_a_plugin_that_loads_in_another_way_is_not_guessed_at(tmp_path: Path, text: str) -> None:
+def test_a_plugin_with_unknown_code_is_not_guessed(tmp_path: Path, text: str) -> None:
     plugin = tmp_path / "jax_plugins/xla_cuda12"
     Library("xla_cuda_plugin.so").put(plugin / "xla_cuda_plugin.so")
     (plugin / "__init__.py").write_text(text)

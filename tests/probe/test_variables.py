@@ -1,4 +1,4 @@
-"""Which environment variables are taken, and what of their values."""
+"""Which environment variables are kept, and how much of their values."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def test_variables_are_taken_by_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["TF_CONFIG", "JAX_COORDINATOR_ADDRESS", "NCCL_COMM_ID", "NVIDIA_API_KEY", "KUBERNETES_SERVICE_HOST"])
-def test_of_what_names_machines_or_opens_doors_only_the_presence_is_kept(name: str) -> None:
+def test_only_the_presence_of_private_variables_is_kept(name: str) -> None:
     assert variables({name: "node17:29500"}).values == {name: SET}
     assert variables({name: ""}).values == {name: ""}
 
 
-def test_each_name_is_on_one_list_and_is_a_name() -> None:
+def test_each_name_is_valid_and_listed_once() -> None:
     assert not WHOLE & ONLY_SET
     assert all(name.isidentifier() and name.isupper() for name in WHOLE | ONLY_SET)
 

@@ -1,4 +1,4 @@
-"""Libraries that are there and cannot be loaded, folders above the packages on sys.path, and a crash of our own."""
+"""Libraries that exist but cannot be loaded, parent folders on sys.path, and a crash of our own."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_damaged_file_of_the_framework_itself_is_named(tmp_path: Path, kind: D
     assert Path(damage.path).name == "libtensorflow_framework.so.2"
 
 
-def test_a_library_that_the_framework_links_and_that_is_nowhere_is_named(tmp_path: Path) -> None:
+def test_a_missing_linked_library_is_named(tmp_path: Path) -> None:
     cuda_wheels(tmp_path)
     home = tensorflow(tmp_path)
     gone = library(tmp_path / "gone/libgone.so.3", soname="libgone.so.3")
@@ -110,8 +110,8 @@ def test_a_noexec_mount_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("above", ["parent", "root", "twice"])
-def test_a_folder_above_the_packages_on_sys_path_changes_nothing(tmp_path: Path, above: str) -> None:
-    """`export PYTHONPATH=$PYTHONPATH:/foo` puts the current directory there, which may be any folder above."""
+def test_a_parent_folder_on_sys_path_changes_nothing(tmp_path: Path, above: str) -> None:
+    """`export PYTHONPATH=$PYTHONPATH:/foo` adds the current directory, which may be any parent folder."""
     site = tmp_path / "lib/site-packages"
     cuda_wheels(site)
     path = {"parent": [tmp_path / "lib", site], "root": [Path("/"), site], "twice": [tmp_path, tmp_path / "lib", site]}[above]

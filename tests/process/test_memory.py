@@ -1,4 +1,4 @@
-"""The kernel's counters of what it killed when out of memory, and the words for a SIGKILL."""
+"""The kernel's counters of out-of-memory kills, and the description of a SIGKILL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_nearest_counter_is_read(files: dict[str, str], expected: MemoryKill
     assert memory.kills() == expected
 
 
-def test_a_rise_needs_one_counter() -> None:
+def test_a_rise_compares_the_same_counter() -> None:
     one, other = MemoryKills(3, "/proc/vmstat"), MemoryKills(5, "/proc/vmstat")
     assert memory.risen(one, other) == MemoryKills(2, "/proc/vmstat")
     assert memory.risen(one, MemoryKills(5, "memory.events of this control group")) is None
@@ -49,7 +49,7 @@ def test_a_rise_needs_one_counter() -> None:
         (MemoryKills(0, "/proc/vmstat"), "by another program: the kernel counted no out-of-memory kill"),
     ],
 )
-def test_who_killed_it_is_said_as_far_as_it_is_known(kills: MemoryKills | None, words: str) -> None:
+def test_who_killed_it(kills: MemoryKills | None, words: str) -> None:
     killed = Outcome(name="it", end=End.SIGNALLED, code=signal.SIGKILL, mark="importing it", memory_kills=kills)
     assert words in killed.trouble
     assert "memory" not in Outcome(name="it", end=End.SIGNALLED, code=signal.SIGSEGV, memory_kills=kills).trouble

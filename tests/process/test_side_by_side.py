@@ -1,4 +1,4 @@
-"""A child that goes on beside others: it is stopped by name, and its answer need not be kept."""
+"""A child that runs beside others: it is stopped by name, and its answer need not be kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_one_is_stopped_and_the_other_goes_on() -> None:
         assert supervisor.wait(["other"])["other"].lines == (b"done",)
 
 
-def test_what_is_not_kept_is_heard_without_end() -> None:
+def test_an_unkept_answer_may_be_endless() -> None:
     heard: list[int] = []
     with Supervisor() as supervisor:
         flood = "for _ in range(320): say(b'x' * 65535 + b'\\n')"

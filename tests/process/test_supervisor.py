@@ -44,11 +44,11 @@ def test_answers_are_kept_apart_from_output() -> None:
     assert (outcome.end, outcome.code, outcome.trouble) == (End.EXITED, 0, "")
 
 
-def test_a_half_written_last_line_is_no_answer() -> None:
+def test_an_incomplete_last_line_is_no_answer() -> None:
     assert run('answer(b\'{"a": 1}\\n{"b": \')').lines == (b'{"a": 1}',)
 
 
-def test_a_child_without_sign_of_life_is_killed_and_its_last_mark_known() -> None:
+def test_a_silent_child_is_killed_and_its_last_mark_known() -> None:
     outcome = run("answer(b'@nvmlInit\\n'); time.sleep(60)", stall=0.3)
     assert outcome.end is End.STALLED
     assert outcome.quiet >= 0.3
@@ -65,7 +65,7 @@ def test_output_is_no_sign_of_life() -> None:
     assert run("while True: print('busy', flush=True); time.sleep(0.02)", stall=0.3).end is End.STALLED
 
 
-def test_a_child_past_its_deadline_is_killed_although_it_is_lively() -> None:
+def test_a_child_past_its_deadline_is_killed_even_if_active() -> None:
     outcome = run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.4)
     assert outcome.end is End.OVERDUE
 
@@ -80,7 +80,7 @@ def test_a_child_that_ignores_sigterm_is_killed() -> None:
     assert run("signal.signal(15, signal.SIG_IGN); time.sleep(60)", stall=0.2).end is End.STALLED
 
 
-def test_a_crash_is_told_from_an_exit() -> None:
+def test_a_crash_differs_from_an_exit() -> None:
     crashed = run("os.kill(os.getpid(), 11)")
     assert (crashed.end, crashed.code) == (End.SIGNALLED, signal.SIGSEGV)
     assert "SIGSEGV" in crashed.trouble
@@ -98,7 +98,7 @@ def test_undecodable_output_is_escaped() -> None:
     assert run("os.write(1, b'caf\\xe9')").stdout == "caf\\xe9"
 
 
-def test_a_program_that_is_not_there_is_an_outcome() -> None:
+def test_a_missing_program_is_an_outcome() -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="none", argv=("/nowhere/python",)))
         outcome = supervisor.wait(["none"])["none"]
@@ -112,13 +112,13 @@ def test_a_name_with_a_null_byte_is_an_outcome() -> None:
         assert supervisor.wait(["odd"])["odd"].end is End.NOT_STARTED
 
 
-def test_what_a_child_started_does_not_outlive_it() -> None:
+def test_a_childs_own_children_do_not_outlive_it() -> None:
     outcome = run("import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True)")
     assert outcome.seconds < 5, "a grandchild that holds the pipes must not be waited for"
     assert gone_soon(int(outcome.stdout))
 
 
-def test_a_stage_that_must_be_quick_is_given_less_time() -> None:
+def test_a_fast_stage_has_a_shorter_limit() -> None:
     script = "import os, time; os.write(int(__import__('sys').argv[1]), b'now\\n'); time.sleep(60)"
     began = time.monotonic()
     with Supervisor() as supervisor:
@@ -130,7 +130,7 @@ def test_a_stage_that_must_be_quick_is_given_less_time() -> None:
     assert time.monotonic() - began < 10
 
 
-def test_shared_memory_of_a_killed_child_and_of_what_it_started_is_removed() -> None:
+def test_shared_memory_of_a_killed_child_tree_is_removed() -> None:
     prefix = f"/dev/shm/gpudoctor-test-{os.getpid()}-"
     script = f"""import mmap, os, sys, time
 for name in ("mine", "another's", "gone"):
@@ -174,13 +174,13 @@ def test_children_die_with_a_parent_that_is_killed() -> None:
     assert gone_soon(pid)
 
 
-def test_a_child_can_make_no_device_nodes() -> None:
+def test_a_child_cannot_create_device_nodes() -> None:
     status = run("print(open('/proc/self/status').read())").stdout
     bounding = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd")), 16)
     assert not bounding & 1 << 27  # CAP_MKNOD, linux/capability.h
 
 
-def test_a_child_leaves_no_core_file_and_sees_no_current_directory() -> None:
+def test_a_child_leaves_no_core_file_and_runs_in_the_root_folder() -> None:
     assert run("import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0], os.getcwd())").stdout == "0 /\n"
 
 
@@ -219,8 +219,8 @@ def test_no_descriptor_is_leaked() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_what_a_child_started_in_another_session_ends_with_the_context() -> None:
-    """Which a kill of the child's group does not reach; a process of somebody else's is left alone."""
+def test_processes_in_another_session_end_with_the_context() -> None:
+    """A kill of the child's group does not reach it; others' processes are not touched."""
     somebody = subprocess.Popen(["sleep", "60"])
     script = "if os.fork(): time.sleep(0.3)\nelse: os.setsid(); print(os.getpid(), flush=True); time.sleep(60)"
     outcome = run(script)
@@ -230,6 +230,6 @@ def test_what_a_child_started_in_another_session_ends_with_the_context() -> None
     somebody.wait()
 
 
-def test_a_silent_child_past_its_deadline_is_said_to_be_silent() -> None:
+def test_a_silent_child_past_its_deadline_is_reported_as_silent() -> None:
     assert "gave no sign of life for the last" in run("time.sleep(60)", deadline=1.2).trouble
     assert "no sign" not in run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.3).trouble

@@ -1,4 +1,4 @@
-"""Secrets and names, and examinations in which one of them stands in every field that can hold a text."""
+"""Secrets and names, and examinations with one of them in every field that can hold a text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LETTERS = "Ab3dEf6hIj9lMn2pQr5tUv8xYz1BcD4FgH7jKl0N"
 HOME, USER, HOST = "/somewhere/alice", "alice", "node17"
 PASSWD = f"root:x:0:0::/root:/bin/sh\ncarol:x:1007:1007::/somewhere/carol:/bin/sh\n{USER}:x:{{uid}}:100::{HOME}:/bin/sh\n"
 
-# taken apart, so that no scanner takes this file for a leak
+# split, or scanners would report this file as a leak
 SECRETS = {
     "GitHub": "ghp_" + LETTERS[:36],
     "GitHub, fine-grained": "github_pat_" + LETTERS[:22] + "_" + LETTERS,
@@ -47,7 +47,7 @@ SECRETS = {
     "private key": "-----BEGIN RSA PRIVATE KEY-----\n" + LETTERS + "\n" + LETTERS + "\n-----END RSA PRIVATE KEY-----",
 }
 LEFT = LETTERS[2:10], "EXAMPL0", "K7MDENG", "zdWIi"
-"""Parts of the secrets; nothing of them may be left."""
+"""Parts of the secrets; none may remain."""
 
 NAMES = {
     "home": f"{HOME}/venv/lib",
@@ -105,10 +105,10 @@ def _value(kind: Any, text: str, *, gaps: bool) -> Any:
 
 
 def _word(cls: type[enum.Enum], text: str) -> enum.Enum:
-    """A newer writer's word, where the enumeration is open."""
+    """A word of a newer version, if the enumeration is open."""
     return cls(text) if issubclass(cls, OpenEnum) else next(iter(cls))
 
 
 def count(value: Any, text: str) -> int:
-    """In how many places of a structure `text` stands."""
+    """How many times `text` occurs in a structure."""
     return repr(msgspec.to_builtins(value)).count(repr(text)[1:-1])

@@ -1,4 +1,4 @@
-"""What must not stand on a public ticket, and what must."""
+"""What must not appear on a public ticket, and what must."""
 
 from __future__ import annotations
 
@@ -84,21 +84,21 @@ KEPT = (
 
 
 @pytest.mark.parametrize(("text", "expected"), GONE.items())
-def test_what_goes(text: str, expected: str) -> None:
+def test_what_is_removed(text: str, expected: str) -> None:
     assert ALICE.text(text) == expected
 
 
 @pytest.mark.parametrize("text", [text for text in KEPT if text != "/home/alicent"])
-def test_what_stays(text: str) -> None:
+def test_what_is_kept(text: str) -> None:
     assert ALICE.text(text) == text
 
 
-def test_another_users_longer_name_is_not_taken_for_ours() -> None:
+def test_another_users_longer_name_is_not_ours() -> None:
     assert ALICE.text("/home/alicent/x") == "/home/~/x"
 
 
 @pytest.mark.parametrize("home", ["", "/", "/home", "/usr", "relative"])
-def test_a_home_that_is_no_home_is_left_alone(home: str) -> None:
+def test_an_invalid_home_is_ignored(home: str) -> None:
     assert Redactor(Owner(homes=(home,))).text("/usr/lib/python3:/home:relative/x") == "/usr/lib/python3:/home:relative/x"
 
 
@@ -107,16 +107,16 @@ def test_root_at_home() -> None:
 
 
 @pytest.mark.parametrize("name", ["python", "cuda", "test", "ubuntu", "vm"])
-def test_a_name_that_names_nobody_is_kept(name: str) -> None:
+def test_a_generic_name_is_kept(name: str) -> None:
     redactor = Redactor(Owner(user=name, users=(name,), hosts=(name,)))
     assert redactor.text(f"/usr/lib/{name}/x and {name}") == f"/usr/lib/{name}/x and {name}"
 
 
-def test_without_an_owner_only_secrets_go() -> None:
+def test_without_an_owner_only_secrets_are_removed() -> None:
     assert Redactor().text(f"/home/alice/x on node17, 10.0.0.7:80, hf_{TOKEN}") == f"/home/alice/x on node17, 10.0.0.7:80, {REMOVED}"
 
 
-def test_a_folder_is_named_alike_throughout_a_snapshot() -> None:
+def test_a_folder_has_one_name_throughout_a_snapshot() -> None:
     python = Python(executable="/home/alice/v/bin/python", why="", prefix="/home/alice/v", path=("/home/alice/v/lib",))
     redacted = ALICE.struct(Snapshot(created="", python=python, remarks=("in /home/alice/v",)))
     assert not isinstance(redacted.python, Missing)
@@ -124,7 +124,7 @@ def test_a_folder_is_named_alike_throughout_a_snapshot() -> None:
     assert redacted.remarks == ("in ~/v",)
 
 
-def test_a_newer_writers_word_is_a_text_too() -> None:
+def test_an_unknown_enumeration_member_is_redacted_too() -> None:
     class Word(OpenEnum):
         OURS = "alice"
 
@@ -134,7 +134,7 @@ def test_a_newer_writers_word_is_a_text_too() -> None:
     assert [str(word) for word in ALICE.struct(Holder((Word("alice"), Word(f"hf_{TOKEN}")))).words] == ["alice", REMOVED]
 
 
-def test_a_text_without_end_is_cut_and_the_cut_word_goes() -> None:
+def test_an_endless_text_is_cut_without_half_a_word() -> None:
     secret = f"ghp_{TOKEN}{TOKEN}"
     for shift in range(0, 60, 7):
         text = ALICE.text("x" * (LONGEST - shift - 1) + f" {secret} " + "y" * 200_000)
@@ -144,12 +144,12 @@ def test_a_text_without_end_is_cut_and_the_cut_word_goes() -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_redacted_once_and_for_all(text: str) -> None:
+def test_redaction_is_idempotent(text: str) -> None:
     once = ALICE.text(text)
     assert Redactor(ALICE.owner).text(once) == once
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_of_a_recorded_machine_is_taken_for_a_name(name: str) -> None:
+def test_nothing_in_a_recorded_machine_looks_like_a_name(name: str) -> None:
     assert ALICE.struct(recorded(name)) == recorded(name)
     assert ALICE.struct(diagnosis(name)) == diagnosis(name)

@@ -1,4 +1,4 @@
-"""No report that leaves the machine holds a secret or names anybody, whichever field it came in by."""
+"""No report that leaves the machine contains a secret or identifies anybody, whichever field it came from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMS = tuple(Format)
 
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Writes an examination's report to a file, as Alice on node17, and gives its text."""
+    """Writes an examination's report to a file, as Alice on node17, and returns its text."""
     tree = plant(tmp_path / "tree", {"/etc/passwd": PASSWD.format(uid=os.geteuid()), "/proc/sys/kernel/hostname": f"{HOST}\n"})
     monkeypatch.setenv("HOME", HOME)
     monkeypatch.setenv("USER", USER)

@@ -14,14 +14,14 @@ PATHS = ("/home/alice/v/bin/python", "/home/alice/my env/bin/python", "/home/ali
 
 
 def words(command: str) -> list[str]:
-    """What a shell makes of a command, in the home folder of a user."""
+    """What a shell reads from a command, in a user's home folder."""
     environment = {"HOME": "/home/alice", "USER": "alice", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(["bash", "-c", f"printf '%s\\n' {command}"], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_command_without_names_still_finds_its_path(path: str) -> None:
+def test_a_redacted_command_still_finds_its_path(path: str) -> None:
     left = runnable(ALICE.text(f"{shlex.quote(path)} -m pip install 'torch==2.6.0'"))
     assert "alice" not in left
     assert "~" not in left
@@ -40,10 +40,10 @@ def test_folders_of_a_search_path_are_found() -> None:
     assert words(left.removeprefix("export ")) == ["LD_LIBRARY_PATH=" + ":".join(folders)]
 
 
-def test_a_removed_name_is_no_redirection() -> None:
+def test_a_removed_name_is_not_a_redirection() -> None:
     left = runnable(ALICE.text("sudo usermod -aG render alice && ls /mnt/node17/v"))
     assert not set("<>") & set(left)
 
 
-def test_a_tilde_that_is_none_of_ours_stays() -> None:
+def test_foreign_tildes_are_kept() -> None:
     assert runnable("sudo sed -i s/a~b/c/ x") == "sudo sed -i s/a~b/c/ x"

@@ -1,4 +1,4 @@
-"""The acceptance on a GPU, as far as it goes over our C libraries: parts and their deadlines, judgements, and what is written."""
+"""The acceptance on a GPU, over our C libraries: parts and their deadlines, judgements, and its output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for row in said:
 
 
 def as_smi(card: NvmlGpu) -> dict[str, str]:
-    """What nvidia-smi prints of that card; an older one, which knows no clocks_event_reasons."""
+    """nvidia-smi's output for that card; an older one, without clocks_event_reasons."""
     return {
         "name": str(card.name), "uuid": str(card.uuid), "pci.bus_id": str(card.address), "compute_cap": "8.0", "driver_version": "550.163.01",
         "memory.total": "81920", "memory.used": "0", "memory.free": "80000", "mig.mode.current": "Disabled", "mig.mode.pending": "Disabled",
@@ -61,7 +61,7 @@ Accept = Callable[..., tuple[int, str, Path]]
 
 @pytest.fixture
 def accept(tmp_path: Path) -> Accept:
-    """Runs gpu_acceptance on two of our GPUs, beside an nvidia-smi that gives these answers; returns its code, its words and its folder."""
+    """Runs gpu_acceptance on two of our GPUs, beside an nvidia-smi with these answers; returns its code, output and folder."""
 
     def run(change: Mapping[str, str] | None = None, *, smi: bool = True) -> tuple[int, str, Path]:
         nvml = Nvml(gpus=2)
@@ -84,7 +84,7 @@ def accept(tmp_path: Path) -> Accept:
     return run
 
 
-def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
+def test_acceptance_passes_if_nvidia_smi_agrees(accept: Accept) -> None:
     code, said, folder = accept()
     assert code == 0, said
     seen = json.loads((folder / "acceptance.json").read_text())
@@ -110,7 +110,7 @@ def test_the_acceptance_holds_where_nvidia_smi_agrees(accept: Accept) -> None:
     assert seen["crashes"] == []
 
 
-def test_the_acceptance_fails_where_nvidia_smi_says_otherwise(accept: Accept) -> None:
+def test_acceptance_fails_if_nvidia_smi_disagrees(accept: Accept) -> None:
     code, said, folder = accept({"memory.total": "40960", "ecc.mode.current": "[N/A]", "links": "25 down", "remapped_rows.failure": "Yes"})
     assert code == 1
     assert "GPU 0 nvlinks: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] and [0]" in said
@@ -120,7 +120,7 @@ def test_the_acceptance_fails_where_nvidia_smi_says_otherwise(accept: Accept) ->
     assert "| GPU 1 | memory_total | 81920 | 81920 | equal |" in (folder / "acceptance.md").read_text()
 
 
-def test_the_acceptance_records_the_machine_without_its_identity(accept: Accept) -> None:
+def test_acceptance_records_the_machine_without_its_identity(accept: Accept) -> None:
     folder = accept()[2]
     machine = json.loads((folder / "recorded-machine.json").read_text())
     assert diagnosed(again(machine)) == machine["expect"]
@@ -135,7 +135,7 @@ def test_the_acceptance_records_the_machine_without_its_identity(accept: Accept)
         assert str(ROOT) not in file.read_text()
 
 
-def test_the_acceptance_says_where_there_is_nothing_to_compare_with(accept: Accept) -> None:
+def test_acceptance_reports_missing_comparisons(accept: Accept) -> None:
     code, said, folder = accept(smi=False)
     assert (code, "no nvidia-smi" in said, folder.exists()) == (2, True, False)
 
@@ -148,7 +148,7 @@ def test_the_acceptance_says_where_there_is_nothing_to_compare_with(accept: Acce
         ("echo no such device >&2; exit 1", "failed", "no such device"),
     ],
 )
-def test_the_acceptance_holds_the_speed_against_a_plain_loop(printed: str, state: str, detail: str, tmp_path: Path) -> None:
+def test_acceptance_compares_the_speed_with_a_plain_loop(printed: str, state: str, detail: str, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{printed}\n")
     python.chmod(0o755)
@@ -166,7 +166,7 @@ def test_the_acceptance_holds_the_speed_against_a_plain_loop(printed: str, state
     assert acceptance.results[1].state == "skipped"
 
 
-def test_the_acceptance_holds_memory_while_it_is_asked_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_acceptance_holds_memory_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environ_with(Cuda(gpus=2), directory=tmp_path / "shims").items():
         monkeypatch.setenv(name, value)
     with breakages.held("400") as problem:
@@ -181,7 +181,7 @@ def states(acceptance: Acceptance) -> dict[str, tuple[str, str]]:
 
 
 class TestParts:
-    def test_what_a_part_raises_costs_that_part_alone_and_is_on_disk(self, tmp_path: Path) -> None:
+    def test_an_exception_fails_only_its_part_and_is_on_disk(self, tmp_path: Path) -> None:
         acceptance = Acceptance("python", tmp_path / "out", limit=60)
 
         def raising(_: Acceptance) -> None:
@@ -206,13 +206,13 @@ class TestParts:
         acceptance.part("long", 30, lambda one: one.judge("never", holds=True))
         assert states(acceptance)["long"][0] == "skipped"
 
-    def test_a_check_without_a_document_says_what_it_wrote(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_check_without_a_document_shows_its_output(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "executable", "/bin/false")
         acceptance = Acceptance("python", tmp_path)
         acceptance.part("look", 10, lambda one: one.check("--level", "look"))
         assert "NoDocumentError: --level look wrote no JSON" in states(acceptance)["look: completes"][1]
 
-    def test_what_gpudoctor_needs_may_lie_on_pythonpath(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_gpudoctors_dependencies_may_be_on_pythonpath(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PYTHONPATH", "/needed")
         assert Acceptance.path("/first").split(os.pathsep) == ["/first", str(ROOT), "/needed"]
 
@@ -270,7 +270,7 @@ class TestAgainstCublas:
         assert " at 128" in seen["torch: matmuls in FP32 reach 90% of cuBLAS"][1]
         assert seen["torch: copies, memory and matmuls take less than 10 s a GPU"] == ("failed", "GPU:0 12.0 s")
 
-    def test_without_cublas_it_says_so(self, acceptance: Acceptance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_cublas_is_reported(self, acceptance: Acceptance, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("LD_LIBRARY_PATH")
         acceptance.reports["full torch"] = full()
         speed.against_vendor(acceptance)
@@ -320,7 +320,7 @@ def load(**changes: Any) -> dict[str, Any]:
         ({"type": "missing", "cause": "failed", "reason": "no sample was taken"}, "failed", "no sample was taken"),
     ],
 )
-def test_samples_under_load_are_held_against_nvidia_smi(
+def test_samples_under_load_are_compared_with_nvidia_smi(
     loads: dict[str, Any], state: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An nvidia-smi that gives these answers; the check at level full is one that was made before."""
@@ -345,5 +345,5 @@ def test_samples_under_load_are_held_against_nvidia_smi(
 
 
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
-def test_what_slows_a_product_is_python(framework: str) -> None:
+def test_the_patch_that_slows_a_matmul_is_valid_python(framework: str) -> None:
     compile(breakages.ONLY_IN_TRAINING + breakages.SLOWED[framework], framework, "exec")

@@ -1,4 +1,4 @@
-"""scripts/new_rule, in a copy of the clone: what it writes is clean, is a rule at once, and its test asks to be filled in."""
+"""scripts/new_rule, in a copy of the clone: its skeleton is clean, is a rule at once, and its test asks to be filled in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUBJECTS = ("machine", "gpu", "environment", "framework")
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what new_rule reads and writes, and of what the tests of a rule import."""
+    """A copy of what new_rule reads and writes, and of what a rule's tests import."""
     for folder in ("gpudoctor", "compat", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
@@ -85,7 +85,7 @@ def test_a_filled_in_rule_passes_its_test(copy: Path) -> None:
         ("gpu-on-fire", "GD0xx", "GD0xx is not a code"),
     ],
 )
-def test_what_is_refused_changes_nothing(copy: Path, name: str, code: str, said: str) -> None:
+def test_a_refusal_changes_nothing(copy: Path, name: str, code: str, said: str) -> None:
     registry = copy / "gpudoctor/diagnose/rules/__init__.py"
     before = registry.read_text()
     done = new_rule(copy, name, code)
@@ -94,7 +94,7 @@ def test_what_is_refused_changes_nothing(copy: Path, name: str, code: str, said:
     assert registry.read_text() == before
 
 
-def test_a_rule_is_entered_where_its_code_belongs(copy: Path) -> None:
+def test_a_rule_is_registered_in_the_order_of_codes(copy: Path) -> None:
     codes = {rule.code for rule in RULES}
     free = next(code for number in range(201, 299) if (code := f"GD{number}") not in codes)
     assert new_rule(copy, code=free, subject="machine").returncode == 0

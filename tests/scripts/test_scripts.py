@@ -32,7 +32,7 @@ esac
 
 
 class Clone:
-    """A clone with the scripts that make environments, a uv that only takes notes, and a PATH with nothing else."""
+    """A clone with the scripts that make environments, a uv that only records its arguments, and a PATH with nothing else."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "a clone"
@@ -86,7 +86,7 @@ def test_the_first_run_makes_the_environment_and_the_second_only_uses_it(clone: 
     assert clone.asked == before
 
 
-def test_a_changed_pyproject_brings_the_environment_up_to_date_in_place(clone: Clone) -> None:
+def test_a_changed_pyproject_updates_the_environment_in_place(clone: Clone) -> None:
     clone.run("gpudoctor", GPUDOCTOR_EXTRA="none")
     kept = clone.folder / ".venv-run" / "kept"
     kept.touch()
@@ -97,7 +97,7 @@ def test_a_changed_pyproject_brings_the_environment_up_to_date_in_place(clone: C
     assert kept.exists()
 
 
-def test_half_an_environment_is_not_trusted(clone: Clone) -> None:
+def test_an_incomplete_environment_is_not_trusted(clone: Clone) -> None:
     code, out, err = clone.run("gpudoctor", "check", GPUDOCTOR_EXTRA="tensorflow", UV_FAILS="[tensorflow]")
     assert (code, out) == (2, [])
     assert "TensorFlow could not be installed" in err
@@ -109,7 +109,7 @@ def test_half_an_environment_is_not_trusted(clone: Clone) -> None:
     assert not left.exists()
 
 
-def test_an_environment_that_was_moved_is_made_again(clone: Clone) -> None:
+def test_a_moved_environment_is_made_again(clone: Clone) -> None:
     clone.run("gpudoctor", GPUDOCTOR_EXTRA="none")
     clone.folder = clone.folder.rename(clone.folder.with_name("elsewhere"))
     assert clone.run("gpudoctor", GPUDOCTOR_EXTRA="none")[0] == 0
@@ -141,7 +141,7 @@ def test_the_gpu_decides_which_tensorflow(clone: Clone, tmp_path: Path, tree: Tr
     assert clone.asked[-1].endswith(f"[{extra}]")
 
 
-def test_an_environment_for_gpus_serves_where_the_gpu_has_gone(clone: Clone) -> None:
+def test_an_environment_for_gpus_is_kept_without_a_gpu(clone: Clone) -> None:
     clone.run("gpudoctor", GPUDOCTOR_EXTRA="tensorflow-cuda")
     before = clone.asked
     for extra in ("tensorflow", "none"):
@@ -159,7 +159,7 @@ def test_an_active_virtual_environment_is_passed_on_unless_one_is_named(clone: C
     assert clone.run("gpudoctor", **{**run, "VIRTUAL_ENV": str(tmp_path / "gone")})[1][-1] == "PYTHON="
 
 
-def test_without_python_and_uv_a_sentence_says_what_to_install(clone: Clone) -> None:
+def test_missing_python_and_uv_are_one_sentence(clone: Clone) -> None:
     (clone.bin / "uv").unlink()
     (clone.bin / "python3").unlink()
     code, out, err = clone.run("gpudoctor", "check", GPUDOCTOR_EXTRA="none")
@@ -167,17 +167,17 @@ def test_without_python_and_uv_a_sentence_says_what_to_install(clone: Clone) -> 
     assert "needs Python 3.10 or newer" in err.splitlines()[-1]
 
 
-def test_a_named_python_that_is_none_is_named(clone: Clone) -> None:
+def test_an_invalid_python_is_named(clone: Clone) -> None:
     code, _, err = clone.run("gpudoctor", "check", GPUDOCTOR_EXTRA="none", PYTHON="/bin/false")
     assert (code, err.count("PYTHON=/bin/false")) == (2, 1)
 
 
-def test_an_extra_that_is_none_is_refused(clone: Clone) -> None:
+def test_an_invalid_extra_is_refused(clone: Clone) -> None:
     assert clone.run("gpudoctor", GPUDOCTOR_EXTRA="torch")[0] == 2
     assert clone.asked == []
 
 
-def test_the_tests_run_with_the_floor_unless_something_is_asked_for(clone: Clone) -> None:
+def test_tests_run_with_the_coverage_floor_without_arguments(clone: Clone) -> None:
     code, out, _ = clone.run("test")
     assert (code, out[:2], "--cov" in out) == (0, ["-m", "pytest"], True)
     assert clone.asked[-1].endswith("--editable . --group test --group lint")
@@ -218,7 +218,7 @@ def test_a_real_environment_is_made_and_runs_the_clone(tmp_path: Path) -> None:
 
 
 @pytest.mark.index
-def test_the_wheel_carries_the_tables_and_runs(tmp_path: Path) -> None:
+def test_the_wheel_contains_the_tables_and_runs(tmp_path: Path) -> None:
     command: list[str | Path] = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--wheel-dir", tmp_path, ROOT]
     subprocess.run(command, check=True, capture_output=True, timeout=250)
     with zipfile.ZipFile(next(tmp_path.glob("gpudoctor_cli-*.whl"))) as wheel:

@@ -1,9 +1,9 @@
-"""The realest seams there are: our C libraries as NVIDIA's, Debian's real driver libraries, and trees that look like a machine's root.
+"""The most realistic seams possible: our C libraries in place of NVIDIA's, Debian's real driver libraries, and trees that look like a machine's root.
 
     nvml = Nvml(gpus=8, calls={"nvmlDeviceGetHandleByIndex.3": "return 15"})
     environment = environ_with(nvml, Cuda(gpus=nvml.gpus), directory=tmp_path)
 
-The libraries come in by LD_LIBRARY_PATH at process start, so only a child process sees them.
+LD_LIBRARY_PATH adds the libraries at process start, so only a child process sees them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A container made by hand: namespaces of its own for mounts and processes, a root of its own, in which the real program runs.
+"""A container made by hand: its own namespaces for mounts and processes, its own root, in which the real program runs.
 
     report = Box(files={"dev/nvidiactl": ""}, mounts={"/usr/lib64/libcuda.so.550.163.01": library}).examine(tmp_path)
 
-It takes root and the right to mount; without, SeamUnavailable says so. Everything that is mounted goes away with the process.
+It needs root and the right to mount, otherwise it raises SeamUnavailable. All mounts disappear with the process.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ ISOLATED: Final = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--p
 SYSTEM: Final = ("bin", "sbin", "lib", "lib32", "libx32")
 DEVICES: Final = {"null": (1, 3), "zero": (1, 5), "random": (1, 8), "urandom": (1, 9)}
 GROUPS: Final = Path("/sys/fs/cgroup/devices")
-"""Version 1 of the control groups, which can refuse devices without a program in the kernel."""
+"""Version 1 of control groups, which can refuse devices without a kernel program."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """What the container holds besides this machine's programs.
+    """What the container has in addition to this machine's programs.
 
-    `host` is the tree whose /proc/driver and /sys it shows. `nodes` are made below /dev with these numbers, `files` written.
-    `mounts` are single files by where they are mounted, with `links` to them. `refused` are the device majors that its control group refuses.
+    `host` is the tree with the /proc/driver and /sys to show. `nodes` are created below /dev with these numbers, `files` are written.
+    `mounts` are single files by mount point, with `links` to them. `refused` are the device majors that its control group refuses.
     """
 
     host: Tree
@@ -48,7 +48,7 @@ class Box:
     refused: Sequence[int] = ()
 
     def examine(self, place: Path, target: Path, *arguments: str) -> dict[str, Any]:
-        """The report of `gpudoctor check` in the container, over the environment `target`. Raises SeamUnavailable."""
+        """The report of `gpudoctor check` in the container, for the environment `target`. Raises SeamUnavailable."""
         possible()
         host, root = self.host.build(place / "host"), place / "box"
         script = place / "box.sh"
@@ -76,14 +76,14 @@ class Box:
         return group
 
     def _build(self, root: Path, host: Path, shown: Sequence[Path]) -> list[str]:
-        """The commands that lay out the root."""
+        """The commands that create the root."""
         lines = [
             f"mkdir -p {root}",
             f"mount -t tmpfs tmpfs {root}",
             f"mkdir -p {root}/proc {root}/sys {root}/dev {root}/etc {root}/tmp {root}/run",
         ]
         lines += [f"cp -d /{name} {root}/{name}" for name in (*SYSTEM, "lib64") if Path("/", name).is_symlink()]
-        for folder in Path("/usr").iterdir():  # one by one, so that /usr/lib64 can be the container's own
+        for folder in Path("/usr").iterdir():  # one by one, because /usr/lib64 is the container's own
             if folder.name != "lib64":
                 lines += _bound(folder, root)
         lines.append(f"cp -a /usr/lib64 {root}/usr/lib64")
@@ -105,7 +105,7 @@ class Box:
         return lines
 
     def _run(self, root: Path, target: Path, arguments: Sequence[str]) -> str:
-        """Becomes process 1 with what a runtime tells it, so that the container's mark is the real one."""
+        """Becomes process 1 with a runtime's variables: the container's mark is then the real one."""
         check = shlex.join(
             [sys.executable, "-m", "gpudoctor", "check", "--python", str(target), "--format", "json", "--level", "look", *arguments]
         )
@@ -120,7 +120,7 @@ def _bound(path: Path, root: Path) -> list[str]:
 
 @functools.cache
 def possible() -> None:
-    """Raises SeamUnavailable where namespaces cannot be made."""
+    """Raises SeamUnavailable if namespaces cannot be created."""
     done = subprocess.run([*ISOLATED, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
     if os.geteuid() or done.returncode:
         msg = f"needs root and the right to make namespaces and mount in them: {done.stderr.decode().strip()}"

@@ -23,7 +23,7 @@ class SeamUnavailable(RuntimeError):  # noqa: N818  # what a test skips for, no 
 
 
 def cache_directory() -> Path:
-    """Where built libraries and unpacked packages stay between runs: GPUDOCTOR_TEST_CACHE, else below ~/.cache, else a temporary folder."""
+    """Where built libraries and unpacked packages are kept between runs: GPUDOCTOR_TEST_CACHE, otherwise below ~/.cache or in a temporary folder."""
     named = os.environ.get("GPUDOCTOR_TEST_CACHE")
     directory = Path(named) if named else Path.home() / ".cache" / "gpudoctor-tests"
     try:
@@ -65,7 +65,7 @@ def _compiler() -> str:
 
 @functools.cache
 def shared_library(source: str, soname: str, without: Sequence[str] = ()) -> Path:
-    """The compiled `source` (a file beside this module) with that soname, lacking the functions `without`, as older drivers do."""
+    """The compiled `source` (a file beside this module) with that soname, without the functions `without`, like older drivers."""
     includes = ["-I", str(nvml_header().parent)] if source == "nvml.c" else []
     inputs = [HERE / source, *sorted(HERE.glob("*.h")), *([nvml_header()] if includes else [])]
     hidden = f"{{ local: {'; '.join(without)}; }};" if without else ""
@@ -90,6 +90,6 @@ def shared_library(source: str, soname: str, without: Sequence[str] = ()) -> Pat
 
 
 def preloaded(source: str, environment: Mapping[str, str], *, last: bool = False) -> dict[str, str]:
-    """The LD_PRELOAD by which a child of that environment gets the compiled `source` too, before or after what it preloads already."""
+    """The LD_PRELOAD that gives a child of that environment the compiled `source` too, before or after existing preloads."""
     libraries = [str(shared_library(source, Path(source).with_suffix(".so").name)), environment.get("LD_PRELOAD")]
     return {"LD_PRELOAD": " ".join(filter(None, reversed(libraries) if last else libraries))}

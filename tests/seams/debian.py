@@ -1,6 +1,6 @@
 """NVIDIA's real driver libraries, from Debian's non-free packages: downloaded and unpacked, never installed, and run without a kernel driver.
 
-The archive is the one this machine's own apt configuration names; /etc is only read.
+The archive is the one in this machine's apt configuration; /etc is only read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BRANCHES: Final[Mapping[str, Branch]] = {
 
 
 def without_mknod(command: Sequence[str]) -> list[str]:
-    """The command, unable to make device nodes: as root, NVIDIA's libraries would create /dev/nvidiactl even without a driver."""
+    """The command, unable to create device nodes: as root, NVIDIA's libraries would create /dev/nvidiactl even without a driver."""
     if os.geteuid() != 0:
         return list(command)
     if not shutil.which("setpriv"):
@@ -146,7 +146,7 @@ def _download(branch: Branch, target: Path) -> None:
 
 @functools.cache
 def driver_libraries(name: str) -> DriverLibraries:
-    """The libraries of that branch (a key of BRANCHES), from the cache or Debian's archive. Raises SeamUnavailable where it is out of reach."""
+    """The libraries of that branch (a key of BRANCHES), from the cache or Debian's archive. Raises SeamUnavailable if it is unreachable."""
     with locked(f"debian-{name}") as cache:
         tree = cache / "debian" / name
         if not tree.exists():

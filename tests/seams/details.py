@@ -1,4 +1,4 @@
-"""What a healthy A100 tells of its board, temperatures, clocks and memory beside the fields of NvmlGpu: further lines of its scenario, by the names in nvml.c."""
+"""A healthy A100's board, temperatures, clocks and memory beyond the fields of NvmlGpu: further lines of its scenario, by the names in nvml.c."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ A100: Final[Mapping[str, int | str]] = {
     "ecc.memory": "0 0 0 0",
     "ecc.sram": "0 0 0 0",
 }
-"""Its board is of before Hopper: no firmware of its own by default, absolute limits of temperature, no place in a rack."""
+"""It predates Hopper: no firmware of its own by default, absolute temperature limits, no rack position."""
 LACKED: Final = frozenset({"retired_pages", "nvlink_version", "numa_memory", "rack"})
-"""Fields of the snapshot that this A100 does not support: it remaps rows, tells no NVLink version, and is in no rack."""
+"""Snapshot fields that this A100 does not support: it remaps rows, reports no NVLink version, and is in no rack."""
 LACKED_BY_NONE: Final[Mapping[str, int | str]] = {"nvlink_version": 4, "numa_memory": 9, "rack": "7 3 1 2 4"}
 """Facts of a card that supports these too, with `retired_pages`."""
 READ_TWICE: Final = frozenset({"pcie_replays_later", "held_back_later"})
-"""Fields of the snapshot that are read after all GPUs were described."""
+"""Snapshot fields that are read after all GPUs were described."""

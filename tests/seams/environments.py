@@ -1,4 +1,4 @@
-"""Environments with the newest releases of real frameworks, made from the package index once and kept in the cache that test processes share."""
+"""Environments with the newest releases of real frameworks, made from the package index once and kept in the tests' shared cache."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tests.seams.build import SeamUnavailable, locked
 
 
 def framework_python(framework: str) -> Path:
-    """The interpreter of an environment that holds the newest release of torch, which takes 5 GB, or jax.
+    """The interpreter of an environment with the newest release of torch, which takes 5 GB, or jax.
 
-    Raises SeamUnavailable where there is none yet and this is not CI, where no Python for it is here, or where the index cannot be reached.
+    Raises SeamUnavailable if there is none yet outside CI, if no suitable Python is installed, or if the index is unreachable.
     """
     return _python_with(newest(framework), framework)
 
 
 def tensorflow_1_python() -> Path:
-    """The interpreter of an environment that holds TensorFlow 1.15. Raises SeamUnavailable as framework_python does."""
+    """The interpreter of an environment with TensorFlow 1.15. Raises SeamUnavailable like framework_python."""
     return _python_with(next(release for release in releases() if release.name.startswith("tensorflow-1.15")), "tensorflow-1")
 
 
@@ -35,7 +35,7 @@ def _python_with(release: Release, lock: str) -> Path:
 
 
 def may_download() -> None:
-    """Raises SeamUnavailable where this is not CI and nobody said that the index may be asked."""
+    """Raises SeamUnavailable outside CI unless the index may be used."""
     if not any(os.environ.get(name, "").lower() not in {"", "0", "false"} for name in ("CI", "GPUDOCTOR_TEST_INDEX")):
         msg = "needs the package index: set GPUDOCTOR_TEST_INDEX=1 to download"
         raise SeamUnavailable(msg)

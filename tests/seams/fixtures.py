@@ -1,4 +1,4 @@
-"""The fixtures that hand out the seams; a seam that this machine cannot provide skips the test."""
+"""The fixtures that provide the seams; a seam that this machine cannot provide skips the test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _or_skip() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def unmeasured() -> Iterator[None]:
-    """Programs are started without coverage, which takes longer than a check: for files whose tests start hundreds of them, or copies."""
+    """Start programs without coverage, which takes longer than a check: for files whose tests start hundreds of them, or copies."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         yield
@@ -60,7 +60,7 @@ def fake_cuda(shim_environment: ShimEnvironment) -> Callable[..., dict[str, str]
 
 @pytest.fixture
 def driver_libraries() -> Iterator[Callable[[str], debian.DriverLibraries]]:
-    """`driver_libraries("550")`: NVIDIA's own libraries; afterwards the test fails if it let them create /dev/nvidiactl."""
+    """`driver_libraries("550")`: NVIDIA's own libraries; the test fails if they created /dev/nvidiactl."""
     before = debian.CONTROL_NODE.exists()
 
     def provide(branch: str) -> debian.DriverLibraries:

@@ -1,4 +1,4 @@
-"""What takes long and is only looked at is made once in a test run, by the first process that asks, and shared with the others."""
+"""Slow read-only results are made once in a test run, by the first process that asks, and shared with the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Made = TypeVar("Made")
 
 
 def once(factory: pytest.TempPathFactory, name: str, make: Callable[[], Made]) -> Made:
-    """Return what `make` gives; the other processes of the same test run get an equal one under that name."""
+    """Return the result of `make`; other processes of the same test run get an equal one under that name."""
     folder = factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # each worker's folder lies in the run's
         folder = folder.parent

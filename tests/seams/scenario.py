@@ -1,7 +1,7 @@
-"""Scenarios for our libnvidia-ml.so.1 and libcuda.so.1: what the machine's GPUs are and how each call behaves.
+"""Scenarios for our libnvidia-ml.so.1 and libcuda.so.1: the machine's GPUs and how each call behaves.
 
 `calls` maps "FUNCTION", "FUNCTION.GPU", "*.GPU" or "*" to an act: "return CODE", "sleep MS", "hang", "stuck" (state D), "crash", "after N ..." or "ok";
-words combine from left to right ("sleep 300 return 10"). FUNCTION is without its _vN suffix; nvmlInit stands for every way to initialise.
+words combine from left to right ("sleep 300 return 10"). FUNCTION has no _vN suffix; nvmlInit covers every way to initialise.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Mig:
 
 @dataclass(frozen=True, kw_only=True)
 class NvmlGpu:
-    """One card; the defaults are a healthy, idle A100. None means that the card does not have it (NVML_ERROR_NOT_SUPPORTED).
+    """One card; the defaults are a healthy, idle A100. None means that the card lacks it (NVML_ERROR_NOT_SUPPORTED).
 
     Memory is in bytes, power in milliwatts, temperature in degrees Celsius, clocks in MHz; a process is (pid, bytes | None for not known).
     `address`, `uuid` and `minor` follow from the index where they are None. Two values of clocks and links are now and at most; `nvlinks` has a
@@ -125,7 +125,7 @@ class NvmlGpu:
         )
 
     def _of_link(self) -> dict[str, int]:
-        """A card's own generation is what it can in its slot, unless a fact says otherwise."""
+        """A card's own generation is its maximum in its slot, unless a fact says otherwise."""
         return {"pcie_gen_own": self.pcie_gen[1]} if self.pcie_gen else {}
 
     def lines(self, prefix: str) -> Iterator[str]:
@@ -203,7 +203,7 @@ class _Library:
 
 @dataclass(frozen=True, kw_only=True)
 class Nvml(_Library):
-    """Our libnvidia-ml.so.1; `cuda` is the CUDA that the driver serves ("" for no libcuda), `processes` their names by pid.
+    """Our libnvidia-ml.so.1; `cuda` is the CUDA version that the driver supports ("" for no libcuda), `processes` their names by pid.
 
     `facts` are further lines of the scenario about the whole system: confidential, confidential_ready, ancestor, p2p.
     """
@@ -228,7 +228,7 @@ class Nvml(_Library):
 class Cuda(_Library):
     """Our libcuda.so.1; `gpus` may be those of an Nvml, and honours CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER.
 
-    It makes contexts and runs gpudoctor's own kernel; a card whose facts hold wrong_element gets that element wrong.
+    It creates contexts and runs gpudoctor's own kernel; a card with wrong_element in its facts computes that element wrong.
     """
 
     SOURCE: ClassVar[str] = "cuda.c"
@@ -252,7 +252,7 @@ class Cuda(_Library):
 
 
 def environ_with(*libraries: _Library, directory: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A whole environment (`base`, else this process's) in which a child loads these libraries first."""
+    """A whole environment (`base`, otherwise this process's) in which a child loads these libraries first."""
     environment = dict(os.environ if base is None else base)
     before = environment.get("LD_LIBRARY_PATH")
     for library in libraries:

@@ -1,4 +1,4 @@
-"""Which tests are skipped, and the rule that in CI every skip is a known one: any other counts as a failure."""
+"""Which tests may be skipped; in CI every other skip counts as a failure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-#: how the reasons begin that CI accepts
+#: how accepted reasons begin in CI
 KNOWN = (
     "needs a GPU",
     "needs root",

@@ -1,4 +1,4 @@
-"""Our libcuda.so.1 and NVIDIA's real one, by ctypes in a child."""
+"""Our libcuda.so.1 and NVIDIA's real one, through ctypes in a child."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def ask(environment: Mapping[str, str], **variables: str) -> Any:
     return json.loads(run(ASK, {key: value for key, value in environment.items() if not key.startswith("CUDA_")} | variables))
 
 
-def test_describes_the_cards_of_nvml(shim_environment: ShimEnvironment) -> None:
+def test_the_cards_agree_with_nvml(shim_environment: ShimEnvironment) -> None:
     nvml = Nvml(gpus=[NvmlGpu(), NvmlGpu(name="NVIDIA H100", compute_capability=(9, 0), memory_total=80 << 30)])
     answer = ask(shim_environment(nvml, Cuda(gpus=nvml.gpus, cuda="12.8")))
     assert answer == {
@@ -130,14 +130,14 @@ def test_a_context_and_its_memory(fake_cuda: CudaEnviron) -> None:
     assert run(WORK, fake_cuda(gpus=[NvmlGpu(memory_used=1 << 30)])) == "3 0 201\n0 0 0 2040\n2 0\n1 0\n801 0\n500 0 1\n0 201 201\n"
 
 
-def test_refuses_what_cudart_would_do(fake_cuda: CudaEnviron) -> None:
+def test_refuses_cudarts_private_calls(fake_cuda: CudaEnviron) -> None:
     code = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); p = ctypes.c_void_p(); print(c.cuGetExportTable(ctypes.byref(p), b'x' * 16)); c.cuInit(0); print("
     code += "c.cuGetExportTable(ctypes.byref(p), b'x' * 16), c.cuGetProcAddress(b'cuDeviceGetUuid', ctypes.byref(p), 12000, 0))"
     assert run(code, fake_cuda()) == "3\n801 0\n"
 
 
 @pytest.mark.debian
-def test_error_names_are_those_of_the_real_library(fake_cuda: CudaEnviron, driver_libraries: Callable[[str], DriverLibraries]) -> None:
+def test_error_names_match_the_real_library(fake_cuda: CudaEnviron, driver_libraries: Callable[[str], DriverLibraries]) -> None:
     ours = run(ERRORS, fake_cuda())
     assert "803 0 CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" in ours
     assert ours == run(ERRORS, driver_libraries("550").environ())

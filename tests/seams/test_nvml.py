@@ -98,7 +98,7 @@ def test_eight_healthy_cards(fake_nvml: NvmlEnviron) -> None:
     assert len({gpu["nvmlDeviceGetUUID"] for gpu in answer["gpus"]}) == 8
 
 
-def test_a_card_described_in_full(fake_nvml: NvmlEnviron) -> None:
+def test_a_fully_described_card(fake_nvml: NvmlEnviron) -> None:
     gpu = NvmlGpu(
         name="Tesla T4", address="00000001:3B:00.0", minor=5, memory_total=16 << 30, memory_used=3 << 30, memory_reserved=1 << 30, mig=None,
         ecc=(0, 1), ecc_corrected=4, ecc_uncorrected=2, remapped=(1, 2, 1, 0), pcie_gen=(1, 3), pcie_width=(8, 16), clocks_event_reasons=0x44,
@@ -225,7 +225,7 @@ def test_a_misspelt_scenario_is_refused() -> None:
         Nvml(calls={"nvmlInit": "retrun 9"})
 
 
-def test_error_strings_are_those_of_the_real_library(fake_nvml: NvmlEnviron, driver_libraries: Libraries) -> None:
+def test_error_strings_match_the_real_library(fake_nvml: NvmlEnviron, driver_libraries: Libraries) -> None:
     code = """
 import ctypes
 library = ctypes.CDLL("libnvidia-ml.so.1")

@@ -1,4 +1,4 @@
-"""In CI a skip that nobody foresaw is a failure; elsewhere it is a skip."""
+"""An unforeseen skip is a failure in CI, and a skip elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees look like what Linux shows: same names, same formats, links that lead somewhere."""
+"""Trees look like Linux: same names, same formats, links that lead somewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds a folder that looks like a machine's root to the probes: /proc, /sys, /dev and /etc, as Linux lays them out.
+"""Builds a folder that looks like a machine's root to the probes: /proc, /sys, /dev and /etc in Linux's layout.
 
     root = Tree(pci=[PciCard(driver="nvidia")], kernel_driver="550.163.01", container="docker").build(tmp_path)
 
@@ -46,7 +46,7 @@ DEBIAN: Final = (
     'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION_CODENAME=bookworm\nID=debian\n'
 )
 FLAGS: Final = "flags\t\t: fpu sse4_1 sse4_2 avx f16c abm fma bmi1 avx2 bmi2\n\n"
-"""Of those of /proc/cpuinfo that frameworks ask for."""
+"""Features in /proc/cpuinfo that frameworks use."""
 DMI: Final = {
     "sys_vendor": "Supermicro",
     "product_name": "SYS-420GP-TNAR",
@@ -60,7 +60,7 @@ DMI: Final = {
 class PciCard:
     """One PCI function; the defaults are an A100 at full link. `driver` is the kernel driver bound to it, None for none.
 
-    `lost` is a card that has fallen off the bus: its configuration space reads as ones and the link as unknown, as Linux then shows it.
+    `lost` is a card that has fallen off the bus: its configuration space reads as all ones and its link as unknown, as Linux then shows it.
     """
 
     address: str = "0000:07:00.0"
@@ -77,7 +77,7 @@ class PciCard:
     aer: tuple[int, int] | None = None
     """Fatal and non-fatal errors that advanced reporting counted."""
     bars: Mapping[int, tuple[int, bool]] = field(default_factory=lambda: {0: (16 << 20, True), 1: (128 << 30, True), 3: (32 << 20, True)})
-    """Size and whether the kernel found room for it, by number."""
+    """Size and whether the kernel placed it, by number."""
     name: str = "NVIDIA A100-SXM4-80GB"
     uuid: str = "GPU-a1000000-1c2d-3e4f-5a6b-700000000000"
 
@@ -95,7 +95,7 @@ class PciCard:
         return self.vendor == NVIDIA and self.pci_class >> 16 == 0x03
 
     def files(self) -> Iterator[tuple[str, Content | None]]:
-        """What lies in the device's folder in /sys."""
+        """The content of the device's folder in /sys."""
         yield "vendor", f"0x{self.vendor:04x}\n"
         yield "device", f"0x{self.device:04x}\n"
         yield "subsystem_vendor", f"0x{self.subsystem[0]:04x}\n"
@@ -142,7 +142,7 @@ class Tree:
     """A machine's root. `kernel_driver` is the version of the loaded NVIDIA kernel module (None: not loaded), `modules` are others (nouveau, vfio_pci).
 
     `nodes` are the names below /dev; None means those of a working driver, one for each bound GPU. `files` adds or replaces any path;
-    a value of None leaves it out. `secure_boot` None is a machine without EFI. `environ` is PID 1's.
+    a value of None removes it. `secure_boot` None is a machine without EFI. `environ` is PID 1's.
     """
 
     pci: Sequence[PciCard] = ()
@@ -219,7 +219,7 @@ class Tree:
                 yield f"proc/driver/nvidia/gpus/{card.address}/information", card.information(minor)
 
     def build(self, root: Path) -> Path:
-        """Write the tree below `root`, which is returned. Raises SeamUnavailable where `char_nodes` cannot be made."""
+        """Write the tree below `root`, which is returned. Raises SeamUnavailable if `char_nodes` cannot be created."""
         for folder in ("proc", "sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/class", "sys/module", "dev", "etc"):
             (root / folder).mkdir(parents=True, exist_ok=True)
         contents: dict[str, Content | None] = {**dict(self._host()), **dict(self._driver()), **self.files}
@@ -236,7 +236,7 @@ class Tree:
 
 
 def seen_by_child(root: Path, base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A whole environment in which a dynamically linked child finds `root` where it looks for this machine's hardware (see root.c)."""
+    """A whole environment in which a dynamically linked child finds `root` in place of this machine's hardware (see root.c)."""
     environment = dict(os.environ if base is None else base)
     return environment | preloaded("root.c", environment, last=True) | {"FAKE_ROOT": str(root)}  # mismatch.c must see the true path
 

@@ -1,1 +1,1 @@
-"""Tests of the table of signs."""
+"""Tests of the signatures."""

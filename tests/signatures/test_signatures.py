@@ -1,4 +1,4 @@
-"""The table of signs, on lines that frameworks really wrote.
+"""The table of signatures, on lines that frameworks really wrote.
 
 provoked.tsv holds, of TensorFlow 2.21, PyTorch 2.15 and JAX 0.10.2 over a libcuda whose cuInit answers so (-1: there is none, 0: it answers
 and a library of the framework is missing), the line that tells; recorded with tests.seams.Cuda(calls={"cuInit": "return N"}).
@@ -15,7 +15,7 @@ from gpudoctor.diagnose import RULES
 from gpudoctor.signatures import SIGNATURES, recognise
 
 
-def test_what_a_page_lists_as_a_symptom_is_recognised() -> None:
+def test_listed_symptoms_are_recognised() -> None:
     for signature in SIGNATURES:
         for line in signature.lines:
             assert re.search(signature.pattern, line), line
@@ -93,7 +93,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("framework", "code", "line"), PROVOKED, ids=[f"{row[0]}-{row[1]}" for row in PROVOKED])
-def test_a_line_that_a_framework_wrote_names_its_cause(framework: str, code: str, line: str) -> None:
+def test_real_log_lines_name_their_cause(framework: str, code: str, line: str) -> None:
     found = recognise(f"noise before\n{line}\nnoise after")
     assert found, framework
     assert found[0].signature.causes[0] == CAUSES[int(code)]
@@ -101,7 +101,7 @@ def test_a_line_that_a_framework_wrote_names_its_cause(framework: str, code: str
 
 
 @pytest.mark.parametrize(("line", "cause"), OTHERS)
-def test_other_words_name_their_cause(line: str, cause: str) -> None:
+def test_other_messages_name_their_cause(line: str, cause: str) -> None:
     assert recognise(line)[0].signature.causes[0] == cause
 
 
@@ -122,7 +122,7 @@ def test_every_status_was_provoked_in_every_framework(framework: str) -> None:
         "Detected 2: out of memory bounds",
     ],
 )
-def test_what_says_nothing_is_not_recognised(line: str) -> None:
+def test_meaningless_lines_are_not_recognised(line: str) -> None:
     assert recognise(line) == ()
 
 
@@ -134,7 +134,7 @@ def test_every_cause_has_a_page_and_every_pattern_compiles() -> None:
         assert not signature.meaning.endswith(".")
 
 
-def test_a_long_line_is_cut_so_that_its_sign_stays() -> None:
+def test_a_long_line_is_cut_around_its_match() -> None:
     found = recognise("x" * 5000 + " CUDA_ERROR_STUB_LIBRARY")
     assert found[0].line.endswith("CUDA_ERROR_STUB_LIBRARY")
     assert len(found[0].line) == 300

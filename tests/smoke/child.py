@@ -1,4 +1,4 @@
-"""Runs the smoke-training child for real, as its parent does, holds each of its events against the decoder, and loads its modules by path, as it does itself."""
+"""Runs the smoke-training child for real, like its parent, decodes each of its events strictly, and loads its modules by path."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPT = CHILD / "smoke.py"
 
 
 class Run(NamedTuple):
-    """What one child said and how it ended."""
+    """The output of one child, and how it ended."""
 
     status: int
     events: list[dict[str, Any]]
@@ -41,7 +41,7 @@ class Run(NamedTuple):
         return found[0]
 
     def outline(self) -> list[str]:
-        """The events in order as "begin training dense CPU:0", numbers left out."""
+        """The events in order as "begin training dense CPU:0", without numbers."""
         lines = [
             " ".join(filter(None, (each["event"], each.get("stage"), each.get("network"), each.get("device")))) for each in self.events
         ]
@@ -53,7 +53,7 @@ def refuse(token: str) -> None:
 
 
 def load(name: str) -> ModuleType:
-    """The child's module of that name, without a __pycache__ beside it, as the child itself leaves none."""
+    """The child's module of that name, without a __pycache__ beside it, since the child leaves none."""
     spec = importlib.util.spec_from_file_location(name, CHILD / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -118,7 +118,7 @@ def run(
 
 
 def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", interpreter: Path | None = None) -> tuple[Run, list[str]]:
-    """Return the whole training on the CPU, made once to be looked at from several sides, and the files that it left at home."""
+    """Return a whole training run on the CPU, made once for several tests, and the files that it left in the home folder."""
 
     def make() -> tuple[Run, list[str]]:
         folder, home = factory.mktemp("healthy"), factory.mktemp("home")

@@ -1,4 +1,4 @@
-"""Ways for an all-reduce to go wrong on the second of two CPUs, for each framework, run before the child's own first line."""
+"""Ways for an all-reduce to fail on the second of two CPUs, for each framework, run before the child's own first line."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def hangs(framework: str) -> str:
 
 
 def right_without_p2p(framework: str, otherwise: str) -> str:
-    """Right where NCCL_P2P_DISABLE is 1, else "wrong" or "hangs"."""
+    """Right if NCCL_P2P_DISABLE is 1, otherwise "wrong" or "hangs"."""
     body = {"wrong": _WRONG, "hangs": _HANGS}[otherwise][framework]
     return _WRAPPED[framework].format(body=f"if os.environ.get('NCCL_P2P_DISABLE') == '1': {_RIGHT[framework]}\n    {body}")
 
 
 def only_in_sums(patch: str) -> str:
-    """`patch` for the child that sums, not for the one that trains."""
+    """`patch` for the child that runs the all-reduce, not for the one that trains."""
     return f"import sys\nif '--all-reduce' in sys.orig_argv:\n    exec({patch!r})\n"
 
 

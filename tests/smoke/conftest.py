@@ -33,5 +33,5 @@ def smoke(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
 
 @pytest.fixture(scope="session")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """TensorFlow's training on the CPU, to be looked at from several sides."""
+    """TensorFlow's training on the CPU, for several tests."""
     return healthy_run(tmp_path_factory)[0]

@@ -1,4 +1,4 @@
-"""A control group of little memory, in which the kernel really kills."""
+"""A control group with little memory, in which the kernel really kills."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 GROUPS = Path("/sys/fs/cgroup")
 LIMITS = (("memory", "memory.limit_in_bytes", "memory.memsw.limit_in_bytes"), ("", "memory.max", "memory.swap.max"))
-"""Of version 1 and of version 2: memory, and where there is swap, memory and swap together or swap alone."""
+"""In versions 1 and 2: memory, and if there is swap, memory and swap together or swap alone."""
 
 
 @contextmanager
 def limited_memory(limit: int) -> Iterator[tuple[str, ...]]:
-    """The words before a command that make it run with so many bytes; skips where no group can be made here."""
+    """The prefix of a command that limits it to this many bytes; skips if no group can be created here."""
     for folder, memory, swap in LIMITS:
         group = GROUPS / folder / f"gpudoctor-test-{os.getpid()}"
         if not (GROUPS / folder / "cgroup.procs").exists():

@@ -1,4 +1,4 @@
-"""What breaks TensorFlow from outside: each is run before the smoke training's own first line."""
+"""Code that breaks TensorFlow from outside, run before the smoke training's own first line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SEGFAULT = WRONG_LOSS.format(body="import os; os.kill(os.getpid(), 11)")
 
 
 class Broken(NamedTuple):
-    """One framework's ways to go wrong."""
+    """One framework's ways to fail."""
 
     wrong_row: str
     shuffled_labels: str
@@ -131,7 +131,7 @@ def device_put(tree, device=None):
 jax.device_put = device_put
 """,
 }
-"""Two virtual CPUs, and only training on the second goes wrong, by a little."""
+"""Two virtual CPUs, and only training on the second is slightly wrong."""
 WRONG_IN_BF16 = """
 import tensorflow as tf
 _matmul = tf.matmul
@@ -149,11 +149,11 @@ FD = int(sys.orig_argv[sys.orig_argv.index("--answer-fd") + 1])
 """
 """The descriptor that the training answers on."""
 EARLY = {"tensorflow": "tensorflow.python", "torch": "torch.torch_version", "jax": "jax.version"}
-"""A module that each imports among its first."""
+"""A module that each framework imports early."""
 
 
 def at_import(framework: str, body: str) -> str:
-    """Statements executed in the midst of a framework's import."""
+    """Statements executed in the middle of a framework's import."""
     return f"""
 import os, signal, sys, time
 class Early:

@@ -1,4 +1,4 @@
-"""TensorFlow that plays GPUs: its real training runs on logical CPUs, and it says of each that it is a GPU."""
+"""TensorFlow that plays GPUs: its real training runs on logical CPUs, which it reports as GPUs."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def play(module):
 
 importlib.util.spec_from_file_location = from_file
 """
-"""Runs before the smoke training. The CPU takes half a second longer for a step of the comparison of speeds, so that each GPU wins it."""
+"""Runs before smoke training. The CPU takes half a second longer for a step of the speed comparison, which each GPU then wins."""
 
 
 def plays(count: int = 1, *, loads: bool = True) -> str:
-    """The patch for `count` GPUs; those with `loads` put the shims under load, for as long as the training runs."""
+    """The patch for `count` GPUs; those in `loads` put the shims under load while training runs."""
     return PLAYS_GPUS.format(count=count, loads=loads)

@@ -1,4 +1,4 @@
-"""Runs the real command on a framework that is broken from outside, and looks at what it leaves behind."""
+"""Runs the real command on a framework that is broken from outside, and checks what it leaves behind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cli.command import GPUDOCTOR, document, environment
 from tests.machines.build import ONLY_IN_TRAINING
 
 PLACES = ("HOME", "TMPDIR", "PWD")
-"""Where a program may leave files: each is a new folder, and PWD is where the command is started."""
+"""Where a program may leave files: each is a new folder; the command starts in PWD."""
 UNSET = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "PYTHONPATH", "XLA_FLAGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES")
 _numbers = itertools.count()
 
@@ -29,7 +29,7 @@ class Provoked(NamedTuple):
     left: list[str]
     """Processes that outlived it and files that were not there before."""
     peak: int
-    """Bytes that its own process held at most."""
+    """Peak bytes of its own process."""
     seconds: float
 
     @property
@@ -39,17 +39,17 @@ class Provoked(NamedTuple):
 
     @property
     def ended(self) -> list[tuple[str, str]]:
-        """The stages that did not end well, and how each ended."""
+        """The stages that failed, and how each ended."""
         return [(stage["name"], stage["state"]) for stage in self.smoke["stages"] if stage["state"] != "done"]
 
     @property
     def findings(self) -> list[tuple[str, str]]:
-        """Code and name of the root causes and what is folded beneath them, notes left out."""
+        """Code and name of the root causes and the findings beneath them, without notes."""
         return [(one["code"], one["name"]) for one in self.report["findings"] if one["severity"] != "note"]
 
     @property
     def message(self) -> str:
-        """That of the root cause."""
+        """The message of the root cause."""
         return str(next(one["message"] for one in self.report["findings"] if one["severity"] != "note"))
 
 
@@ -93,7 +93,7 @@ def provoke(
 
 
 def _watched(process: subprocess.Popen[bytes], limit: float = 200) -> int:
-    """Wait for the process; the most memory that it held itself, in bytes, as far as the last look shows."""
+    """Wait for the process and return its peak memory in bytes, by the last sample."""
     peak, until = 0, time.monotonic() + limit
     while process.poll() is None:
         try:

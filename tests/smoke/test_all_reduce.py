@@ -1,4 +1,4 @@
-"""The all-reduce for real, over two virtual CPUs in each framework, right and wrong, and what the child leaves behind."""
+"""The real all-reduce over two virtual CPUs in each framework, right and wrong, and what the child leaves behind."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_both_devices_get_the_exact_sums_of_both_sizes(start: Start, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_wrong_element_on_one_device_is_seen(start: Start, framework: str) -> None:
+def test_one_wrong_element_on_one_device_is_detected(start: Start, framework: str) -> None:
     run = start(patch=wrong(framework))
     assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [(1 / 64, ["CPU:1"])] * 2
 
@@ -67,7 +67,7 @@ def test_a_nan_is_an_error(start: Start, framework: str) -> None:
     assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [("nan", ["CPU:1"])] * 2
 
 
-def test_a_framework_that_is_not_there_fails_before_the_sums(smoke: Start) -> None:
+def test_a_missing_framework_fails_before_the_all_reduce(smoke: Start) -> None:
     run = smoke("--devices", "cpu", "--all-reduce", framework="torch")
     failed = run.one("failed", stage="processes")
     assert failed["error"].endswith(", import: No module named 'torch'")
@@ -82,7 +82,7 @@ def test_a_process_that_dies_is_named(smoke: Start, framework_python: Callable[[
 
 
 def test_content_differs_on_every_device_and_sums_exactly(all_reduce: ModuleType) -> None:
-    """The engine's side is played by NumPy: seven devices, whose parts are added in any order."""
+    """NumPy plays the engine: seven devices, whose parts are added in any order."""
     given: list[list[np.ndarray[Any, Any]]] = []
 
     class Engine:
@@ -115,10 +115,10 @@ def test_content_differs_on_every_device_and_sums_exactly(all_reduce: ModuleType
 @pytest.mark.parametrize(
     ("limits", "large"), [([40 << 30], 128 << 20), ([40 << 30, 1 << 30], 102 << 20), ([1 << 20], 4 << 10), ([], 25 << 20)]
 )
-def test_sizes_keep_to_the_smallest_share(all_reduce: ModuleType, limits: list[int], large: int) -> None:
+def test_sizes_fit_the_smallest_share(all_reduce: ModuleType, limits: list[int], large: int) -> None:
     class Stages:
         class engine:  # noqa: N801 -- stands for an object
-            memory = {number: (limit, 80 << 30) for number, limit in enumerate(limits)}  # noqa: RUF012 -- likewise
+            memory = {number: (limit, 80 << 30) for number, limit in enumerate(limits)}  # noqa: RUF012 -- the same
 
         answers = np = None
 
@@ -143,9 +143,7 @@ def listening(pid: str) -> Iterator[str]:
 
 
 @pytest.mark.index
-def test_torch_listens_on_this_machine_only_and_its_processes_die_with_the_child(
-    framework_python: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_torch_listens_only_locally_and_its_processes_die_with_the_child(framework_python: Callable[[str], Path], tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(hangs("torch"))
     marker = f"GPUDOCTOR_TEST_MARK={os.getpid()}-{time.monotonic_ns()}"
     name, _, value = marker.partition("=")

@@ -1,4 +1,4 @@
-"""The same smoke training with PyTorch and JAX, for real on the CPU; test_wrong_results.py has them broken from outside."""
+"""The same smoke training with PyTorch and JAX, for real on the CPU; test_wrong_results.py breaks them from outside."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_stages_of_the_newest_release_come_in_order(healthy: Run, framework:
     assert Version(healthy.one("end", stage="import")["version"]) >= Version(newest(framework).release)
 
 
-def test_it_learns_what_this_data_gives_and_says_where(healthy: Run) -> None:
+def test_it_reaches_the_expected_accuracy_and_names_its_device(healthy: Run) -> None:
     training = healthy.one("training", network="dense")
     assert training["losses"][0] == pytest.approx(1.985, rel=1e-3)
     assert training["losses"][-1] < 0.003
@@ -58,7 +58,7 @@ def test_it_learns_what_this_data_gives_and_says_where(healthy: Run) -> None:
     assert training["placement"]["gradients"] == [training["logical"]]
 
 
-def test_the_convolutional_network_learns_it_too(healthy: Run) -> None:
+def test_the_convolutional_network_reaches_it_too(healthy: Run) -> None:
     training = healthy.one("training", network="convolutional")
     assert training["losses"] == pytest.approx([2.0881, 1.3147, 0.5584, 0.1904, 0.0799, 0.0358], rel=0.02)
     assert training["accuracy"] >= 0.99
@@ -71,11 +71,11 @@ def test_the_first_kernel_and_the_comparisons_are_right(healthy: Run) -> None:
     assert [within(agreement) for agreement in healthy.all("agreement")] == [True, True]
 
 
-def test_a_gpu_that_is_not_there_fails_at_devices(start: Start) -> None:
+def test_a_missing_gpu_fails_at_devices(start: Start) -> None:
     run = start("--devices", "0,1", settings={"CUDA_VISIBLE_DEVICES": ""})
     assert run.one("failed", stage="devices")["error"]
     assert run.status == 1
 
 
-def test_nothing_is_written_at_home(healthy_and_home: tuple[Run, list[str]]) -> None:
+def test_nothing_is_written_to_the_home_folder(healthy_and_home: tuple[Run, list[str]]) -> None:
     assert healthy_and_home[1] == []

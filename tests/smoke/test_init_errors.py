@@ -1,8 +1,8 @@
-"""Real frameworks with CUDA over our libcuda, whose cuInit refuses: what gpudoctor's own probe shows, and what each framework's words show.
+"""Real frameworks with CUDA over our libcuda, whose cuInit fails: the results of gpudoctor's own probe, and of each framework's messages.
 
-The two are apart: where the probe is refused nothing is trained, and for the framework to be refused the probe must not be, so the second
-scenario is that of the training only, as where a driver fails meanwhile. A context can be refused to gpudoctor's own kernel only: cudart wants
-private tables of the driver before it makes one, and XLA more calls than our library plays.
+The two are separate: nothing trains if the probe fails, and for the framework to fail the probe must not, so the second scenario
+applies only to training, like a driver that fails later. A context can only be refused to gpudoctor's own kernel: cudart needs private
+tables of the driver first, and XLA more calls than our library plays.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SIGNS = {
     804: "forward-compat-unsupported-hw",
     999: "cuda-init-fails or uvm-broken-after-suspend",
 }
-"""What each framework's words point to."""
+"""The findings that each framework's messages point to."""
 ROOTS = {34: "libcuda-is-stub", 804: "forward-compat-unsupported-hw"}
-"""What gpudoctor's own probe shows; the other codes have several causes each, and no second evidence is here."""
+"""The findings of gpudoctor's own probe; other codes have several causes each, without further evidence here."""
 TRIED = (
     *(("tensorflow", code) for code in (100, 803, 999)),  # whose import takes longest
     *(("jax", code) for code in SIGNS),
@@ -48,7 +48,7 @@ TRIED = (
 
 
 @pytest.mark.parametrize("code", [*SIGNS, 35])
-def test_no_code_that_our_own_probe_is_given_is_taken_for_health(code: int, tmp_path: Path) -> None:
+def test_no_error_of_our_own_probe_passes_as_healthy(code: int, tmp_path: Path) -> None:
     libraries = (Nvml(gpus=1), Cuda(gpus=1, calls={"cuInit": f"return {code}"}))
     exit_code, report = examine(healthy(libraries=libraries), tmp_path, "--level", "train")
     assert (exit_code, report["verdict"]) == (1, "broken")
@@ -59,7 +59,7 @@ def test_no_code_that_our_own_probe_is_given_is_taken_for_health(code: int, tmp_
 @pytest.mark.index
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(("framework", "code"), TRIED)
-def test_a_framework_that_is_refused_says_why_and_where(framework: str, code: int, tmp_path: Path) -> None:
+def test_a_refused_framework_reports_why_and_where(framework: str, code: int, tmp_path: Path) -> None:
     folder = _environment(framework)
     variables = machine(ROWS[framework], folder, tmp_path / "machine")
     refusing = Cuda(gpus=1, cuda=CUDA, calls={"cuInit": f"return {code}"}).install(tmp_path / "refusing")["FAKE_CUDA"]

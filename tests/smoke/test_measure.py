@@ -1,4 +1,4 @@
-"""What level full measures besides, for real on the CPU; and that wrong results exceed the tolerances of products."""
+"""What level full also measures, for real on the CPU; and that wrong results exceed the matmul tolerances."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def measured(request: pytest.FixtureRequest, smoke: Start) -> Run:
     return smoke("--devices", "cpu", "--measure", framework=request.param, interpreter=interpreter(request.param))
 
 
-def test_its_stages_follow_the_trainings(measured: Run) -> None:
+def test_its_stages_follow_training(measured: Run) -> None:
     ended = [each["stage"] for each in measured.all("end")]
     assert ended[-4:] == STAGES
     assert measured.status == 0
@@ -38,7 +38,7 @@ def test_copies_and_memory_have_a_rate(measured: Run) -> None:
     assert all(1e7 < each["bytes_per_second"] < 1e13 for each in (*measured.all("copy"), measured.one("memory")))
 
 
-def test_products_are_right_and_float32_is_exact(measured: Run) -> None:
+def test_matmuls_are_right_and_float32_is_exact(measured: Run) -> None:
     products = {each["precision"]: each for each in measured.all("product")}
     assert set(products) == {"fp32", "bf16"}
     assert products["fp32"]["error"] == 0
@@ -53,7 +53,7 @@ def test_a_compiled_step_agrees(measured: Run) -> None:
     assert compiled["compiler"] in {"XLA", "torch.compile"}
 
 
-def test_without_being_asked_nothing_is_measured(healthy: Run) -> None:
+def test_nothing_is_measured_by_default(healthy: Run) -> None:
     assert healthy.all("copy") == []
 
 
@@ -64,8 +64,8 @@ def test_a_wrong_row_exceeds_the_tolerance(smoke: Start) -> None:
 
 
 @pytest.mark.parametrize(("precision", "fraction"), [("bf16", 8), ("fp16", 11)])
-def test_the_tolerance_lies_between_rounding_and_a_wrong_row(precision: str, fraction: int) -> None:
-    """Sums in float32 whose eight parts were rounded on the way, and rows that are wrong by 1 %."""
+def test_the_tolerance_is_between_rounding_and_a_wrong_row(precision: str, fraction: int) -> None:
+    """float32 sums whose eight parts were rounded on the way, and rows that are wrong by 1 %."""
     measure = load("measure")
     left, right, numbers, exact = factors(measure, 512)
     parts = [left[numbers][:, part::8] @ right[part::8] for part in range(8)]

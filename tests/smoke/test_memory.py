@@ -1,4 +1,4 @@
-"""How each engine keeps to its share of a GPU's memory. The frameworks' side is played here; that it holds is shown by gpu_acceptance."""
+"""How each engine limits itself to its share of a GPU's memory. The frameworks are simulated here; gpu_acceptance tests the limits for real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is trained with, on what, and with how much of its memory."""
+"""Which frameworks train, on which devices, and with how much of their memory."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def names(plans: tuple[Plan, ...] | Missing) -> list[str]:
         (("jax", "torch"), ["torch"]),
     ],
 )
-def test_all_that_are_installed_or_those_that_are_named(wanted: tuple[str, ...], trained: list[str]) -> None:
+def test_all_installed_or_the_named_frameworks(wanted: tuple[str, ...], trained: list[str]) -> None:
     assert names(planned(machine(1, frameworks=BOTH), frameworks=wanted)) == trained
 
 
 @pytest.mark.parametrize(("wanted", "words"), [(("jax",), "jax is not installed"), (("jax", "torch"), "jax and torch are not installed")])
-def test_none_of_the_named_ones(wanted: tuple[str, ...], words: str) -> None:
+def test_none_of_the_named_frameworks(wanted: tuple[str, ...], words: str) -> None:
     assert planned(machine(1), frameworks=wanted) == Missing(Cause.ABSENT, words)
 
 
@@ -56,7 +56,7 @@ def with_memory(free: int, total: int) -> Snapshot:
     return msgspec.structs.replace(whole, nvml=msgspec.structs.replace(whole.nvml, gpus=(first, second)))
 
 
-def test_a_quarter_of_what_is_free_is_passed_on() -> None:
+def test_a_quarter_of_the_free_memory_is_the_limit() -> None:
     plans = planned(with_memory(60 * GIB, 80 * GIB))
     assert not isinstance(plans, Missing)
     assert plans[0].memory == {0: Memory(15 * GIB, 80 * GIB)}
@@ -64,7 +64,7 @@ def test_a_quarter_of_what_is_free_is_passed_on() -> None:
     assert argv[argv.index("--memory") + 1] == f"0={15 * GIB}/{80 * GIB}"
 
 
-def test_what_cuda_saw_counts_where_it_is_less_or_all_there_is() -> None:
+def test_cudas_memory_counts_if_lower_or_alone() -> None:
     seen = touched(2, memory_free=8 * GIB, memory_total=10 * GIB)
     snapshot = msgspec.structs.replace(with_memory(60 * GIB, 80 * GIB), contexts=seen)
     plans = planned(snapshot)

@@ -35,7 +35,7 @@ def fail(answers: Any) -> None:
         raise SystemExit("a module that exits")
 
 
-def test_a_failed_stage_says_what_was_learnt_before(protocol: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_stage_keeps_earlier_facts(protocol: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     reader, writer = os.pipe()
     answers = protocol.Answers(writer)
     answers.mark("line\nbreak \udcff")
@@ -61,5 +61,5 @@ def test_a_failed_stage_says_what_was_learnt_before(protocol: ModuleType, capsys
 
 
 @pytest.mark.parametrize("script", sorted(CHILD.glob("*.py")), ids=lambda path: path.name)
-def test_the_syntax_is_that_of_old_pythons(script: Path) -> None:
+def test_the_syntax_works_in_old_pythons(script: Path) -> None:
     ast.parse(script.read_text(encoding="utf-8"), feature_version=(3, 7))

@@ -1,4 +1,4 @@
-"""Failures of the smoke training, provoked for real through the real command: the cause, the stage, and nothing that outlives it."""
+"""Failures of smoke training, provoked for real through the real command: the cause, the stage, and that nothing outlives it."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def test_a_crash_in_the_import(each: Start, framework: str) -> None:
     assert f"the stage “import” crashed: was killed by SIGSEGV in importing {NAMES[framework]}" in seen.message
 
 
-def test_an_import_that_is_not_over_in_time(each: Start, framework: str) -> None:
-    """The user's own deadline is no proof of a hang; the report says where it was and for how long it had been silent."""
+def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
+    """The user's own deadline proves no hang; the report says where it was and for how long it had been silent."""
     seen = each(at_import(framework, "time.sleep(600)"), "--timeout", "3")
     assert (seen.code, seen.report["verdict"], seen.findings) == (3, "unknown", [])
     assert seen.ended == [("import", "stopped")]
@@ -62,7 +62,7 @@ def test_an_import_that_is_not_over_in_time(each: Start, framework: str) -> None
 
 
 def test_an_import_that_hangs(start: Start) -> None:
-    """The patience of five minutes, made a second."""
+    """With the patience of five minutes reduced to a second."""
     impatient = (sys.executable, "-c", "from gpudoctor.cli import run; from gpudoctor.smoke import run as smoke; smoke.STALL = 1.0; run()")
     seen = start(at_import("tensorflow", "time.sleep(600)"), gpudoctor=impatient)
     assert (seen.code, seen.ended) == (1, [("import", "hung")])
@@ -70,7 +70,7 @@ def test_an_import_that_hangs(start: Start) -> None:
     assert "gave no sign of life for 1 s in importing TensorFlow" in seen.message
 
 
-def test_a_flood_costs_little_memory_and_time(start: Start) -> None:
+def test_a_flood_takes_little_memory_and_time(start: Start) -> None:
     """Half a gigabyte on standard output and error and as much on the answer's own descriptor."""
     flood = "for number in (1, 2, FD, FD) * 4000: os.write(number, b'x' * 65536)\n            os.write(2, b'\\nthe end\\n'); os._exit(3)"
     seen = start(ANSWERING + at_import("tensorflow", flood))
@@ -80,13 +80,13 @@ def test_a_flood_costs_little_memory_and_time(start: Start) -> None:
     assert seen.seconds < 30
 
 
-def test_half_a_line_and_no_more(start: Start) -> None:
+def test_an_incomplete_line(start: Start) -> None:
     seen = start(ANSWERING + at_import("tensorflow", """os.write(FD, b'{"event": "end", "stage": "imp'); os._exit(0)"""))
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
     assert "ended without a word in importing TensorFlow" in seen.message
 
 
-def test_garbage_on_every_descriptor_is_reported_and_costs_nothing_else(start: Start) -> None:
+def test_garbage_on_every_descriptor_is_reported_and_harmless(start: Start) -> None:
     garbage = r"""
 lines = [b"@mark \xff", b"[1, 2]", b'{"event": 7}', b'{"event": "end", "stage": "import", "seconds": "x"}', b"", b'"x"', b"\xff\xfe", b"@"]
 os.write(FD, b"\n".join([*lines, b'{"a":' + b"[" * 50000, b"y" * (3 << 20), b""]))
@@ -100,14 +100,14 @@ for number in (1, 2) * 2000:
     assert seen.peak < 100 << 20
 
 
-def test_killed_by_somebody(start: Start) -> None:
+def test_killed_by_another_process(start: Start) -> None:
     seen = start(at_import("tensorflow", "os.kill(os.getpid(), signal.SIGKILL)"))
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
     assert "was killed by SIGKILL in importing TensorFlow" in seen.message
     assert "memory" in seen.message
 
 
-def test_killed_by_the_kernel_for_want_of_memory(start: Start) -> None:
+def test_killed_by_the_kernel_out_of_memory(start: Start) -> None:
     with limited_memory(200 << 20) as enter:
         seen = start(at_import("tensorflow", "held = [bytearray(b'x' * 10**7) for _ in range(100)]"), gpudoctor=(*enter, *GPUDOCTOR))
     assert (seen.code, seen.ended) == (1, [("import", "crashed")])
@@ -119,13 +119,13 @@ def test_killed_by_the_kernel_for_want_of_memory(start: Start) -> None:
     assert seen.smoke["memory_kills"]["count"] == 1
 
 
-def test_memory_that_is_refused(start: Start) -> None:
+def test_refused_memory(start: Start) -> None:
     seen = start(at_import("tensorflow", "bytearray(1 << 60)"))
     assert (seen.ended, seen.findings) == ([("import", "failed")], CRASHED)
     assert "MemoryError The output points to host-memory-insufficient" in seen.message
 
 
-def test_a_grandchild_in_a_session_of_its_own_that_holds_the_pipes(start: Start) -> None:
+def test_a_grandchild_in_another_session_that_holds_the_pipes(start: Start) -> None:
     leaving = "os.fork() or (os.setsid(), time.sleep(600)); time.sleep(0.5); os._exit(3)"
     seen = start(at_import("tensorflow", leaving))
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)

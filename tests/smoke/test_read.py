@@ -1,4 +1,4 @@
-"""From a child's lines to the snapshot: what was measured, and both networks."""
+"""From a child's lines to the snapshot: measurements, and both networks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def smoke(*events: dict[str, Any]) -> Smoke:
     return read(PLAN, Outcome(name="smoke torch", end=End.EXITED, lines=tuple(lines)))
 
 
-def test_figures_are_of_the_gpu_by_its_address() -> None:
+def test_figures_belong_to_the_gpu_at_their_address() -> None:
     where = {"device": "GPU:1"}
     found = smoke(
         {"event": "copy", **where, "direction": "to", "pinned": True, "size": 1 << 20, "bytes_per_second": 2.5e10},
@@ -65,6 +65,6 @@ def test_each_network_has_its_own_comparison() -> None:
         (End.EXITED, 1, "/proc/vmstat", False),
     ],
 )
-def test_memory_that_somebody_else_lacked_meanwhile_is_not_told(end: End, code: int, where: str, told: bool) -> None:
+def test_another_processs_out_of_memory_is_not_reported(end: End, code: int, where: str, told: bool) -> None:
     outcome = Outcome(name="smoke torch", end=end, code=code, memory_kills=MemoryKills(1, where))
     assert isinstance(read(PLAN, outcome).memory_kills, Missing) is not told

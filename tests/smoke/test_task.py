@@ -1,4 +1,4 @@
-"""The problem that is trained on: its statistics, and the derivation of its tolerances with NumPy instead of a framework."""
+"""The training problem: its statistics, and the derivation of its tolerances with NumPy instead of a framework."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ULP = 2.0**-23
 def ten_steps(
     task: ModuleType, network: Any, dtype: Any, *, product: Product = np.matmul, tanh_ulps: int = 0, pow_ulps: int = 0
 ) -> tuple[list[float], list[Array]]:
-    """The compared steps, written down without a framework: layers, tanh, cross-entropy, Adam with its bias correction in `dtype`."""
+    """The compared steps without a framework: layers, tanh, cross-entropy, Adam with its bias correction in `dtype`."""
     weights = [each.astype(dtype) for each in task.initial_weights(np, network)]
     first, second = [np.zeros_like(each) for each in weights], [np.zeros_like(each) for each in weights]
     tanh = lambda values: np.tanh(values) * dtype(1 + tanh_ulps * ULP)  # noqa: E731
@@ -46,7 +46,7 @@ def ten_steps(
 def forward(
     task: ModuleType, weights: list[Array], images: Array, product: Product, tanh: Callable[[Array], Array]
 ) -> tuple[Array, Callable[[Array], list[Array]]]:
-    """The outputs of the layers, and what gives the gradients of all weights from those of the outputs."""
+    """The outputs of the layers, and the function from the outputs' gradients to those of all weights."""
     held = images[..., np.newaxis]
     layers = []
     for kernel, bias in zip(weights[::2], weights[1::2], strict=True):
@@ -73,7 +73,7 @@ def forward(
 
 
 def patches(held: Array, side: int, stride: int) -> Array:
-    """What each place of a convolution without padding sees: (images, rows, columns, side x side x channels)."""
+    """The inputs of each place of a convolution without padding: (images, rows, columns, side x side x channels)."""
     windows = np.lib.stride_tricks.sliding_window_view(held, (side, side), axis=(1, 2))[:, ::stride, ::stride]
     seen = windows.transpose(0, 1, 2, 4, 5, 3)
     return np.ascontiguousarray(seen).reshape(*seen.shape[:3], -1)
@@ -108,7 +108,7 @@ def one_after_the_other(left: Array, right: Array) -> Array:
 
 
 def tf32(values: Array) -> Array:
-    """float32 rounded to the ten bits of fraction that TF32 keeps."""
+    """float32 rounded to TF32's ten bits of fraction."""
     return ((np.ascontiguousarray(values).view(np.uint32) + 0x1000) & np.uint32(0xFFFFE000)).view(np.float32)
 
 
@@ -178,7 +178,7 @@ def test_correct_float32_stays_well_within_the_tolerances(
 
 
 @pytest.mark.parametrize(("wrong", "kind"), [(tf32_product, "tf32"), (wrong_row, "row")])
-def test_less_than_float32_is_well_outside(
+def test_less_than_float32_is_well_outside_the_tolerances(
     task: ModuleType, network: Any, distance: Callable[..., tuple[float, float]], wrong: Product, kind: str
 ) -> None:
     measured, (loss, weights) = distance(product=wrong), DISTANCES[network.name][kind]
@@ -187,20 +187,20 @@ def test_less_than_float32_is_well_outside(
 
 
 @pytest.mark.parametrize("product", [np.matmul, one_after_the_other, reordered(5)])
-def test_the_bound_of_a_product_holds_for_float32_in_any_order(task: ModuleType, product: Product) -> None:
+def test_the_matmul_bound_holds_for_float32_in_any_order(task: ModuleType, product: Product) -> None:
     left, right = task.factors(np)
     error, tolerance = task.product_error(np, left, right, product(left, right))
     assert 0 < error < tolerance
 
 
 @pytest.mark.parametrize(("product", "times"), [(wrong_row, 10), (tf32_product, 3)])
-def test_the_bound_of_a_product_is_exceeded_by_wrong_ones(task: ModuleType, product: Product, times: int) -> None:
+def test_wrong_matmuls_exceed_the_bound(task: ModuleType, product: Product, times: int) -> None:
     left, right = task.factors(np)
     error, tolerance = task.product_error(np, left, right, product(left, right))
     assert error > times * tolerance
 
 
-def test_a_product_of_nan_has_no_error_that_passes(task: ModuleType) -> None:
+def test_a_matmul_with_nan_never_passes(task: ModuleType) -> None:
     left, right = task.factors(np)
     broken = np.matmul(left, right)
     broken[7, 9] = np.nan
@@ -208,8 +208,8 @@ def test_a_product_of_nan_has_no_error_that_passes(task: ModuleType) -> None:
     assert math.isnan(task.largest_difference(np, [0.0, math.nan, 0.0], [0.0, 0.0, 0.0]))
 
 
-def test_the_expected_accuracy_is_that_of_the_best_classifier(task: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The best classifier compares the brightness of the ten rectangles; a fainter contrast makes its errors countable."""
+def test_the_expected_accuracy_is_the_best_classifiers(task: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best classifier compares the brightness of the ten rectangles; lower contrast makes its errors countable."""
     assert 0.99998 < task.expected_accuracy() < 1
     monkeypatch.setattr(task, "CONTRAST", 0.4)
     pixels, labels = task.images(np, 20_000, seed=11)

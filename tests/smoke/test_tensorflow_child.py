@@ -1,4 +1,4 @@
-"""The TensorFlow smoke training, run for real on the CPU, healthy and broken from outside."""
+"""TensorFlow's smoke training, for real on the CPU, healthy and broken from outside."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_stages_come_in_order(healthy: Run) -> None:
     assert healthy.output == b""
 
 
-def test_the_import_says_what_was_imported(healthy: Run) -> None:
+def test_the_import_reports_its_version(healthy: Run) -> None:
     facts = healthy.one("end", stage="import")
     assert facts["version"].startswith("2.")
     assert facts["keras"][0] in "23"
@@ -93,7 +93,7 @@ def test_the_first_kernel_is_right(healthy: Run) -> None:
     assert 0 < kernel["error"] < kernel["tolerance"] < 2e-5
 
 
-def test_the_training_learns_what_this_data_gives(healthy: Run) -> None:
+def test_training_reaches_the_expected_accuracy(healthy: Run) -> None:
     training = healthy.one("training", network="dense")
     assert training["losses"][0] == pytest.approx(2.0487, rel=1e-3)
     assert training["losses"][-1] == pytest.approx(0.0013, abs=2e-4)
@@ -103,7 +103,7 @@ def test_the_training_learns_what_this_data_gives(healthy: Run) -> None:
     assert training["samples_per_second"] == pytest.approx(299 * 128 / training["seconds"])
 
 
-def test_the_convolutional_network_learns_it_too(healthy: Run) -> None:
+def test_the_convolutional_network_reaches_it_too(healthy: Run) -> None:
     training = healthy.one("training", network="convolutional")
     assert training["losses"] == pytest.approx([2.1157, 1.3883, 0.6088, 0.2094, 0.0868, 0.0379], rel=0.02)
     assert training["accuracy"] >= 0.99
@@ -112,13 +112,13 @@ def test_the_convolutional_network_learns_it_too(healthy: Run) -> None:
     assert within(healthy.one("agreement", network="convolutional"))
 
 
-def test_the_training_says_where_it_ran(healthy: Run) -> None:
+def test_training_reports_its_device(healthy: Run) -> None:
     training = healthy.one("training", network="dense")
     assert training["placement"] == {"variables": [on(0)], "gradients": [on(0)], "outputs": [on(0)]}
     assert training["logical"] == "/device:CPU:0"
 
 
-def test_the_losses_come_while_it_trains(healthy: Run) -> None:
+def test_losses_are_reported_during_training(healthy: Run) -> None:
     numbers = healthy.all("number", name="loss", device="CPU:0", network="dense")
     assert [number["step"] for number in numbers] == list(range(10, 301, 10))
     assert {number["steps"] for number in numbers} == {300}
@@ -131,7 +131,7 @@ def test_the_cpu_agrees_with_itself(healthy: Run) -> None:
 
 
 def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
-    """The networks of the second device are compiled by XLA, so their rounding is another than the reference's."""
+    """XLA compiles the networks of the second device, which rounds differently from the reference."""
     run = smoke("--devices", "cpu", patch=TWO_CPUS + COMPILED_EVERY_SECOND_TIME)
     for agreement in run.all("agreement", device="CPU:1"):
         assert agreement["max_weight_difference"] > 0
@@ -140,7 +140,7 @@ def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
 
 
 def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp_path: Path) -> None:
-    """Keras with another backend, half precision by keras.json, a muted log; and nothing is written to the home folder."""
+    """Keras with another backend, half precision in keras.json, a muted log; nothing is written to the home folder."""
     keras = tmp_path / "chosen"
     keras.mkdir()
     (keras / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}', encoding="utf-8")
@@ -159,7 +159,7 @@ def test_no_bytecode_is_written_beside_the_child(healthy: Run) -> None:
     assert not (CHILD / "__pycache__").exists()
 
 
-def test_a_second_device_is_trained_shortly(two: Run) -> None:
+def test_a_second_device_trains_briefly(two: Run) -> None:
     assert [(each["device"], each["short"], each["steps"]) for each in two.all("training", network="dense")] == [
         ("CPU:0", False, 300),
         ("CPU:1", True, 50),
@@ -171,19 +171,19 @@ def test_a_second_device_is_trained_shortly(two: Run) -> None:
     assert short["losses"][-1] < 0.06
 
 
-def test_a_small_error_on_one_device_is_seen_in_the_comparison(two: Run) -> None:
+def test_the_comparison_detects_a_small_error_on_one_device(two: Run) -> None:
     assert within(two.one("agreement", device="CPU:0", network="dense"))
     assert not within(two.one("agreement", device="CPU:1", network="dense"))
     assert not within(two.one("agreement", device="CPU:1", network="convolutional"))
 
 
-def test_noise_on_standard_output_and_error_does_no_harm(two: Run) -> None:
+def test_noise_on_standard_output_and_error_is_harmless(two: Run) -> None:
     assert two.status == 0
     assert two.one("done")
     assert len(two.output) >= 4_000_000
 
 
-def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
+def test_a_nan_loss_is_reported_in_strict_json(smoke: Smoke) -> None:
     run = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')"))
     training, agreement = run.one("training", network="dense"), run.one("agreement", network="dense")
     assert set(training["losses"]) == {"nan"}
@@ -193,7 +193,7 @@ def test_a_loss_that_is_nan_is_said_in_strict_json(smoke: Smoke) -> None:
     assert training["accuracy"] < 0.3
 
 
-def test_a_device_that_fails_costs_only_itself(smoke: Smoke) -> None:
+def test_a_failing_device_only_loses_itself(smoke: Smoke) -> None:
     run = smoke("--devices", "cpu", "--short", "0,1", patch=TWO_CPUS + NO_KERNEL_ON_THE_FIRST)
     failed = run.one("failed")
     assert (failed["stage"], failed["device"], failed["error_type"]) == ("kernel", "CPU:0", "InternalError")
@@ -212,7 +212,7 @@ def test_without_tensorflow_the_import_fails(smoke: Smoke) -> None:
     assert run.status == 1
 
 
-def test_a_tensorflow_too_old_is_refused_with_its_version(smoke: Smoke, tmp_path: Path) -> None:
+def test_an_old_tensorflow_is_refused_with_its_version(smoke: Smoke, tmp_path: Path) -> None:
     (tmp_path / "numpy.py").touch()
     (tmp_path / "tensorflow.py").write_text("class test: is_built_with_cuda = staticmethod(lambda: True)\n__version__ = '1.13.2'\n")
     run = smoke("--devices", "cpu", python=("-S",), settings={"PYTHONPATH": str(tmp_path)})
@@ -221,7 +221,7 @@ def test_a_tensorflow_too_old_is_refused_with_its_version(smoke: Smoke, tmp_path
     assert "needs TensorFlow 1.14 or newer; this is 1.13.2" in refused["error"]
 
 
-def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices_and_the_libraries_of_cuda_are_told(smoke: Smoke) -> None:
+def test_an_unlisted_gpu_fails_at_devices_and_cuda_libraries_are_reported(smoke: Smoke) -> None:
     library = shared_library("root.c", "libcudart.so.12")  # any library will do; this one does nothing by itself
     run = smoke("--devices", "0,1", settings={"CUDA_VISIBLE_DEVICES": ""}, patch=f"import ctypes; ctypes.CDLL({str(library)!r})")
     failed = run.one("failed", stage="devices")
@@ -231,7 +231,7 @@ def test_a_gpu_that_tensorflow_does_not_list_fails_at_devices_and_the_libraries_
     assert run.one("mapped")["files"] == [str(library.resolve())]
 
 
-def test_it_ends_when_nobody_listens() -> None:
+def test_it_ends_without_a_listener() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, str(SCRIPT), "--framework", "tensorflow", "--answer-fd", str(writer), "--devices", "cpu"]

@@ -1,4 +1,4 @@
-"""What the parent makes of all-reduces: when there is one, when a control, and what is recorded; the children's sums are real."""
+"""The parent's side of all-reduce: whether to run it, when to run a control, and what is recorded; the children really sum."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if "--all-reduce" in arguments:
     os.execv({python!r}, [{python!r}, *arguments])
 os.write(int(arguments[arguments.index("--answer-fd") + 1]), {answer!r})
 """
-"""An interpreter whose training is recorded, on GPUs or the CPU, and which really sums over the CPUs of this machine."""
+"""An interpreter with recorded training, on GPUs or the CPU, that really runs all-reduce on this machine's CPUs."""
 QUICK = {"TORCHDYNAMO_DISABLE": "1"}
-"""Where it does not matter how PyTorch gets to its sums: nothing is compiled."""
+"""For tests that do not depend on PyTorch's method: nothing is compiled."""
 
 
 def answer(*trained: str) -> bytes:
@@ -87,24 +87,24 @@ def test_a_wrong_sum_that_is_right_without_p2p(tmp_path: Path) -> None:
     assert detail(runs(smoke)[0]) == "4096 bytes on CPU:1: off by 0.015625; 4194304 bytes on CPU:1: off by 0.015625"
 
 
-def test_a_hang_that_goes_without_p2p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The import, which takes longer than an all-reduce may, is not counted."""
+def test_a_hang_that_disappears_without_p2p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The import does not count, which takes longer than an all-reduce may."""
     monkeypatch.setattr(run, "SUM_STALL", 5.0)
     smoke = summed(tmp_path, "import time; time.sleep(6)\n" + right_without_p2p("tensorflow", "hangs"))
     assert outcomes(smoke) == [(True, Result.HUNG), (False, Result.RIGHT)]
     assert "an all-reduce of 4096 bytes over CPU:0, CPU:1" in detail(runs(smoke)[0])
 
 
-def test_what_is_wrong_either_way(tmp_path: Path) -> None:
+def test_a_failure_with_and_without_p2p(tmp_path: Path) -> None:
     assert outcomes(summed(tmp_path, wrong("tensorflow"))) == [(True, Result.WRONG), (False, Result.WRONG)]
 
 
-def test_where_p2p_is_off_already_there_is_no_control(tmp_path: Path) -> None:
+def test_there_is_no_control_if_p2p_is_already_off(tmp_path: Path) -> None:
     smoke = summed(tmp_path, wrong("tensorflow"), NCCL_P2P_DISABLE="1")
     assert outcomes(smoke) == [(False, Result.WRONG)]
 
 
-def test_a_framework_that_fails_before_the_sums_needs_no_control(tmp_path: Path) -> None:
+def test_a_failure_before_the_all_reduce_needs_no_control(tmp_path: Path) -> None:
     (one,) = runs(summed(tmp_path, "raise SystemExit(3)"))
     assert result(one) is Result.UNKNOWN
 
@@ -119,7 +119,7 @@ def on_cpu(**changes: Any) -> Plan:
     return Plan(**{**facts, **changes})
 
 
-def test_below_level_full_nothing_is_summed(tmp_path: Path) -> None:
+def test_below_level_full_there_is_no_all_reduce(tmp_path: Path) -> None:
     assert carried_out(on_cpu(executable=recorded(tmp_path, "CPU:0")), dict(os.environ)).all_reduces == NOT_ASKED
 
 
@@ -148,7 +148,9 @@ def test_the_others_hang_too_and_leave_nothing(
 
 
 @pytest.mark.index
-def test_what_was_compiled_goes_though_the_child_is_killed(framework_python: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_files_are_removed_even_if_the_child_is_killed(
+    framework_python: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(scratch))
@@ -210,4 +212,4 @@ if "--measure" in sys.orig_argv:
         return once
     torch.compile = compile
 """
-"""Kills the training where its first compiled step is over, and says how many files there were."""
+"""Kills the training after its first compiled step, and reports how many files there were."""

@@ -1,4 +1,4 @@
-"""What the smoke training cannot be done with is said to be so: no fault of the machine, and never ready."""
+"""Unsupported releases are reported as such: not a fault of the machine, and never ready."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(python: Path) -> dict[str, Any]:
 
 
 def put(site: Path, package: str, version: str) -> None:
-    """A package that is there and says which release it is."""
+    """A package that states this release."""
     (site / package).mkdir()
     (site / package / "__init__.py").write_text(f"from . import version\n__version__ = {version!r}\n")
     (site / package / "version.py").write_text(f"__version__ = {version!r}\ncuda = None\n")
@@ -70,7 +70,7 @@ def test_under_python_2_nothing_is_started(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("version", "said"), [("2.7.18", True), ("3.5.10", True), ("3.6.0", False), ("3.13.1", False)])
-def test_the_oldest_python_is_that_of_the_scripts(version: str, said: bool) -> None:
+def test_the_oldest_python_matches_the_scripts(version: str, said: bool) -> None:
     seen = machine(1)
     python = msgspec.structs.replace(seen.python, version=version)
     plans = plan(_facts(msgspec.structs.replace(seen, python=python)), "/env/bin/python", force=False)
@@ -84,7 +84,7 @@ def _facts(snapshot: Any) -> Any:
     return MachineView(snapshot, open_matrix(), Policy())
 
 
-def test_another_framework_that_trained_does_not_speak_for_it() -> None:
+def test_another_framework_that_trained_does_not_count_for_it() -> None:
     trained = machine(1, frameworks=(tensorflow(), torch()), smoke=(smoke(1), UNSUPPORTED))
     diagnosis = diagnose(trained, open_matrix(), Policy())
     assert diagnosis.verdict is Verdict.UNKNOWN
@@ -106,6 +106,6 @@ def test_tensorflow_1_trains(smoke: Callable[..., Run], tensorflow_1_python: Pat
 
 
 @pytest.mark.index
-def test_a_release_without_our_all_reduce_says_so(smoke: Callable[..., Run], tensorflow_1_python: Path) -> None:
+def test_a_release_without_all_reduce_support_is_reported(smoke: Callable[..., Run], tensorflow_1_python: Path) -> None:
     run = smoke("--devices", "cpu", "--all-reduce", framework="tensorflow", interpreter=tensorflow_1_python)
     assert "too old" in run.one("unsupported", stage="all-reduce")["error"]

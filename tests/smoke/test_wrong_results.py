@@ -1,4 +1,4 @@
-"""Frameworks that compute wrongly, through the real command: what is wrong has a name of its own, and only what is wrong is blamed."""
+"""Frameworks that compute wrongly, through the real command: each defect has its own finding, and nothing else is blamed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def errors(seen: Provoked) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX])
-def test_one_row_of_a_product_is_off_by_a_hundredth_and_the_loss_is_not_a_number(start: Start, framework: str) -> None:
+def test_one_matmul_row_is_off_by_a_hundredth_and_the_loss_is_nan(start: Start, framework: str) -> None:
     """Two defects: each has its finding, and the arithmetic's explains the other."""
     seen = start(framework, ENGINES[framework].wrong_row + ENGINES[framework].not_a_number)
     wrong, odd = errors(seen)
@@ -51,7 +51,7 @@ def test_one_row_of_a_product_is_off_by_a_hundredth_and_the_loss_is_not_a_number
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX])
-def test_labels_are_shuffled(start: Start, framework: str) -> None:
+def test_shuffled_labels(start: Start, framework: str) -> None:
     seen = start(framework, ENGINES[framework].shuffled_labels)
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD903", "smoke-did-not-learn")
@@ -70,7 +70,7 @@ def test_a_crash_in_the_training(start: Start, framework: str) -> None:
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", *WITH_INDEX[1:]])
-def test_one_of_two_virtual_devices_goes_wrong_in_its_training_only(start: Start, framework: str) -> None:
+def test_one_of_two_virtual_devices_fails_only_in_training(start: Start, framework: str) -> None:
     seen = start(framework, WRONG_ON_THE_SECOND[framework])
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
@@ -80,7 +80,7 @@ def test_one_of_two_virtual_devices_goes_wrong_in_its_training_only(start: Start
     assert all(kernel["error"] <= kernel["tolerance"] for kernel in seen.smoke["kernels"])
 
 
-def test_only_a_precision_that_level_full_multiplies_in_is_wrong(start: Start) -> None:
+def test_only_a_precision_of_level_full_is_wrong(start: Start) -> None:
     seen = start("tensorflow", WRONG_IN_BF16, "--level", "full")
     (finding,) = errors(seen)
     assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")

@@ -1,4 +1,4 @@
-"""Events as the smoke child says them, whole."""
+"""Complete events of the smoke child."""
 
 from __future__ import annotations
 

@@ -75,14 +75,14 @@ def test_every_snapshot_survives_json(snapshot: Snapshot) -> None:
 
 
 @given(st.floats())
-def test_a_number_that_is_not_finite_stays_what_it_is(number: float) -> None:
+def test_numbers_that_are_not_finite_survive(number: float) -> None:
     kept = decode(encode(machine(smoke=(snapshots.Smoke("x", trainings=(training(accuracy=real(number)),)),)))).smoke
     assert not isinstance(kept, Missing)
     accuracy = kept[0].trainings[0].accuracy
     assert accuracy == (number if math.isfinite(number) else str(number))
 
 
-def test_json_holds_no_null() -> None:
+def test_the_json_has_no_null() -> None:
     assert "null" not in encode(machine()).decode()
 
 
@@ -96,7 +96,7 @@ def test_an_unknown_word_is_kept() -> None:
     assert encode(again) == data
 
 
-def test_what_is_left_out_was_not_asked() -> None:
+def test_omitted_fields_were_not_asked_for() -> None:
     read = decode(b'{"version": "1.0", "created": "x", "host": {"type": "host"}}')
     assert isinstance(read.nvml, Missing)
     assert read.nvml.cause is Cause.NOT_ASKED
@@ -111,7 +111,7 @@ def test_every_version_ever_written_stays_readable(file: Path) -> None:
     assert read.version == file.stem
 
 
-def test_what_version_1_2_wrote_as_sentences_is_read_into_fields() -> None:
+def test_sentences_of_version_1_2_become_fields() -> None:
     read = decode((VERSIONS / "1.2.json").read_bytes())
     assert isinstance(read.smoke, tuple)
     assert read.smoke[0].stages == (
@@ -152,7 +152,7 @@ def test_a_newer_minor_version_is_read_and_noted() -> None:
 
 
 @given(st.one_of(st.binary(max_size=40), st.text(max_size=40).map(str.encode), st.just(b'{"version": "1.0"}')))
-def test_what_is_no_snapshot_is_a_usage_error(data: bytes) -> None:
+def test_an_invalid_snapshot_is_a_usage_error(data: bytes) -> None:
     with pytest.raises(UsageError):
         decode(data)
 

@@ -1,4 +1,4 @@
-"""How each recorded machine is built, and the diagnosis that it must give."""
+"""How each recorded machine is built, and the diagnosis that it must get."""
 
 from __future__ import annotations
 

@@ -17,18 +17,18 @@ TF = tensorflow("2.18.0", "12.5.1", "9")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A machine. `roots` are the root causes in order, `folded` what must appear beneath one, `notes` what is only worth knowing."""
+    """A machine. `roots` are the root causes in order, `folded` what must appear beneath one, `notes` the expected notes."""
 
     about: str
     tree: Tree
     libraries: Sequence[Library] = ()
     packages: tuple[Package, ...] = (TF,)
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables; {place} stands for the folder that holds the machine's root and the examined environment."""
+    """Variables; {place} is the folder of the machine's root and the examined environment."""
     arguments: Sequence[str] = ("--level", "look")
     obeys_permissions: bool = False
     trains: bool = False
-    """Examine the environment of the tests, which holds a real TensorFlow."""
+    """Examine the tests' own environment, which has a real TensorFlow."""
     patch: str = ""
     """Executed before the smoke training, to break its framework."""
     verdict: str
@@ -38,7 +38,7 @@ class Recipe:
 
 
 def healthy(gpus: int = 1, **changes: object) -> Recipe:
-    """A server with A100s, driver 550 and TensorFlow, in order as far as can be seen without running a kernel."""
+    """A server with A100s, driver 550 and TensorFlow, healthy without running a kernel."""
     nvml = Nvml(gpus=gpus)
     whole = Recipe(
         about=f"{gpus} A100, driver 550.163.01, TensorFlow 2.18.0: all in order",
@@ -54,7 +54,7 @@ def cards(gpus: int, driver: str | None = "nvidia") -> list[PciCard]:
 
 
 def all_but(missing: int) -> list[NvmlGpu]:
-    """Eight cards without one, each still in its own slot."""
+    """Eight cards without address, each still in its own slot."""
     return [one for index, one in enumerate(Nvml(gpus=8).cards) if index != missing]
 
 
@@ -62,7 +62,7 @@ def lost_of_eight() -> Recipe:
     lost = {"nvmlDeviceGetHandleByIndex.3": "return 15"}
     return healthy(
         8,
-        about="eight A100, the fourth of which NVML cannot open: GPU is lost",
+        about="eight A100; NVML cannot open the fourth: GPU is lost",
         libraries=(Nvml(gpus=8, calls=lost), Cuda(gpus=all_but(3))),
         verdict="broken",
         roots=("gpu-fell-off-bus",),
@@ -75,7 +75,7 @@ NOT_LOADED = (Nvml(gpus=1, calls={"nvmlInit": "return 9"}), Cuda(gpus=1, calls={
 
 
 def on_cpu(**changes: object) -> Recipe:
-    """A laptop without NVIDIA hardware whose TensorFlow is really trained with."""
+    """A laptop without NVIDIA hardware whose TensorFlow really trains."""
     whole = Recipe(
         about="",
         tree=Tree(pci=[INTEL]),

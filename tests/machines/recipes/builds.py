@@ -1,4 +1,4 @@
-"""Machines whose framework holds code for their GPU or not, whose cuDNN fits or not, and whose CUDA is the one that a build links or not."""
+"""Machines whose framework has kernels for their GPU or not, whose cuDNN matches or not, and whose CUDA is the linked one or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AND_CUDA = replace(TF, requires=('nvidia-cudnn-cu12<10.0,>=9.3.0.75; extra == "a
 
 
 def on(gpu: NvmlGpu, about: str, *packages: Package, driver: str = "580.65.06", cuda: str = "13.0", roots: tuple[str, ...] = ()) -> Recipe:
-    """One card under a driver that serves it, in order but for these packages; the roots are errors."""
+    """One card under a driver that supports it, healthy except for these packages; the roots are errors."""
     whole = driven(about, gpu, driver=driver, cuda=cuda, open_module=gpu is RTX_5090)
     notes = ("gpu-lacks-bf16",) if gpu.compute_capability and gpu.compute_capability < (8, 0) else ()
     return replace(whole, packages=packages, roots=roots, notes=notes, verdict="broken" if roots else "ready")

@@ -1,4 +1,4 @@
-"""Machines on which our own kernel ran or could not, whose libcuda is another than it should be, or whose settings hide a GPU."""
+"""Machines on which our own kernel ran or could not, with the wrong libcuda, or with settings that hide a GPU."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ JAX_CUDA = (JAX, Package("jaxlib", "0.4.38"), jax_plugin("0.4.38"))
 
 
 def elf(bits: int, machine: int) -> bytes:
-    """The header of a shared library for a class and e_machine, without anything behind it."""
+    """The header of a shared library for a class and e_machine, without content."""
     return b"\x7fELF" + bytes((bits // 32, 1, 1)) + bytes(9) + (3).to_bytes(2, "little") + machine.to_bytes(2, "little") + bytes(44)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CudaAt(Cuda):
-    """Our libcuda as the file `place`, to which the link that the loader follows leads."""
+    """Our libcuda as the file `place`, the target of the loader's link."""
 
     place: str
 
@@ -60,7 +60,7 @@ def on_disk(files: Mapping[str, bytes]) -> Tree:
 
 
 def refused(about: str, calls: Mapping[str, str], roots: tuple[str, ...] = ("cuda-init-fails",), gpus: int = 1) -> Recipe:
-    """A server with A100s of which our kernel is refused one."""
+    """A server with A100s whose last one refuses our kernel."""
     nvml = Nvml(gpus=gpus)
     libraries = (nvml, Cuda(gpus=nvml.gpus, calls=calls))
     return healthy(gpus, about=about, libraries=libraries, arguments=TOUCH, verdict="broken", roots=roots)

@@ -1,4 +1,4 @@
-"""Machines whose GPUs are on an NVLink fabric, in order and not, each made as its generation is."""
+"""Machines whose GPUs are on an NVLink fabric, healthy and not, for each generation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree
 GIB = 1 << 30
 DRIVER = "580.65.06"
 GOOD = 0b01_10_10_10_10
-"""No reduced bandwidth, no route recovery, a healthy route, no access timeout recovery, a right configuration."""
+"""No reduced bandwidth, no route recovery, a healthy route, no access timeout recovery, a correct configuration."""
 SLOW_ROUTE = 0b01_10_01_10_01
 JOINED = {"fabric_health": GOOD, "fabric_summary": 1, "fabric_cluster": 0x5A}
 H100 = NvmlGpu(
@@ -37,12 +37,12 @@ IMEX = {"usr/lib/systemd/system/nvidia-imex.service": "[Unit]\n", "sys/fs/cgroup
 
 
 def waiting(card: NvmlGpu) -> NvmlGpu:
-    """A card whose registration with the fabric has begun and not ended."""
+    """A card that is still registering with the fabric."""
     return replace(card, fabric=(2, 0), facts={key: value for key, value in card.facts.items() if not key.startswith("fabric_")})
 
 
 def but(card: NvmlGpu, count: int, place: int, **facts: int | str) -> list[NvmlGpu]:
-    """So many of a card, one of which has these facts."""
+    """This many of a card, one of them with these facts."""
     return [replace(card, facts={**card.facts, **facts}) if number == place else card for number in range(count)]
 
 
@@ -54,7 +54,7 @@ def fabric(
     cuda: Mapping[str, Any] | None = None,
     switched: bool = False,
 ) -> Recipe:
-    """A server with these cards on a fabric, NVSwitches on its PCI bus or not, and these files of services."""
+    """A server with these cards on a fabric, with or without NVSwitches on its PCI bus, and these service files."""
     library = Nvml(gpus=gpus, driver=DRIVER, cuda="13.0")
     pci = [*(PciCard.of(one) for one in library.cards), *([SWITCH] if switched else [])]
     tree = Tree(pci=pci, kernel_driver=DRIVER, open_module=True, files=files or {})

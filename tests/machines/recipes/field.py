@@ -1,4 +1,4 @@
-"""Causes that solved reports name: nova, HMM, CDI, preloads, Triton's tools, processors, Jetson, memory that is the host's, licences that end."""
+"""Causes from solved reports: nova, HMM, CDI, preloads, Triton's tools, processors, Jetson, shared memory, expiring licences."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ FOR_NEWER = specification(DRIVER) + "  deviceNodes:\n  - path: /dev/nvidia0\n  a
 
 
 def hosting(about: str, files: Mapping[str, str], **changes: Any) -> Recipe:
-    """A host with an A100 in order, Podman and the container toolkit."""
+    """A host with a healthy A100, Podman and the container toolkit."""
     return healthy(about=about, tree=Tree(pci=cards(1), kernel_driver=DRIVER, files={**PODMAN, **files}), **changes)
 
 
@@ -105,7 +105,7 @@ HARMLESS = Files(libraries={f"{SYSTEM}/libvgpu.so": Library("libjemalloc.so.2", 
 
 
 def preloading(about: str, *packages: Package, code: int = 0, **changes: Any) -> Recipe:
-    """A server that preloads a library into every process, and cuInit's answer."""
+    """A server that preloads a library into every process, with cuInit's answer."""
     library = Nvml(gpus=1)
     cuda = Cuda(gpus=library.gpus, calls={"cuInit": f"return {code}"} if code else {})
     tree = Tree(pci=cards(1), kernel_driver=DRIVER, files=PRELOADED)
@@ -136,7 +136,7 @@ SPARK = NvmlGpu(
 
 
 def triton(ptxas: str, newer: str = "", version: str = "3.5.1") -> Package:
-    """Triton with assemblers that say their release as NVIDIA's do."""
+    """Triton with assemblers that state their version like NVIDIA's."""
     place = "triton/backends/nvidia/bin"
     text = "\x7fELF\x01 Cuda compilation tools, release {short}, V{whole}\n"
     tools = {"ptxas": ptxas, **({"ptxas-blackwell": newer} if newer else {})}
@@ -153,7 +153,7 @@ TORCH_WHEELS = tuple(
 
 
 def compiling(about: str, *packages: Package, gpu: NvmlGpu | None = None, **changes: object) -> Recipe:
-    """A server with PyTorch, its libraries and a GPU that its build has code for."""
+    """A server with PyTorch, its libraries and a GPU that its build supports."""
     library = Nvml(gpus=[gpu or NvmlGpu()], driver="580.95.05", cuda="13.0")
     whole = Recipe(
         about=about,
@@ -239,7 +239,7 @@ BOARDS: dict[str, Recipe] = {
 SERVER: dict[str, int | str] = {"licence_product": "NVIDIA Virtual Compute Server", "licence_state": 1}
 LICENCES: dict[str, Recipe] = {
     "vgpu-licence-over": ill(
-        of(replace(VIRTUAL, facts={**SERVER, "licence_seconds": -600}), about="a vGPU whose licence was not renewed in time"),
+        of(replace(VIRTUAL, facts={**SERVER, "licence_seconds": -600}), about="a vGPU whose licence has expired"),
         "vgpu-licence-expiring",
     ),
     "vgpu-licence-nearly-over": noted(

@@ -1,4 +1,4 @@
-"""The machines of the first rules: one on which each fires and one near it on which it must not."""
+"""The machines of the first rules: one on which each fires and a similar one on which it must not."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "two-of-eight-allotted": healthy(
         8,
-        about="a job that was allotted two of eight GPUs",
+        about="a job that was assigned two of eight GPUs",
         environment={"CUDA_VISIBLE_DEVICES": "2,5", "SLURM_JOB_ID": "77"},
     ),
     "mask-ends-early": healthy(
@@ -206,7 +206,7 @@ RECIPES: dict[str, Recipe] = {
         roots=("smoke-crashed",),
     ),
     "cpu-sums-wrong": on_cpu(
-        about="sums over two devices that TensorFlow makes of the CPU are wrong on the second",
+        about="all-reduce over two devices that TensorFlow makes of the CPU is wrong on the second",
         arguments=("--level", "full", "--allow-cpu"),
         patch=only_in_sums(wrong("tensorflow")),
         verdict="degraded",

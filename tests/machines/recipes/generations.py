@@ -1,4 +1,4 @@
-"""Machines whose GPUs are of a generation that lacks something: BF16 arithmetic, or what torch.compile asks for."""
+"""Machines whose GPU generation lacks something: BF16, or torch.compile support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines whose GPUs are ill, slow, or in a state that keeps programs off, each with one near it that is in order."""
+"""Machines whose GPUs are faulty, slow, or blocked, each with a similar healthy one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VIRTUAL = NvmlGpu(name="GRID A100D-20C", virtualization=2, memory_total=20 * GIB
 
 
 def of(*gpus: NvmlGpu, about: str, nvml: Mapping[str, Any] | None = None, cuda: Mapping[str, Any] | None = None, **changes: Any) -> Recipe:
-    """A server with these cards, all of which CUDA shows unless `cuda` says otherwise."""
+    """A server with these cards, all visible to CUDA unless `cuda` says otherwise."""
     library = Nvml(gpus=gpus, **(nvml or {}))
     shown = Cuda(**{"gpus": library.gpus, **(cuda or {})})
     tree = Tree(pci=[PciCard.of(one) for one in library.cards], kernel_driver=library.driver)
@@ -41,17 +41,17 @@ def one(about: str, **card: Any) -> Recipe:
 
 
 def ill(recipe: Recipe, *roots: str, verdict: str = "degraded", folded: tuple[str, ...] = ()) -> Recipe:
-    """The recipe, which is not in order."""
+    """The recipe as an unhealthy one."""
     return replace(recipe, verdict=verdict, roots=roots, folded=folded)
 
 
 def noted(recipe: Recipe, *notes: str) -> Recipe:
-    """The recipe, in order and with something worth knowing."""
+    """The recipe as a healthy one with a note."""
     return replace(recipe, notes=notes)
 
 
 def pair_of_cards(iommu: str) -> Recipe:
-    """Two workstation cards without NVLink that reach each other's memory, behind an IOMMU."""
+    """Two workstation cards without NVLink that use P2P, behind an IOMMU."""
     nvml = Nvml(gpus=(NvmlGpu(nvlinks=None), NvmlGpu(nvlinks=None)), facts={"p2p": "0"})
     tree = Tree(pci=[replace(PciCard.of(one), iommu=iommu) for one in nvml.cards], kernel_driver=nvml.driver)
     return healthy(2, about=f"two cards without NVLink, IOMMU {iommu}", tree=tree, libraries=(nvml, Cuda(gpus=nvml.gpus)))
@@ -207,7 +207,7 @@ SEVERAL: dict[str, Recipe] = {
     "two-models": noted(of(NvmlGpu(), T4, about="an A100 and a T4"), "gpu-lacks-bf16", "mixed-gpu-models"),
     "two-models-in-one-job": ill(
         of(
-            NvmlGpu(), T4, about="a job that was allotted an A100 and a T4", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_GPUS": "0,1"},
+            NvmlGpu(), T4, about="a job that was assigned an A100 and a T4", environment={"SLURM_JOB_ID": "7", "SLURM_JOB_GPUS": "0,1"},
             notes=("gpu-lacks-bf16",),
         ),
         "mixed-gpu-models",

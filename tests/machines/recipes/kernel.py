@@ -1,4 +1,4 @@
-"""Machines whose kernel side is at fault: modules, Secure Boot, other drivers, branches, device files, firmware, fabric, other vendors."""
+"""Machines with a fault on the kernel side: modules, Secure Boot, other drivers, branches, device files, firmware, fabric, other vendors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def without_module(kernel: str = KERNEL) -> dict[str, str]:
 
 
 def dkms(*kernels: str, failed: str = "") -> dict[str, str]:
-    """The source that Debian's nvidia-kernel-dkms registers, built for these kernels; a build that failed leaves its log."""
+    """The source that Debian's nvidia-kernel-dkms registers, built for these kernels; a failed build leaves its log."""
     place = f"var/lib/dkms/nvidia-current/{DRIVER}"
     built = {f"{place}/{kernel}/x86_64/module/nvidia-current.ko": UNSIGNED for kernel in kernels}
     log = f"DKMS make.log for nvidia-current-{DRIVER} for kernel {failed} (x86_64)\nmake: *** [Makefile:1: modules] Error 2\n"
@@ -47,7 +47,7 @@ def dkms(*kernels: str, failed: str = "") -> dict[str, str]:
 
 
 def kmsg(*lines: str, uptime: float = 1000.0) -> dict[str, str]:
-    """The kernel's log, a record a second; a line break within one is written as /dev/kmsg writes it."""
+    """The kernel log, one record a second; a line break within one is escaped as in /dev/kmsg."""
     records = (f"3,{number},{number * 1_000_000},-;{text}\n".replace("|", "\\x0a") for number, text in enumerate(lines, start=100))
     return {"dev/kmsg": "6,1,0,-;Linux version 6.1.0\n" + "".join(records), "proc/uptime": f"{uptime} 0\n"}
 
@@ -55,13 +55,13 @@ def kmsg(*lines: str, uptime: float = 1000.0) -> dict[str, str]:
 def unloaded(
     about: str, *roots: str, folded: tuple[str, ...] = ("no-driver", "cuda-init-fails"), files: Mapping[str, str], **tree: Any
 ) -> Recipe:
-    """An A100 whose driver is installed and not loaded."""
+    """An A100 whose driver is installed but not loaded."""
     whole: dict[str, Any] = {"pci": cards(1, None), **tree}
     return healthy(about=about, libraries=NOT_LOADED, tree=Tree(files=files, **whole), verdict="broken", roots=roots, folded=folded)
 
 
 def driven(about: str, *gpus: NvmlGpu, driver: str, cuda: str, **tree: Any) -> Recipe:
-    """These cards under this driver, in order."""
+    """These healthy cards under this driver."""
     library = Nvml(gpus=gpus, driver=driver, cuda=cuda)
     pci = [PciCard.of(one) for one in library.cards]
     return healthy(
@@ -70,7 +70,7 @@ def driven(about: str, *gpus: NvmlGpu, driver: str, cuda: str, **tree: Any) -> R
 
 
 def refused(about: str, gpu: NvmlGpu, root: str, *, driver: str, cuda: str, files: Mapping[str, str] | None = None) -> Recipe:
-    """A card that the driver does not take: with no other there, the module does not stay loaded."""
+    """A card that the driver rejects: without another card, the module does not stay loaded."""
     libraries = (
         Nvml(gpus=[gpu], driver=driver, cuda=cuda, calls={"nvmlInit": "return 9"}),
         Cuda(gpus=1, cuda=cuda, calls={"cuInit": "return 100"}),
@@ -313,7 +313,7 @@ FABRIC: dict[str, Recipe] = {
         files=FABRIC_UNIT,
     ),
     "fabric-manager-of-another-release": cuda_fails(
-        "the driver was renewed, the fabric manager was not, and stopped",
+        "the driver was updated, the fabric manager was not, and stopped",
         802,
         "fabric-manager-version-mismatch",
         folded=("cuda-init-fails", "fabric-manager-missing"),
@@ -335,14 +335,14 @@ FABRIC: dict[str, Recipe] = {
 
 
 def torch_rocm(*targets: str) -> Package:
-    """A PyTorch for ROCm, with the files of rocBLAS by which it tells its targets."""
+    """A PyTorch for ROCm, with rocBLAS files that name its targets."""
     text = "__version__ = '2.6.0+rocm6.2.4'\ndebug = False\ncuda = None\ngit_version = '0'\nhip = '6.2.41134'\n"
     tensile = {f"torch/lib/rocblas/library/TensileLibrary_lazy_{target}.dat": "" for target in targets}
     return Package("torch", "2.6.0", {"torch/__init__.py": "", "torch/version.py": text, **tensile})
 
 
 def radeon(about: str, *packages: Package, target: int = 100300, **changes: Any) -> Recipe:
-    """A workstation with a Radeon that ROCm's kernel driver serves."""
+    """A workstation with a Radeon under ROCm's kernel driver."""
     kfd = {
         "sys/class/kfd/kfd/topology/nodes/0/properties": "cpu_cores_count 16\ngfx_target_version 0\n",
         "sys/class/kfd/kfd/topology/nodes/1/properties": f"simd_count 160\ngfx_target_version {target}\n",

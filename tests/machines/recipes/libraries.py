@@ -1,4 +1,4 @@
-"""Machines whose frameworks find their libraries, do not, or find others: the X-ray read real ELF files, laid out as the wheels lay them."""
+"""Machines whose frameworks find their libraries, do not, or find others: the X-ray read real ELF files laid out like the wheels."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def having(
     notes: tuple[str, ...] = (),
     verdict: str = "",
 ) -> Recipe:
-    """A healthy server with these packages; a root is an error where the verdict is not said."""
+    """A healthy server with these packages; a root is an error unless a verdict is given."""
     verdict = verdict or ("broken" if roots else "ready")
     return healthy(about=about, packages=packages, roots=roots, folded=folded, notes=notes, verdict=verdict)
 

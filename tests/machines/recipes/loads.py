@@ -1,4 +1,4 @@
-"""Machines whose GPUs NVML watches during a training: TensorFlow plays a GPU, and the shims are under load while it runs."""
+"""Machines whose GPUs NVML watches during training: TensorFlow plays a GPU, and the shims are under load while it runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ AT_WORK = NvmlGpu(
     clocks_event_reasons=0x4, power_usage=398_000, utilization=(97, 60), temperature=71, clock_sm=(1305, 1410), memory_used=2 * GIB,
     compute_processes=((0, 1900 << 20),),
 )  # fmt: skip
-"""Full load, which a healthy card is held at its power limit by."""
+"""Full load, at which a healthy card runs into its power limit."""
 IDLE = NvmlGpu(pcie_gen=(1, 4))
 
 
 def at_work(about: str, **changes: Any) -> Recipe:
-    """An idle A100 that is so under load."""
+    """An idle A100 with this load during training."""
     nvml = Nvml(gpus=[replace(IDLE, loaded=replace(AT_WORK, **changes))])
     return healthy(
         about=about,

@@ -1,4 +1,4 @@
-"""Machines on which GPUs no longer answer, are not listed, or are not reached."""
+"""Machines on which GPUs stop responding, are not listed, or are unreachable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FELL, SILENT = "gpu-fell-off-bus", "gpu-not-responding"
 
 
 def failing(*gpus: int, act: str, cuda: dict[str, str] | None = None, about: str) -> Recipe:
-    """Eight A100 of which some fail after the first calls about them; CUDA lists all eight unless its calls fail."""
+    """Eight A100, some failing after the first calls about them; CUDA lists all eight unless its calls fail."""
     nvml = Nvml(gpus=8, calls={f"*.{gpu}": act for gpu in gpus})
     return healthy(8, about=about, libraries=(nvml, Cuda(gpus=8, calls=cuda or {})))
 

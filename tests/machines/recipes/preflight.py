@@ -1,4 +1,4 @@
-"""Machines on which something is required with --require: met, not met, lost, and not to be told."""
+"""Machines with --require: met, not met, lost, and unknown."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "required-eight-two-allotted": _requiring(
         healthy(8),
-        "eight GPUs are required in a job that was allotted two",
+        "eight GPUs are required in a job that was assigned two",
         "gpus==8",
         environment={"CUDA_VISIBLE_DEVICES": "2,5", "SLURM_JOB_ID": "77"},
         verdict="broken",

@@ -1,4 +1,4 @@
-"""Machines whose packages fit, or do not fit, one another: the GPU and its driver are in order on all of them."""
+"""Machines whose packages match or do not match one another; GPU and driver are healthy on all of them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tests.machines.recipes.cuda import JAX
 
 
 def having(about: str, *packages: Package, roots: tuple[str, ...] = (), verdict: str = "", folded: tuple[str, ...] = ()) -> Recipe:
-    """A healthy server with these packages; a root is an error where the verdict is not said."""
+    """A healthy server with these packages; a root is an error unless a verdict is given."""
     return healthy(about=about, packages=packages, roots=roots, folded=folded, verdict=verdict or ("broken" if roots else "ready"))
 
 
 def requiring(package: Package, *requires: str) -> Package:
-    """A distribution with lines of Requires-Dist, as the published ones have them."""
+    """A distribution with lines of Requires-Dist from published ones."""
     return replace(package, requires=requires)
 
 

@@ -1,4 +1,4 @@
-"""Machines that differ in what is around the examined process: containers, their hosts, WSL, jobs of a scheduler."""
+"""Machines that differ in their surroundings: containers, their hosts, WSL, scheduler jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LISTED = cache(f"{FOLDER}/libcuda.so.1", f"{FOLDER}/libnvidia-ml.so.1")
 
 
 def within(container: str, gpus: int = 1, **changes: object) -> Tree:
-    """A container on a host with that many GPUs, which was given all of them, with shared memory on a disk of some size."""
+    """A container with all GPUs of a host with that many, and shared memory of some size."""
     mounts: dict[str, str | bytes] = {"proc/self/mountinfo": MOUNTS, "etc/ld.so.cache": LISTED, "dev/shm/.keep": ""}
     whole = Tree(pci=cards(gpus), kernel_driver=DRIVER, container=container, files=mounts)
     return replace(whole, **changes)  # type: ignore[arg-type]
@@ -59,7 +59,7 @@ REFUSING = (Nvml(gpus=1, calls={"nvmlInit": "return 9"}), Cuda(gpus=1, calls={"c
 
 
 def on_wsl(gpus: int = 1, *, nodes: tuple[str, ...] | None = None, files: dict[str, str] | None = None, **changes: object) -> Recipe:
-    """WSL 2 with the driver of Windows, in order."""
+    """A healthy WSL 2 with the Windows driver."""
     tree = Tree(platform="wsl", nodes=nodes, files={**WINDOWS, **CONF, **(files or {})})
     return healthy(gpus, tree=tree, **changes)
 
@@ -123,7 +123,7 @@ RECIPES: dict[str, Recipe] = {
         roots=("wsl-libcuda-not-on-path",),
     ),
     "wsl-without-dxg": on_wsl(
-        about="no /dev/dxg: the Windows driver does not reach into WSL",
+        about="no /dev/dxg: the Windows driver is not exposed in WSL",
         nodes=(),
         libraries=REFUSING,
         verdict="broken",
@@ -164,7 +164,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "slurm-two-of-eight": healthy(
         8,
-        about="a Slurm job that was allotted two of eight GPUs, of which it can open no other",
+        about="a Slurm job that was assigned two of eight GPUs and can open no other",
         tree=in_slurm(),
         libraries=(Nvml(gpus=SHARE), Cuda(gpus=SHARE)),
         environment={**JOB, "SLURM_JOB_GPUS": "2,5", "CUDA_VISIBLE_DEVICES": "0,1"},
@@ -204,7 +204,7 @@ RECIPES: dict[str, Recipe] = {
         folded=("container-no-gpu-access",),
     ),
     "pod-with-gpu": healthy(
-        about="a Kubernetes pod that was allotted a GPU",
+        about="a Kubernetes pod that was assigned a GPU",
         tree=within("kubernetes"),
         environment={"KUBERNETES_SERVICE_HOST": "10.0.0.1", "NVIDIA_VISIBLE_DEVICES": "GPU-a1000000-1c2d-3e4f-5a6b-700000000000"},
     ),

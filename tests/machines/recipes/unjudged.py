@@ -1,4 +1,4 @@
-"""Machines with something that no rule and no table can judge, and those on which only the machine is asked about."""
+"""Machines with something that no rule or table can check, and those on which only the machine is checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECIPES: dict[str, Recipe] = {
         verdict="unknown",
     ),
     "paddle-beside-tensorflow": healthy(
-        about="TensorFlow in order, and beside it PaddlePaddle, of which nothing says for which GPUs it has kernels",
+        about="healthy TensorFlow beside PaddlePaddle, whose GPU kernels no source states",
         packages=(TF, PADDLE),
         verdict="unknown",
     ),

@@ -1,4 +1,4 @@
-"""Machines whose GPUs are hot, worn, held back, badly seated or set up, each with one near it that is in order."""
+"""Machines whose GPUs are hot, worn, throttled, badly seated or misconfigured, each with a similar healthy one."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ H100 = NvmlGpu(
         "held.power_brake": 0, "clock_set_sm": 1980, "clock_set_default_sm": 1980, "clock_set_memory": 2619, "clock_set_default_memory": 2619,
     },
 )  # fmt: skip
-"""It names its limits as margins, runs firmware of its own, and tells apart who slowed its clocks."""
+"""It reports limits as margins, runs its own firmware, and separates who throttled its clocks."""
 
 
 def facts(about: str, card: NvmlGpu | None = None, /, **told: int | str) -> Recipe:
-    """One A100, or another card, that tells something else; a name's double underscore is a dot."""
+    """One A100, or another card, with changed facts; a name's double underscore is a dot."""
     one = card or NvmlGpu()
     return of(replace(one, facts={**one.facts, **{name.replace("__", "."): value for name, value in told.items()}}), about=about)
 
 
 def slotted(about: str, lanes: int, generation: int) -> Recipe:
-    """An A100, which could do sixteen lanes of generation 4, in a slot that gives it this."""
+    """An A100, capable of sixteen lanes of generation 4, in a slot that provides this."""
     nvml = Nvml(gpus=[NvmlGpu(pcie_gen=(generation, generation), pcie_width=(lanes, lanes), facts={"pcie_gen_own": 4})])
     tree = Tree(
         pci=[replace(PciCard.of(one), link_gen=(generation, 4), link_width=(lanes, 16)) for one in nvml.cards], kernel_driver=nvml.driver
@@ -42,7 +42,7 @@ def slotted(about: str, lanes: int, generation: int) -> Recipe:
 
 
 def without_room(about: str, bars: Mapping[int, tuple[int, bool]], *lines: str) -> Recipe:
-    """Two A100, of which the driver refused the second since a part of its memory has no place on the bus."""
+    """Two A100, the second refused by the driver because part of its memory has no place on the bus."""
     both = Nvml(gpus=2).cards
     first, second = (PciCard.of(one) for one in both)
     nvml = Nvml(gpus=both[:1])
@@ -52,7 +52,7 @@ def without_room(about: str, bars: Mapping[int, tuple[int, bool]], *lines: str) 
 
 
 def switched(about: str, *lines: str) -> Recipe:
-    """Eight A100 with their NVSwitches, of which the driver logged this."""
+    """Eight A100 with their NVSwitches and this driver log."""
     nvml = Nvml(gpus=[NvmlGpu(fabric=(3, 0))] * 8)
     tree = Tree(pci=[*(PciCard.of(one) for one in nvml.cards), SWITCH], kernel_driver=nvml.driver, files=kmsg(*lines))
     return healthy(8, about=about, libraries=(nvml, Cuda(gpus=nvml.gpus)), tree=tree)
@@ -125,7 +125,7 @@ WORN: dict[str, Recipe] = {
 
 PLACED: dict[str, Recipe] = {
     "bar-without-room": without_room(
-        "the kernel found no room for 128 GiB",
+        "the kernel could not place a BAR of 128 GiB",
         {0: (16 * MIB, True), 1: (128 << 30, False), 3: (32 * MIB, True)},
         "pci 0000:0f:00.0: BAR 1 [mem size 0x2000000000 64bit pref]: can't assign; no space",
         "NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:|NVRM: BAR1 is 0M @ 0x0 (PCI:0000:0f:00.0)",

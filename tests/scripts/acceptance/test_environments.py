@@ -1,4 +1,4 @@
-"""Real frameworks over our driver libraries: what the X-ray names is what is mapped, and what gpudoctor says is what the framework says."""
+"""Real frameworks over our driver libraries: predicted files are the mapped ones, and gpudoctor agrees with the framework."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def tried(name: str, place: Path, *library_path: str) -> Examined:
 @pytest.mark.index
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", BY_NAME)
-def test_the_library_that_is_there_and_those_that_are_not(name: str, tmp_path: Path) -> None:
+def test_installed_and_missing_libraries(name: str, tmp_path: Path) -> None:
     found = tried(name, tmp_path)
     [comparison] = found.comparisons
     assert comparison.agrees, comparison
@@ -78,13 +78,13 @@ def test_a_stub_first_on_the_search_path(tmp_path: Path) -> None:
     assert "stub library" in comparison.words
 
 
-def test_every_row_has_a_name_of_its_own_and_its_place_one_python() -> None:
+def test_every_row_has_a_unique_name_and_its_place_one_python() -> None:
     assert len({row.name for row in rows.ROWS}) == len(rows.ROWS)
     assert all(len({row.python for row in rows.ROWS if row.place == place}) == 1 for place in {row.place for row in rows.ROWS})
     assert [row.place for row in rows.ROWS] == sorted((row.place for row in rows.ROWS), key=[row.place for row in rows.ROWS].index)
 
 
-def test_steps_go_on_from_the_row_before() -> None:
+def test_steps_continue_from_the_previous_row() -> None:
     first, second = (row for row in rows.ROWS if row.place == "tensorflow" and row.pip)
     assert rows.steps(second) == (*first.pip, *second.pip)
 
@@ -93,13 +93,13 @@ def program(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(SCRIPT), *words], capture_output=True, text=True, check=False)
 
 
-def test_the_program_lists_what_there_is() -> None:
+def test_the_program_lists_its_environments() -> None:
     done = program("--list")
     assert done.returncode == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [row.name for row in rows.ROWS]
 
 
-def test_the_program_knows_what_it_does_not_know() -> None:
+def test_an_unknown_name_is_refused() -> None:
     done = program("tensorflow-9")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "scripts/acceptance/environments: no environment is called tensorflow-9; --list shows them.\n"
@@ -132,12 +132,12 @@ def saw(*mapped: str, gpus: int = 0, log: str = "") -> dict[str, object]:
         (saw(log="Could not load dynamic library 'libcufft.so.10'; dlerror"), seen(use("libcudart.so.12")), "only one of both says"),
     ],
 )
-def test_what_differs_is_told(witness: dict[str, object], xray: dict[str, object], words: str) -> None:
+def test_differences_are_reported(witness: dict[str, object], xray: dict[str, object], words: str) -> None:
     differences, _, _ = files("tensorflow", witness, xray)
     assert any(words in one for one in differences), differences
 
 
-def test_a_gpu_that_is_not_seen_without_an_error_of_gpudoctors_is_no_agreement() -> None:
+def test_an_invisible_gpu_without_a_finding_is_a_disagreement() -> None:
     silent = compare("tensorflow", saw(), {"findings": []}, seen())
     assert not silent.agrees
     assert silent.words == "no GPU, and no word"
@@ -147,7 +147,7 @@ def test_a_gpu_that_is_not_seen_without_an_error_of_gpudoctors_is_no_agreement()
 @pytest.mark.index
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", BY_NAME)
-def test_the_gpu_code_of_a_framework_is_what_cuobjdump_lists(name: str) -> None:
+def test_a_frameworks_gpu_code_agrees_with_cuobjdump(name: str) -> None:
     libraries = ("tensorflow/libtensorflow_cc.so.2", "jax_plugins/xla_cuda12/xla_cuda_plugin.so")
     site = next(environment(BY_NAME[name]).glob("lib/python*/site-packages"))
     [library] = [site / path for path in libraries if (site / path).exists()]

@@ -1,4 +1,4 @@
-"""scripts/acceptance/frameworks: which releases it would try, and what it makes of a training; the environments themselves are for hand."""
+"""scripts/acceptance/frameworks: which releases it would try, and how it judges training; the environments themselves are made by hand."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_list_and_an_unknown_name() -> None:
     assert "no release is called jax-0.1" in done.stderr
 
 
-def test_the_newest_python_that_is_here() -> None:
+def test_the_newest_installed_python() -> None:
     here = f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert newest_python(("3.5", here, "3.99", "3.99t")) == (here, Path(sys.executable))
     with pytest.raises(SeamUnavailable, match=r"needs Python 3\.99"):
@@ -56,7 +56,7 @@ def test_the_newest_python_that_is_here() -> None:
 
 
 @pytest.mark.parametrize("uv", [True, False])
-def test_an_environment_that_cannot_be_made_leaves_nothing(uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_environment_leaves_nothing(uv: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if not uv:
         monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     with pytest.raises(SeamUnavailable, match="nothing-here"):
@@ -64,7 +64,7 @@ def test_an_environment_that_cannot_be_made_leaves_nothing(uv: bool, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_small_a_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_small_a_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(tried.NEEDED, "jax", 1 << 40)
     one = tried.attempt(Release("jax", "0.4.30", ("3.11",)), tmp_path)
     assert "could not be tried**: needs" in tried.line(one)
@@ -83,7 +83,7 @@ def test_what_counts_as_trained() -> None:
 
 
 def test_the_newest_release_trains() -> None:
-    """TensorFlow's; those of PyTorch and JAX train in tests/smoke/test_engines.py."""
+    """TensorFlow's; PyTorch's and JAX's train in tests/smoke/test_engines.py."""
     seen = tried.trained("tensorflow", Path(sys.executable))
     assert tried.flaws(seen) == []
     assert [one.network for one in seen.trainings] == list(seen.networks)

@@ -1,4 +1,4 @@
-"""What gpu_acceptance takes for right: ready on every GPU; unknown, and for that reason alone, without a framework."""
+"""What gpu_acceptance expects: ready on every GPU; without a framework unknown, for that reason alone."""
 
 from __future__ import annotations
 

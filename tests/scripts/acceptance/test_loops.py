@@ -1,4 +1,4 @@
-"""The plain training loops against which the acceptance holds the smoke training's speed."""
+"""The plain training loops that the acceptance compares the smoke training's speed with."""
 
 from __future__ import annotations
 

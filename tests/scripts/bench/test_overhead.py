@@ -1,4 +1,4 @@
-"""scripts/bench/overhead: what it makes of two runs, and that child and plain script do the same in every framework."""
+"""scripts/bench/overhead: its comparison of two runs, and that child and plain script do the same in every framework."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LOSSES = [2.115726184844971, 1.3882787346839904, 0.6087729692459106, 0.209379506
 
 
 def answers(stages: tuple[str, ...] = overhead.STAGES, losses: Any = LOSSES, networks: tuple[str, ...] = ("dense", "convolutional")) -> str:
-    """What a child says that trained both networks to these losses."""
+    """The answer of a child that trained both networks to these losses."""
     trained = [{"event": "training", "network": network, "losses": losses, "accuracy": 0.996} for network in networks]
     events = [*({"event": "end", "stage": stage} for stage in stages), *trained, {"event": "done"}]
     return "\n".join(["@importing TensorFlow", *map(json.dumps, events)])
 
 
 def printed(factor: float = 1.0) -> str:
-    """What a plain script prints, after a word of the framework's, that trained both to losses so many times as large."""
+    """The output of a plain script, after a line of the framework's, that trained both to these multiples of the losses."""
     told = {"losses": [loss * factor for loss in LOSSES], "accuracy": 0.996, "difference": 0.0}
     return "a word\n" + json.dumps({"version": "2.21.0", "error": 2.5e-7, "networks": {"dense": told, "convolutional": told}})
 
@@ -47,12 +47,12 @@ def test_the_same_work_in_another_order_of_summing_is_the_same() -> None:
         (answers(), printed(1.01), "the convolutional network: the child gives"),
     ],
 )
-def test_other_work_is_not_compared(child: str, plain: str, words: str) -> None:
+def test_different_work_is_not_compared(child: str, plain: str, words: str) -> None:
     with pytest.raises(overhead.NotComparableError, match=words):
         overhead.same(child, plain)
 
 
-def test_ratios_are_of_rounds_and_the_first_round_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ratios_are_per_round_without_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     child, plain, order = iter([50.0, 2.0, 6.0, 3.0]), iter([1.0, 2.0, 5.0, 2.0]), []
 
     def run(name: str, seconds: Any, said: str) -> Callable[..., tuple[float, str]]:

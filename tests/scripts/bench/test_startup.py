@@ -25,7 +25,7 @@ def test_the_benchmark_counts_the_cpu_time_of_grandchildren() -> None:
     assert command.wall[0] > 0.2
 
 
-def test_the_benchmark_tells_the_memory_of_the_process_alone() -> None:
+def test_the_benchmark_reports_the_memory_of_the_process_alone() -> None:
     benchmark = script("bench/startup")
     code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'x = bytearray(200 << 20)']); y = bytearray(40 << 20)"
     command = benchmark.Command("memory", [sys.executable, "-I", "-c", code], dict(os.environ))
@@ -51,7 +51,7 @@ def test_the_benchmark_divides_round_by_round() -> None:
     assert "faster than gpudoctor (8000 ms): other 1.0 (500 ms)" in told
 
 
-def test_the_benchmarks_machines_are_what_they_are_called(tmp_path: Path) -> None:
+def test_the_benchmarks_machines_match_their_names(tmp_path: Path) -> None:
     benchmark = script("bench/startup")
     seen = {}
     for name, environ in benchmark.machines(tmp_path).items():

@@ -1,4 +1,4 @@
-"""A package index of our own: of one wheel in this process, or over HTTP (pages and ranges of files) for the scripts as programs."""
+"""Our own package index: one wheel in this process, or HTTP (pages and ranges of files) for the scripts as programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.scripts.programs import ROOT
 
 
 class OneWheel:
-    """An index whose every wheel is the archive that `opened` gives."""
+    """An index whose every wheel is the archive returned by `opened`."""
 
     def __init__(self, opened: Callable[[], zipfile.ZipFile], **files: list[IndexFile]) -> None:
         self._opened, self._files = opened, files
@@ -42,7 +42,7 @@ def archive(**members: str | bytes) -> bytes:
 
 
 def metadata(text: str) -> dict[str, str]:
-    """The member that says it, for `archive`."""
+    """The member with the METADATA, for `archive`."""
     return {"a_dot_dist-info__METADATA": f"Name: a\n{text}\n\n"}
 
 
@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(projects: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
-    """The address of an index with these files, by project; a project that is not named has an empty page."""
+    """The address of an index with these files, by project; other projects have an empty page."""
     with ThreadingHTTPServer(("127.0.0.1", 0), type("Served", (_Handler,), {"projects": projects})) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

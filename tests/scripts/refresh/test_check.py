@@ -1,4 +1,4 @@
-"""`--check` of each script, over an index of our own: 1 where the index holds what the table lacks, 0 where it holds nothing more."""
+"""`--check` of each script, over our own index: 1 if the index has something the table lacks, otherwise 0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CPU = "build_info = dict([('is_cuda_build', False)])\n"
 
 
 def tables(folder: Path, table: Table[Any], *rows: str) -> Path:
-    """A folder with one table and its sources; a row's missing trailing cells are blank."""
+    """A folder with one table and its sources; missing trailing cells are blank."""
     blanks = len(table.columns) - 1
     lines = [",".join(table.columns), *(row + "," * (blanks - row.count(",")) for row in rows)]
     folder.mkdir()
@@ -32,7 +32,7 @@ def tables(folder: Path, table: Table[Any], *rows: str) -> Path:
 
 
 def toolkits(*releases: str) -> dict[str, dict[str, bytes]]:
-    """cuda-toolkit's releases, each of which pins one library."""
+    """cuda-toolkit's releases, each pinning one library."""
     pinned = metadata("Requires-Dist: nvidia-cublas-cu12==12.4.5.8.*; extra == 'all'")
     return {
         "cuda-toolkit": {f"cuda_toolkit-{release}-py2.py3-none-any.whl": archive(**pinned) for release in releases},
@@ -55,7 +55,7 @@ def test_a_toolkit_without_a_row_is_found_and_gets_one_without_a_driver(tmp_path
         assert run("cuda", address, compat, "--check").returncode == 0
 
 
-def test_a_compiler_of_a_minor_without_a_row_is_found(tmp_path: Path) -> None:
+def test_a_compiler_of_a_minor_version_without_a_row_is_found(tmp_path: Path) -> None:
     compat = tables(tmp_path / "compat", CUDA, "12.4,550.54.14,,525.60.13,,,,,,,by-hand")
     held = {"nvidia-cuda-nvcc": {"nvidia_cuda_nvcc-13.9.1-py3-none-manylinux1_x86_64.whl": b""}}
     with served(held) as address:
@@ -119,7 +119,7 @@ def test_a_release_or_a_post_release_without_a_row_is_found(tmp_path: Path, scri
 
 
 @pytest.mark.parametrize("script", FRAMEWORKS)
-def test_a_release_for_other_platforms_alone_is_found_too(tmp_path: Path, script: str) -> None:
+def test_a_release_only_for_other_platforms_is_found_too(tmp_path: Path, script: str) -> None:
     table, name, wheel, row = FRAMEWORKS[script]
     compat = tables(tmp_path / "compat", table, row.format("15.0.0"))
     other = name.format("15.0.2").replace("manylinux1_x86_64", "linux_s390x").replace("none-any", "none-linux_s390x")

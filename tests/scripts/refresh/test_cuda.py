@@ -49,7 +49,7 @@ Requires-Dist: nvidia-nvjitlink-cu12<13,>=12.8.93; (sys_platform == 'linux') and
 Requires-Dist: nvidia-npp-cu12==12.2.5.30.*; extra == 'npp'"""
 
 
-def test_the_targets_are_those_of_the_option_alone_in_order() -> None:
+def test_only_the_options_targets_in_order() -> None:
     assert parse_targets(HELP) == ("sm_75", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_100f")
 
 
@@ -59,7 +59,7 @@ def test_a_help_page_without_targets_is_refused(page: str) -> None:
         parse_targets(page)
 
 
-def test_the_ptx_version_is_the_one_that_ptxas_has() -> None:
+def test_the_ptx_version_of_ptxas() -> None:
     assert str(parse_ptx_isa(REFUSAL)) == "8.4"
     with pytest.raises(ValueError, match="does not name its PTX version"):
         parse_ptx_isa("")
@@ -100,7 +100,7 @@ def test_the_newest_final_wheel_of_each_minor() -> None:
     assert {minor: str(found[0]) for minor, found in newest.items()} == {"12.4": "12.4.131", "13.0": "13.0.3.0"}
 
 
-def test_a_row_keeps_its_drivers_and_names_the_wheels_once() -> None:
+def test_a_row_keeps_its_drivers_and_cites_the_wheels_once() -> None:
     row = CudaRelease(version("12.4"), version("550.54.14"), None, None, None, None, None, None, (), (), ("notes",), "a note")
     once = updated(row, {"sass": ("sm_90",), "host_gcc": 13})
     assert (once.driver_linux, once.sass, once.host_gcc, once.note) == (version("550.54.14"), ("sm_90",), 13, "a note")
@@ -109,7 +109,7 @@ def test_a_row_keeps_its_drivers_and_names_the_wheels_once() -> None:
 
 @pytest.mark.index
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
-def test_the_published_compiler_says_so_again(tmp_path: Path) -> None:
+def test_the_published_compiler_still_agrees(tmp_path: Path) -> None:
     published = Published(tmp_path)
     told = published.compiler("12.9") | published.libraries("12.9")
     (row,) = (row for row in read_table(str(COMPAT), CUDA) if str(row.release) == "12.9.1")

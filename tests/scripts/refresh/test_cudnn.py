@@ -46,7 +46,7 @@ def test_final_wheels_of_each_platform_oldest_first() -> None:
     ]
 
 
-def test_of_a_wheel_built_twice_the_later_build() -> None:
+def test_the_later_build_of_a_wheel_built_twice() -> None:
     names = ["nvidia_cudnn_cu11-8.5.0.96-py3-none-manylinux1_x86_64.whl", "nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl"]
     assert [one.file.filename for one in published(IndexFile(name, "u") for name in names)] == [names[1]]
 
@@ -71,7 +71,7 @@ def test_a_row_names_its_wheel_as_source() -> None:
 
 @pytest.mark.index
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
-def test_a_published_wheel_says_so_again(tmp_path: Path) -> None:
+def test_a_published_wheel_still_agrees(tmp_path: Path) -> None:
     index = Index()
     (one,) = (
         one for one in published(index.files("nvidia-cudnn-cu13")) if (str(one.release), one.platform) == ("9.12.0.46", "linux_x86_64")

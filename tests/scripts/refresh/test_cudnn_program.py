@@ -1,4 +1,4 @@
-"""scripts/refresh/cudnn.py as a program, against an index of our own on this machine that pip is configured for."""
+"""scripts/refresh/cudnn.py as a program, against our own index on this machine, for which pip is configured."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def refresh(address: str, compat: Path, *options: str) -> subprocess.CompletedPr
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_it_shows_then_writes_then_has_nothing_to_read(address: str, files: dict[str, bytes], compat: Path) -> None:
+def test_it_shows_then_writes_then_is_up_to_date(address: str, files: dict[str, bytes], compat: Path) -> None:
     dry = refresh(address, compat)
     assert dry.returncode == 0, dry.stderr
     assert f"+{ROW}" in dry.stdout
@@ -87,7 +87,7 @@ def test_it_shows_then_writes_then_has_nothing_to_read(address: str, files: dict
     ],
     ids=["no archive", "no code", "cut short"],
 )
-def test_a_wheel_that_cannot_be_read_is_told_and_the_file_stays(
+def test_an_unreadable_wheel_is_reported_and_the_file_is_unchanged(
     address: str, files: dict[str, bytes], compat: Path, content: bytes, told: str
 ) -> None:
     files["nvidia_cudnn_cu12-9.12.0.46-py3-none-manylinux_2_27_x86_64.whl"] = content

@@ -1,4 +1,4 @@
-"""The script as a program, against an index of our own on this machine that pip is configured for."""
+"""The script as a program, against our own index on this machine, for which pip is configured."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def refresh(server: Server, compat: Path, *options: str) -> subprocess.Completed
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_dry_it_shows_the_difference_and_writes_nothing(server: Server, compat: Path) -> None:
+def test_by_default_it_shows_the_difference_and_writes_nothing(server: Server, compat: Path) -> None:
     run = refresh(server, compat)
     assert run.returncode == 0, run.stderr
     assert f"+{ROW}" in run.stdout
@@ -122,7 +122,7 @@ def test_dry_it_shows_the_difference_and_writes_nothing(server: Server, compat: 
     assert server.sent < len(GOOD) / 4, "only ranges are transferred"
 
 
-def test_writing_dates_the_source_and_then_checks_clean(server: Server, compat: Path) -> None:
+def test_writing_dates_the_source_and_then_check_passes(server: Server, compat: Path) -> None:
     assert refresh(server, compat, "--check").returncode == 1
     assert refresh(server, compat, "--write").returncode == 0
     assert (compat / "torch.csv").read_text() == HEADER + ROW
@@ -133,7 +133,7 @@ def test_writing_dates_the_source_and_then_checks_clean(server: Server, compat: 
     assert (check.returncode, check.stdout) == (0, "")
 
 
-def test_a_release_that_cannot_be_read_is_reported_and_the_file_stays(server: Server, compat: Path) -> None:
+def test_an_unreadable_release_is_reported_and_the_file_is_unchanged(server: Server, compat: Path) -> None:
     server.files[BROKEN] = b"this is no zip archive" * 9
     run = refresh(server, compat, "--write")
     assert run.returncode == 1
@@ -153,7 +153,7 @@ def test_the_shipped_folder_is_the_default(tmp_path: Path, server: Server, compa
     assert [path.name for path in (tmp_path / "home" / "gpudoctor" / "wheels").iterdir()] == [f"{TORCH}.json"]
 
 
-def test_what_was_learnt_is_not_read_again(server: Server, compat: Path, tmp_path: Path) -> None:
+def test_cached_answers_are_not_read_again(server: Server, compat: Path, tmp_path: Path) -> None:
     first = refresh(server, compat)
     sent = server.sent
     assert refresh(server, compat).stdout == first.stdout

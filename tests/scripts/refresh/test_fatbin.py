@@ -21,7 +21,7 @@ PTX_100F = (
 
 
 def entry(header: str) -> bytes:
-    """A header with zeros for what it says follows: the rest of the header, and the payload."""
+    """A header followed by zeros for the rest of the header and the payload."""
     known = bytes.fromhex(header)
     _, _, size, payload = struct.unpack_from("<HHIQ", known)
     return known.ljust(size, b"\0") + bytes(payload)
@@ -42,7 +42,7 @@ def test_all_containers_of_a_library_are_read() -> None:
     assert read_code(library(first, second)) == Code(("sm_75", "sm_90a", "sm_100f"), ("compute_100f",))
 
 
-def test_a_container_lies_across_pieces_of_the_stream() -> None:
+def test_a_container_may_span_pieces_of_the_stream() -> None:
     for before in range((1 << 20) - 90, 1 << 20):
         assert read_code(io.BytesIO(bytes(before) + container(entry(SASS_90A)))) == Code(("sm_90a",), ())
 
@@ -52,29 +52,29 @@ def test_a_library_without_gpu_code_has_none() -> None:
     assert read_code(io.BytesIO()) == Code((), ())
 
 
-def test_the_magic_as_a_constant_in_code_is_no_container() -> None:
+def test_the_magic_in_code_is_not_a_container() -> None:
     constant = b"\xb8" + bytes.fromhex("50ed55ba") + b"\xc3" * 12
     assert read_code(library(constant, container(entry(SASS_75)))) == Code(("sm_75",), ())
 
 
-def test_the_magic_at_the_end_of_a_file_is_no_container() -> None:
+def test_the_magic_at_the_end_of_a_file_is_not_a_container() -> None:
     assert read_code(io.BytesIO(b"code" + bytes.fromhex("50ed55ba"))) == Code((), ())
 
 
-def test_other_kinds_of_entries_are_passed_over() -> None:
+def test_other_kinds_of_entries_are_skipped() -> None:
     other = bytearray(entry(SASS_90A))
     other[0] = 16
     assert read_code(library(container(bytes(other), entry(SASS_75)))) == Code(("sm_75",), ())
 
 
 @pytest.mark.parametrize("lost", [1, 4000])
-def test_a_file_that_is_cut_short_is_told(lost: int) -> None:
+def test_a_truncated_file_is_reported(lost: int) -> None:
     whole = container(entry(SASS_75), entry(SASS_90A))
     with pytest.raises(ValueError, match="ends within a fatbin"):
         read_code(io.BytesIO(whole[:-lost]))
 
 
-def test_an_entry_larger_than_its_container_is_told() -> None:
+def test_an_entry_larger_than_its_container_is_reported() -> None:
     whole = bytearray(container(entry(SASS_75)))
     whole[24] += 1
     with pytest.raises(ValueError, match="larger than its container"):

@@ -72,7 +72,7 @@ def test_the_products_of_the_readme() -> None:
     assert parse_open_modules(README)["NVIDIA GB10"] == {0x2E12}
 
 
-def test_new_products_are_those_that_are_known_well_enough() -> None:
+def test_new_products_need_complete_facts() -> None:
     new = list(new_products(parse_open_modules(README), parse_pci_ids(PCI_IDS), {"nvidia geforce rtx 3090"}))
     assert [(row.name, row.kind, str(row.compute_capability), row.source) for row in new] == [
         ("NVIDIA GB10", "data-center", "12.1", ("open-kernel-modules", "pci-ids"))
@@ -96,12 +96,12 @@ def test_the_kind_of_a_product(name: str, kind: str) -> None:
     assert kind_of(name) == kind
 
 
-def test_the_kinds_in_the_table_are_what_the_script_would_say() -> None:
+def test_the_kinds_in_the_table_agree_with_the_script() -> None:
     differ = {row.name for row in open_matrix().rows(GPUS) if "open-kernel-modules" in row.source and kind_of(row.name) != row.kind}
     assert differ == {"NVIDIA A800 40GB Active", "NVIDIA GeForce GTX 1650 Ti", "NVIDIA GeForce RTX 2050", "NVIDIA T500"}
 
 
-def test_a_capability_that_a_chip_contradicts_is_told() -> None:
+def test_a_capability_that_contradicts_its_chip_is_reported() -> None:
     row = open_matrix().gpu("rtx 5090")
     assert row is not None
     assert list(disagreements([row], {row.name: {0x2B85}}, parse_pci_ids(PCI_IDS))) == []

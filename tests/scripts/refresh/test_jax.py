@@ -66,7 +66,7 @@ Requires-Dist: jax-rocm60-plugin<=0.4.30,>=0.4.30; extra == "rocm"
         (AARCH64_0120, "linux_aarch64", "13.0", "9.12.0"),
     ],
 )
-def test_a_plugin_tells_what_it_was_built_with(module: bytes, platform: str, cuda: str, cudnn: str) -> None:
+def test_the_build_versions_of_a_plugin(module: bytes, platform: str, cuda: str, cudnn: str) -> None:
     found = refresh_jax.parse_versions(b"\x7fELF" + bytes(60) + module + b"\xbf\x02\x30\0\0\xe8", platform)
     assert found is not None
     assert (str(found[0]), str(found[1])) == (cuda, cudnn)
@@ -75,18 +75,18 @@ def test_a_plugin_tells_what_it_was_built_with(module: bytes, platform: str, cud
 @pytest.mark.parametrize(
     "module", [b"", X86_64_080[:64], AARCH64_0120, X86_64_080 + X86_64_0430, X86_64_080.replace(b"\x45\xd8\x01", b"\x45\xd8\x02")]
 )
-def test_a_module_that_does_not_tell_is_not_guessed_at(module: bytes) -> None:
+def test_a_module_without_versions_is_not_guessed(module: bytes) -> None:
     assert refresh_jax.parse_versions(module, "linux_x86_64") is None
 
 
 @given(st.binary(max_size=300), st.sampled_from(["linux_x86_64", "linux_aarch64"]))
-def test_any_bytes_tell_versions_or_none(module: bytes, platform: str) -> None:
+def test_any_bytes_give_versions_or_none(module: bytes, platform: str) -> None:
     found = refresh_jax.parse_versions(module, platform)
     assert found is None or found[0].major >= 11
 
 
 @pytest.mark.parametrize(("number", "version"), [(8904, "8.9.4"), (90101, "9.1.1"), (90800, "9.8.0"), (91002, "9.10.2"), (91200, "9.12.0")])
-def test_the_packing_of_cudnn(number: int, version: str) -> None:
+def test_cudnns_version_encoding(number: int, version: str) -> None:
     assert str(refresh_jax.cudnn_version(number)) == version
 
 
@@ -113,7 +113,7 @@ def test_a_plugin(tmp_path: Path) -> None:
     assert "5.2" in told["note"]
 
 
-def test_a_plugin_without_its_versions_is_told(tmp_path: Path) -> None:
+def test_a_plugin_without_versions_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="does not state its CUDA"):
         read(tmp_path, "jax-cuda12-plugin", "linux_x86_64", PLUGIN, {"jax_cuda12_plugin/_versions.so": b"\x7fELF"})
 
@@ -128,7 +128,7 @@ def test_the_large_library_is_read_for_one_platform(tmp_path: Path) -> None:
     assert "sass" not in read(tmp_path, "jax-cuda12-pjrt", "linux_aarch64", "Name: x\n", members)
 
 
-def test_jax_keeps_the_extras_that_serve_a_gpu(tmp_path: Path) -> None:
+def test_jax_keeps_the_gpu_extras(tmp_path: Path) -> None:
     told = read(tmp_path, "jax", "any", JAX, {})
     assert told["accelerator"] == "none"
     assert told["requires"] == (
@@ -176,7 +176,7 @@ def test_shipped_plugins(shipped: Matrix, plugin: str, cuda: str, cudnn: str, ne
     assert shipped.releases(distribution, "win_amd64") == ()
 
 
-def test_both_parts_of_a_plugin_hold_code_for_the_same_gpus(shipped: Matrix) -> None:
+def test_both_parts_of_a_plugin_support_the_same_gpus(shipped: Matrix) -> None:
     for cuda in ("12", "13"):
         plugins = shipped.releases(f"jax-cuda{cuda}-plugin", "linux_x86_64")
         parts = shipped.releases(f"jax-cuda{cuda}-pjrt", "linux_x86_64")

@@ -48,7 +48,7 @@ def test_the_cuda_in_a_name(distribution: str, cuda: str | None) -> None:
     assert (found and str(found)) == cuda
 
 
-def test_cupy_tells_its_cuda_and_cudnn(tmp_path: Path) -> None:
+def test_cupy_states_its_cuda_and_cudnn(tmp_path: Path) -> None:
     told = read(tmp_path, "cupy-cuda12x", {"cupy/.data/_wheel.json": json.dumps(CUPY)})
     assert told == {"accelerator": "cuda", "built_with_cuda": "12", "cudnn": "8.8.1", "source": "('cupy-wheels',)"}
 
@@ -58,13 +58,13 @@ def test_cupy_for_jetson_and_without_cudnn() -> None:
     assert (str(told["built_with_cuda"]), told["cudnn"]) == ("10.2", None)
 
 
-def test_onnxruntime_by_what_its_provider_needs(tmp_path: Path) -> None:
+def test_onnxruntime_by_its_providers_needs(tmp_path: Path) -> None:
     library = b"\0libcudnn.so.8\0libcublas.so.11\0libcudart.so.11.0\0"
     told = read(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/libonnxruntime_providers_cuda.so": library})
     assert (told["built_with_cuda"], told["cudnn"]) == ("11", "8")
 
 
-def test_onnxruntime_by_a_name_that_lies_far_into_the_library_and_by_its_code(tmp_path: Path) -> None:
+def test_onnxruntime_by_a_name_deep_in_the_library_and_by_its_code(tmp_path: Path) -> None:
     library = bytes(9 << 20) + container(entry(SASS_90A)) + b"\0libcudart.so.11.0\0libcudnn.so.8\0"
     told = read(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/libonnxruntime_providers_cuda.so": library})
     assert (told["built_with_cuda"], told["cudnn"], told["sass"], told["ptx"]) == ("11", "8", "('sm_90a',)", "()")
@@ -77,7 +77,7 @@ def test_onnxruntime_for_windows_by_the_dll_that_it_loads(tmp_path: Path, named:
     assert (told["built_with_cuda"], told["cudnn"]) == (cuda, "9")
 
 
-def test_onnxruntime_by_its_own_word_which_is_more_exact(tmp_path: Path) -> None:
+def test_onnxruntime_by_its_own_more_exact_version(tmp_path: Path) -> None:
     library: bytes | str = b"\0libcudnn.so.9\0libcudart.so.12\0"
     module: bytes | str = "package_name = 'onnxruntime-gpu'\ncuda_version = '12.8'\n"
     members = {"onnxruntime/capi/libonnxruntime_providers_cuda.so": library, "onnxruntime/capi/build_and_package_info.py": module}
@@ -95,7 +95,7 @@ def test_paddle(tmp_path: Path) -> None:
     ("distribution", "accelerator"),
     [("tensorflow-metal", "metal"), ("tensorflow-directml-plugin", "directml")],
 )
-def test_those_that_hold_no_cuda(tmp_path: Path, distribution: str, accelerator: str) -> None:
+def test_distributions_without_cuda(tmp_path: Path, distribution: str, accelerator: str) -> None:
     assert read(tmp_path, distribution) == {"accelerator": accelerator}
 
 
@@ -113,12 +113,12 @@ def test_those_that_hold_no_cuda(tmp_path: Path, distribution: str, accelerator:
         ("tf-keras", "2.16.0", True),
     ],
 )
-def test_which_releases_the_table_holds(distribution: str, release: str, held: bool) -> None:
+def test_releases_in_the_table(distribution: str, release: str, held: bool) -> None:
     assert refresh_others.wanted(distribution, version(release)) is held
 
 
 @pytest.mark.parametrize("distribution", ["keras", "tf-keras"])
-def test_keras_is_python_alone(distribution: str, tmp_path: Path) -> None:
+def test_keras_is_pure_python(distribution: str, tmp_path: Path) -> None:
     assert read(tmp_path, distribution) == {"accelerator": "none", "source": f"('{distribution}-wheels',)"}
 
 

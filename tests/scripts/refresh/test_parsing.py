@@ -70,11 +70,11 @@ def test_a_wheel_name(filename: str, release: str, pythons: str, platforms: set[
 @pytest.mark.parametrize(
     "filename", ["torch-2.0.0.tar.gz", "torch-2.0.0.whl", "x-1-pp39-pypy39_pp73-win_amd64.whl", "", "a-b-c-d-e-f-g.whl"]
 )
-def test_other_files_are_no_cpython_wheels(filename: str) -> None:
+def test_other_files_are_not_cpython_wheels(filename: str) -> None:
     assert parse_wheel_name(filename) is None
 
 
-def test_metadata_bounds_the_interpreters_of_python_code() -> None:
+def test_metadata_bounds_the_interpreters_of_pure_python() -> None:
     assert pythons_within(">=3.12,<3.15") == ("3.12", "3.13", "3.14")
     assert pythons_within(">=3.6.1,<3.8,!=3.6.*") == ("3.7",)
     assert pythons_within("") == ()
@@ -102,13 +102,13 @@ def test_releases_are_final_and_sorted_by_platform() -> None:
     ]
 
 
-def test_wheels_of_python_code_are_for_any_platform_and_what_metadata_allows() -> None:
+def test_pure_python_wheels_are_universal_within_their_metadata() -> None:
     files = [IndexFile("jax-0.8.0-py3-none-any.whl", "u", ">=3.13,<3.15"), IndexFile("jax-0.7.0-py3-none-any.whl", "u")]
     found = group_releases(files, lambda *_: True)
     assert [(one.platform, one.pythons) for one in found] == [("any", ()), ("any", ("3.13", "3.14"))]
 
 
-def test_a_project_that_only_makes_development_releases_is_held() -> None:
+def test_a_project_with_only_development_releases_is_kept() -> None:
     files = [
         IndexFile(f"tensorflow_directml_plugin-{text}-cp310-cp310-win_amd64.whl", "u") for text in ("0.4.0.dev230202", "0.3.0.dev221212")
     ]
@@ -154,25 +154,25 @@ def test_what_metadata_requires() -> None:
 
 
 @pytest.mark.parametrize("platform", ["linux_x86_64", "any"])
-def test_what_is_required_stays_a_requirement_as_packaging_reads_it(platform: str) -> None:
+def test_requirements_stay_valid_for_packaging(platform: str) -> None:
     for text in requires(METADATA, platform):
         assert " " not in text
         assert Requirement(text).name == text.split("=")[0].split("<")[0].split("[")[0]
 
 
 @pytest.mark.parametrize("line", ["numpy (", "numpy; python_version in '2.7 3.3'", "numpy==1; nonsense == 'x'"])
-def test_a_requirement_that_is_none_or_cannot_be_written_is_told(line: str) -> None:
+def test_an_invalid_requirement_is_reported(line: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         requires(f"Requires-Dist: {line}\n", "linux_x86_64")
 
 
-def test_numpy_by_what_a_module_names() -> None:
+def test_numpy_by_the_names_in_a_module() -> None:
     assert numpy_abi(b"..numpy.core._multiarray_umath\0numpy._core._multiarray_umath..") == 2
     assert numpy_abi(b"..numpy.core.multiarray..") == 1
     assert numpy_abi(b"..") is None
 
 
-def test_a_row_keeps_what_its_wheel_does_not_tell() -> None:
+def test_a_row_keeps_facts_that_its_wheel_lacks() -> None:
     files = [IndexFile("torch-2.0.0-cp312-cp312-manylinux1_x86_64.whl", "u")]
     (found,) = group_releases(files, lambda *_: True)
     known = release("2.0.0", note="kept", builds=("cpu",), source=("torch-wheels", "other"))

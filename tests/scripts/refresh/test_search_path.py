@@ -1,4 +1,4 @@
-"""Which required packages a wheel finds, with a library that gcc links and packages on an index of our own."""
+"""Which required packages a wheel finds, with a library linked by gcc and packages on our own index."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ def test_the_packages_outside_the_search_path_are_named(tmp_path: Path, path: st
     assert unreachable(tensorflow(tmp_path, linked(tmp_path, path)), REQUIRED, OPENER) == lost
 
 
-def test_a_wheel_that_requires_no_nvidia_package_or_lacks_the_library_says_nothing(tmp_path: Path) -> None:
+def test_a_wheel_without_nvidia_packages_or_the_library_has_no_answer(tmp_path: Path) -> None:
     wheel = tensorflow(tmp_path, b"")
     assert unreachable(wheel, ("keras>=3.0.0",), OPENER) is None
     assert unreachable(wheel, REQUIRED, "/tensorflow/libother.so") is None
 
 
-def test_a_library_that_is_none_is_no_answer(tmp_path: Path) -> None:
+def test_an_invalid_library_has_no_answer(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="not an ELF file"):
         unreachable(tensorflow(tmp_path, b"no library"), REQUIRED, OPENER)
 
 
-def test_a_package_without_a_fitting_wheel_is_told(tmp_path: Path) -> None:
+def test_a_package_without_a_matching_wheel_is_reported(tmp_path: Path) -> None:
     wheel = tensorflow(tmp_path, linked(tmp_path, "$ORIGIN"))
     with pytest.raises(ValueError, match=r"nvidia-cusolver-cu12==99 has no wheel for linux_x86_64"):
         unreachable(wheel, ("nvidia-cusolver-cu12==99",), OPENER)

@@ -80,7 +80,7 @@ def test_a_build_for_the_cpu_has_nothing_of_cuda() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x = 1", "build_info = {}"])
-def test_a_module_without_its_facts_is_told(text: str) -> None:
+def test_a_module_without_its_facts_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="does not state whether"):
         facts(text)
 
@@ -138,7 +138,7 @@ def test_an_old_wheel_is_read_once_and_remembered(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 4096
 
 
-def test_a_library_that_another_wheel_holds_too_is_not_read_again(tmp_path: Path) -> None:
+def test_a_library_shared_by_wheels_is_read_once(tmp_path: Path) -> None:
     refresh_tensorflow.read(wheel(tmp_path, Opened(OLD_WHEEL)))
     digest = next(path for path in tmp_path.iterdir() if path.name.startswith("sha256="))
     answers = json.loads(digest.read_text())
@@ -147,7 +147,7 @@ def test_a_library_that_another_wheel_holds_too_is_not_read_again(tmp_path: Path
     assert told["sass"] == ("sm_99",)
 
 
-def test_a_wheel_without_files_is_that_of_the_package_it_installs(tmp_path: Path) -> None:
+def test_a_wheel_without_files_is_described_by_what_it_installs(tmp_path: Path) -> None:
     opened = Opened({"t.dist-info/METADATA": METADATA})
     told = refresh_tensorflow.read(wheel(tmp_path, opened, platform="win_amd64"))
     assert (told["accelerator"], told["note"]) == ("cpu", "has no files; installs tensorflow-intel")
@@ -163,7 +163,7 @@ def shipped() -> Matrix:
 
 @pytest.mark.index
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
-def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path: Path) -> None:
+def test_the_newest_six_minor_versions_agree_with_their_wheels(shipped: Matrix, tmp_path: Path) -> None:
     from scripts.refresh.common import group_releases, merged_row  # noqa: PLC0415  needs pip's session only here
     from scripts.refresh.index import Index  # noqa: PLC0415
 

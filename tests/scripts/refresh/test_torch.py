@@ -66,7 +66,7 @@ def test_torch_for_linux(tmp_path: Path) -> None:
     assert told["numpy_abi"] == 2
 
 
-def test_what_was_learnt_once_is_not_read_again(tmp_path: Path) -> None:
+def test_cached_answers_are_not_read_again(tmp_path: Path) -> None:
     first = torch(tmp_path, "linux_x86_64", {"torch/lib/libtorch_python.so": LISTED})
     assert torch(tmp_path, "linux_x86_64", {}) == first
 
@@ -104,7 +104,7 @@ def test_torch_with_two_pins_of_cudnn_leaves_it_out() -> None:
         ({}, "no torch_python library"),
     ],
 )
-def test_torch_without_its_facts_is_told(tmp_path: Path, members: dict[str, bytes], problem: str) -> None:
+def test_torch_without_its_facts_is_reported(tmp_path: Path, members: dict[str, bytes], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         torch(tmp_path, "linux_x86_64", members, "hip = None")
 
@@ -165,7 +165,7 @@ def newest_minors(matrix: Matrix, count: int) -> list[Version]:
 
 @pytest.mark.index
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
-def test_the_newest_six_minors_are_as_their_wheels_say(shipped: Matrix, tmp_path: Path) -> None:
+def test_the_newest_six_minor_versions_agree_with_their_wheels(shipped: Matrix, tmp_path: Path) -> None:
     from scripts.refresh.common import group_releases, merged_row  # noqa: PLC0415  needs pip's session only here
     from scripts.refresh.index import Index  # noqa: PLC0415
 
@@ -210,7 +210,7 @@ def test_shipped_torch_has_wheels_for_the_interpreters_of_the_file_list(shipped:
     assert shipped.resolve("torch", "2.5.1", python="3.8").python_published is False
 
 
-def test_shipped_architectures_begin_where_they_should(shipped: Matrix) -> None:
+def test_shipped_architectures_start_at_the_expected_one(shipped: Matrix) -> None:
     first = {release: (shipped.resolve("torch", release).row or pytest.fail(release)).sass for release in ("2.0.1", "2.7.1", "2.8.0")}
     assert {release: names and names[0] for release, names in first.items()} == {"2.0.1": "sm_37", "2.7.1": "sm_50", "2.8.0": "sm_70"}
 
@@ -236,7 +236,7 @@ def test_shipped_other_builds(shipped: Matrix, wheel: str, platform: str, versio
     assert all(shipped.source(name) for name in row.source)
 
 
-def test_the_other_builds_are_those_that_the_index_lacks(shipped: Matrix) -> None:
+def test_the_other_builds_are_not_on_the_index(shipped: Matrix) -> None:
     from gpudoctor.matrix.tables import TORCH_BUILDS  # noqa: PLC0415
 
     for build in shipped.rows(TORCH_BUILDS):
