@@ -41,8 +41,10 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
 
     Checks only what you state. A requirement without an exact version means the newest release that fits.
 
-    Example: gpudoctor compat 'tensorflow[and-cuda]==2.16.1' --gpu 'GTX 1080' --driver 470.57.02
-    """
+    \b
+    Example:
+      gpudoctor compat torch==2.8.0 --gpu 'GTX 1080' --driver 470.57.02
+    """  # noqa: D301 -- click leaves the lines after \b as they are
     combination = Combination(
         requirements=tuple(requirements),
         driver=driver,

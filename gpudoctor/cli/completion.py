@@ -15,12 +15,11 @@ from gpudoctor.cli.program import app
 def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> int:
     """Print the script for tab completion in your shell. To install it, add one line to the shell's start-up file.
 
-    bash, in ~/.bashrc: eval "$(gpudoctor completion bash)"
-
-    zsh, in ~/.zshrc after compinit: eval "$(gpudoctor completion zsh)"
-
+    \b
+    bash, in ~/.bashrc:                  eval "$(gpudoctor completion bash)"
+    zsh, in ~/.zshrc after compinit:     eval "$(gpudoctor completion zsh)"
     fish, in ~/.config/fish/config.fish: gpudoctor completion fish | source
-    """
+    """  # noqa: D301 -- click leaves the lines after \b as they are
     script = get_completion_script(prog_name="gpudoctor", complete_var="_GPUDOCTOR_COMPLETE", shell=shell)
     output.write(f"{script}\n".encode())
     return 0

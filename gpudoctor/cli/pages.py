@@ -33,8 +33,13 @@ def explain(
 ) -> int:
     """Explain a rule, an error message, an Xid, a CUDA error or an exit code: what it means and how to fix it.
 
-    Examples: gpudoctor explain GD203; gpudoctor explain CUDA error 803; gpudoctor explain exit-codes
-    """
+    \b
+    Examples:
+      gpudoctor explain GD203
+      gpudoctor explain CUDA error 803
+      gpudoctor explain 'undefined symbol: ncclCommRegister'
+      gpudoctor explain exit-codes
+    """  # noqa: D301 -- click leaves the lines after \b as they are
     answer = manual.look_up(" ".join(what), open_matrix())
     if format is TextOrJson.JSON:
         output.write(documents.rules(tuple(map(_page, answer.rules + answer.also)), answer.meaning, answer.codes))

@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_written_is_said(file: str, words: str) -> None:
     assert Path("/dev/full").is_char_device()
 
 
-def test_a_report_that_found_no_room_leaves_its_verdict() -> None:
+def test_a_report_that_cannot_be_written_leaves_its_verdict() -> None:
     verdict, trouble = run(*LOOK, "-o", "/dev/full").stderr.decode().splitlines()[-2:]
     assert re.match(r"READY|DEGRADED|UNKNOWN|BROKEN", verdict)
     assert "No space left" in trouble

@@ -143,4 +143,5 @@ def test_help_names_every_command_and_every_option() -> None:
     options = "level no-smoke allow-cpu python format output only skip fail-on timeout compat config identify force quiet no-color"
     assert all(f"--{option}" in help_text for option in options.split())
     assert "--root" not in help_text
+    assert f"Families: {', '.join(NAMES)}." in " ".join(run("rules", "--help").stdout.decode().split())
     assert "GPUDOCTOR_PYTHON" in help_text

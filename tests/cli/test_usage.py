@@ -116,7 +116,7 @@ def test_a_wrong_configuration_file_names_file_and_key(tmp_path: Path, toml: str
     assert str(file) in sentence(ended.stderr)
 
 
-def test_the_command_line_wins_over_the_configuration_file(tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_configuration_file(tmp_path: Path) -> None:
     file = tmp_path / "gpudoctor.toml"
     file.write_text("format = 'json'\nno-smoke = true\nonly = ['GD1', 'no-driver']\nfail-on = 'warning'\nquiet = true\n")
     report = document("report", run("check", "--config", str(file), "--only", "GD101,GD102", "--only", "GD206").stdout)
