@@ -150,7 +150,7 @@ def _touched(gpu: Gpu, section: tuple[CudaContext, ...] | Missing) -> Step:
         return _unseen(Rung.KERNEL_RAN, context.kernel_right)
     if context.kernel_right:
         return Step(Rung.KERNEL_RAN, RungState.PROVEN, OUR_KERNEL)
-    return Step(Rung.KERNEL_RAN, RungState.FAILED, f"{OUR_KERNEL}: {context.wrong} of {context.elements} results are wrong")
+    return Step(Rung.KERNEL_RAN, RungState.FAILED, f"{OUR_KERNEL} computed {context.wrong} of {context.elements} results wrong")
 
 
 class _Smokes:

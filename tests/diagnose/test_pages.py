@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Callable
 
 import pytest
 
 from gpudoctor import rule_pages
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from tests.seams.debian import DriverLibraries
 
 SECTIONS = ["Symptoms", "Why", "Check by hand", "Fix", "References"]
 CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -17,6 +19,10 @@ TYPED = re.compile(r"^ *\$ (.*)$", re.MULTILINE)
 WIDEST = 80
 NOT_WRAPPED = re.compile(r"^ *([|#*$>\d-]|```)|`|https?://")
 """Beginnings or parts of lines that are not prose to wrap: tables, lists, code and links."""
+
+QUERIED = re.compile(r"--query-(?:gpu|compute-apps)=([\w.,]+)")
+SHOWN = re.compile(r"nvidia-smi [^|;&`\n]*?-d ([A-Z_,]+)")
+SECTIONS_OF_SMI = b"memory,utilization,ecc,"
 
 every_page = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 
@@ -59,3 +65,16 @@ def test_a_page_is_a_screen_and_a_half_of_wrapped_prose(rule: Rule) -> None:
     assert len(lines) <= 80
     code = CONSOLE.sub("", rule_pages.read(rule))
     assert not [line for line in code.splitlines() if len(line) > WIDEST and not NOT_WRAPPED.search(line)]
+
+
+def test_pages_ask_nvidia_smi_only_for_fields_and_sections_that_it_has(driver_libraries: Callable[[str], DriverLibraries]) -> None:
+    program = driver_libraries("550").smi.read_bytes()
+    start = program.index(SECTIONS_OF_SMI)
+    sections = program[start : program.index(b"\0", start)].decode().upper().split(",")
+    pages = {rule.name: rule_pages.read(rule) for rule in RULES}
+    fields = {(name, field) for name, text in pages.items() for found in QUERIED.findall(text) for field in found.split(",")}
+    shown = {(name, section) for name, text in pages.items() for found in SHOWN.findall(text) for section in found.split(",")}
+    assert len(fields) > 50
+    assert len(shown) > 20
+    assert not {(name, field) for name, field in fields if f"{field}\0".encode() not in program}
+    assert not {(name, section) for name, section in shown if section not in sections}
