@@ -46,7 +46,7 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
     form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: _carry_out(file, policy, compat, form), as_json=form.main.format is Format.JSON)
+    return failure.guarded(lambda: _carry_out(file, policy, compat, form), as_json=form.errors_as_json)
 
 
 def _carry_out(file: str, policy: Policy, compat: str | None, form: Delivery) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.findings import Confidence
+from gpudoctor.findings import Confidence, RungState
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import gpus, groups, markup, not_checked, summary, supposed, training, words
 from gpudoctor.report.fixes import Step, steps
@@ -15,6 +15,9 @@ from gpudoctor.report.page import Look, Page
 
 LIMIT = 60_000
 """Characters. GitHub takes 65,536 in the body of an issue (https://github.com/PyGithub/PyGithub/issues/1906 quotes its answer)."""
+
+
+_UNTRIED = {RungState.NOT_SHOWN.value, RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
 
 
 def render(report: Report) -> str:
@@ -72,8 +75,8 @@ def _drawn(report: Report) -> list[str]:
 
 
 def _stages(report: Report) -> Iterator[str]:
-    """Yield the table of stages, GPUs that are alike in one row."""
-    if not report.ladder:
+    """Yield the table of stages, GPUs that are alike in one row; nothing if none was tried."""
+    if not any(step.state not in _UNTRIED for row in report.ladder for step in row.steps):
         return
     alike: dict[tuple[str, ...], list[LadderRow]] = {}
     for row in report.ladder:
@@ -142,7 +145,7 @@ def _footer(report: Report) -> list[str]:
     said = [
         *([words.upper_first(report.proved_to.text)] if report.proved_to.rung else []),
         f"{counted(len(report.passed), 'check')} passed",
-        f"examined {examined.python} ({examined.why})" if examined.python else examined.why,
+        *([f"examined {examined.python} ({examined.why})"] if examined.python else []),
         f"gpudoctor {report.tool.version}, tables of {report.matrix.date}, {report.created}",
     ]
     command = shlex.join(report.argv) or f"gpudoctor {report.command}"

@@ -199,7 +199,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     schema: Annotated[Literal["gpudoctor.report/1"], _text("The form of this document.")]
     id: Annotated[str, _text("A digest of the snapshot and the policy: the same observations under the same policy have the same id.")]
     tool: Tool
-    command: Annotated[str, _text("The command that wrote the report.", "check", "smoke", "compat")]
+    command: Annotated[str, _text("The command that wrote the report.", "check", "smoke", "compat", "diagnose")]
     created: Annotated[str, _text("When the machine was observed: UTC, ISO 8601.", "2026-11-21T04:00:00Z")]
     examined: Examined
     policy: Policy
