@@ -18,15 +18,16 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import terminal
 from gpudoctor.report.build import build
 from gpudoctor.report.page import Look
+from gpudoctor.snapshot import KernelLog
 from tests.machines.store import load, recorded
 
-MACHINES: Final = {"broken": "torch-older-than-the-gpu", "ready": "torch-with-code-for-the-gpu"}
+MACHINES: Final = {"broken": "older-nccl-on-the-path", "ready": "older-nccl-behind-the-rpath"}
 """A picture in docs/pictures, and the recorded machine that it shows."""
 COLUMNS: Final = 92
+SHOWN: Final = {"/recorded/environment": "~/venv", "/recorded/toolkit/lib64": "/usr/local/cuda/lib64", "/recorded/libraries:": ""}
+"""What a recorded machine calls its folders, and what a reader expects to see."""
 _FONTS: Final = re.compile(r"@font-face \{.*?\}\n\s*", re.DOTALL)
 """What would load a font from elsewhere."""
-RECORDED, SHOWN = "/recorded/environment", "~/venv"
-"""Where a recorded machine's Python is, and what a reader expects to see."""
 
 
 def generated(root: Path) -> dict[Path, str]:
@@ -35,7 +36,10 @@ def generated(root: Path) -> dict[Path, str]:
 
 
 def _picture(name: str, machine: str) -> str:
-    text = Text.from_ansi(f"$ gpudoctor check\n{_report(machine).replace(RECORDED, SHOWN).rstrip()}")
+    report = _report(machine)
+    for recorded_name, shown in SHOWN.items():
+        report = report.replace(recorded_name, shown)
+    text = Text.from_ansi(f"$ gpudoctor check --no-smoke\n{report}")
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)
     console.print(text)
     return _FONTS.sub("", console.export_svg(title="", unique_id=f"gpudoctor-{name}"))
@@ -43,7 +47,7 @@ def _picture(name: str, machine: str) -> str:
 
 def _report(machine: str) -> str:
     matrix, policy = open_matrix(), msgspec.convert(load(machine)["policy"], Policy)
-    snapshot = recorded(machine)
+    snapshot = msgspec.structs.replace(recorded(machine), kernel_log=KernelLog("/dev/kmsg"))  # the recorded trees have no log to read
     examination = Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
     return terminal.render(build(examination), Look(width=COLUMNS, colour=True))
 
