@@ -49,6 +49,9 @@ def _head(page: Page, report: Report, group: Group) -> None:
 
 
 def _body(page: Page, report: Report, group: Group) -> None:
+    page.shortened |= bool(group.others)
+    for other in group.others if page.look.verbose else ():
+        page.paragraph(other.message, indent=2)
     for step in steps(group):
         _step(page, report, step)
     _evidence(page, group)

@@ -25,7 +25,7 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
         names = (f"{rule.code} {rule.name}" + (f" ({rule.reason})" if rule.reason else "") for rule in report.skipped)
         lines.append(("Skipped", ", ".join(names)))
     more = [f"gpudoctor explain {report.causes[0].code} ({report.causes[0].name})"] if report.causes else []
-    if page.shortened:
+    if page.shortened and not page.look.verbose:
         more.append("-v shows everything")
     return [*lines, ("More", "; ".join(more))] if more else lines
 

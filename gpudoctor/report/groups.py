@@ -1,4 +1,4 @@
-"""Findings that say the same of several GPUs, as one."""
+"""Findings that ask for the same of several GPUs, as one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpudoctor.report.model import Finding, Report
 
 
 class Group(msgspec.Struct, frozen=True):
-    """A finding, and those of other GPUs that say the same."""
+    """A finding, and those of the same rule about other GPUs that have the same fixes."""
 
     findings: tuple[Finding, ...]
 
@@ -23,7 +23,7 @@ class Group(msgspec.Struct, frozen=True):
 
     @property
     def others(self) -> tuple[Finding, ...]:
-        """The same of other GPUs."""
+        """Those of other GPUs."""
         return self.findings[1:]
 
     def commands(self, place: int) -> list[str]:
@@ -44,7 +44,10 @@ def notes(report: Report) -> list[Group]:
 def message(report: Report, group: Group) -> str:
     """Return what the group says, and of which other GPUs."""
     told = group.first.message
-    return f"{told} The same on {gpus.subjects(report, (one.subject for one in group.others))}." if group.others else told
+    if not group.others:
+        return told
+    alike = len({_anonymous(report, one, one.message) for one in group.findings}) == 1
+    return f"{told} {'The same' if alike else 'Similarly'} on {gpus.subjects(report, (one.subject for one in group.others))}."
 
 
 def _grouped(report: Report, findings: Iterable[Finding]) -> list[Group]:
@@ -56,8 +59,9 @@ def _grouped(report: Report, findings: Iterable[Finding]) -> list[Group]:
 
 
 def _told(report: Report, finding: Finding) -> Iterator[str | tuple[str, ...]]:
-    """Yield what a finding says without the name of its GPU: its message, and of each fix the kind, title and needs."""
-    yield _anonymous(report, finding, finding.message)
+    """Yield the kind, title and needs of each fix without the name of the GPU; of a finding that is not about a GPU also its message."""
+    if finding.subject.kind != "gpu":
+        yield finding.message
     for fix in finding.fixes:
         yield (fix.kind, _anonymous(report, finding, fix.title), *fix.needs)
 

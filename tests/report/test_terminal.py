@@ -123,6 +123,10 @@ def test_the_same_on_several_gpus_is_one_block_with_the_commands_of_each() -> No
     assert "is lost. The same on GPUs 5–6." in text
     assert text.count("Fix:") == 1
     assert re.findall("gpu-reset -i (.)", text) == ["3", "5", "6"]
+    hotter = (lost[0], msgspec.structs.replace(lost[1], message=f"GPU 5 ({samples.address(5)}) is hotter."))
+    similar = msgspec.structs.replace(report, findings=hotter)
+    assert "is lost. Similarly on GPU 5." in terminal.render(similar)
+    assert "is hotter." in terminal.render(similar, Look(verbose=True))
 
 
 def test_alike_gpus_share_a_row_and_the_lost_one_has_its_own() -> None:
