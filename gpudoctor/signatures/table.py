@@ -89,14 +89,16 @@ _FRAMEWORKS = (
         ("Couldn't get ptxas/nvlink version", "Couldn't find a suitable version of ptxas", "No PTX compilation provider is available"),
     ),
     Signature(
-        r"ptxas too old\.|ptxas does not support CC|Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
+        r"ptxas too old\.|ptxas does not support CC",
+        ("ptxas-too-old",),
+        "XLA's ptxas is too old for this GPU",
+        ("ptxas too old.", "ptxas does not support CC"),
+    ),
+    Signature(
+        r"Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
         ("ptxas-too-old", "triton-ptxas-too-old"),
         "ptxas is too old for this GPU",
-        (
-            "ptxas too old.",
-            "ptxas does not support CC",
-            "Value 'sm_120' is not defined for option 'gpu-name'",
-        ),
+        ("Value 'sm_120' is not defined for option 'gpu-name'",),
     ),
     Signature(
         r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU",
@@ -104,6 +106,7 @@ _FRAMEWORKS = (
         "this build has no kernels for this GPU",
         (
             "CUDA capability sm_120 is not compatible with the current PyTorch installation",
+            "CUDA capability sm_61 is not compatible with the current PyTorch installation",
             "Your installed torch==2.15.0 does not include kernels for this GPU",
         ),
     ),
