@@ -11,7 +11,7 @@ import typer
 from gpudoctor import manual
 from gpudoctor.cli import options, output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.look import look
+from gpudoctor.cli.look import look, on_terminal
 from gpudoctor.cli.program import app
 from gpudoctor.cli.width import asked
 from gpudoctor.diagnose.rule import Rule
@@ -23,6 +23,7 @@ from gpudoctor.report import schema as schemas
 from gpudoctor.report.build import url
 from gpudoctor.report.document import RulePage
 from gpudoctor.report.page import Look
+from gpudoctor.report.words import ascii_only
 from gpudoctor.rule_pages import read
 
 
@@ -94,12 +95,14 @@ def _shown(answer: Answer, seen: Look) -> str:
 
 
 def _drawn(markdown: str, seen: Look) -> str:
-    """Return Markdown as a terminal with colour shows it; without colour as it is."""
-    if not seen.colour:
+    """Return Markdown laid out for a terminal; as it is for a pipe and for ASCII."""
+    if seen.plain:
+        return ascii_only(markdown)
+    if not (seen.colour or on_terminal()):
         return markdown
-    from gpudoctor.report import drawing  # noqa: PLC0415 -- 20 ms for rich, only for colour
+    from gpudoctor.report import drawing  # noqa: PLC0415 -- 20 ms for rich, only for a terminal
 
-    return drawing.markdown(markdown, seen.width)
+    return drawing.markdown(markdown, seen.width, colour=seen.colour)
 
 
 def _write(shown: str, seen: Look) -> None:

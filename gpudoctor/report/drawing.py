@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, Markdown
@@ -57,12 +58,13 @@ def coloured(lines: Iterable[Iterable[tuple[str, str]]], width: int) -> str:
     return out.getvalue()
 
 
-def markdown(text: str, width: int) -> str:
-    """Return Markdown as a terminal shows it."""
+def markdown(text: str, width: int, *, colour: bool = True) -> str:
+    """Return Markdown laid out for a terminal: wrapped, with tables in columns; without `colour` also without bold and italics."""
     out = io.StringIO()
-    _console(out, width).print(_Page(text), crop=False)
+    _console(out, width, colour=colour).print(_Page(text), crop=False)
     return out.getvalue()
 
 
-def _console(out: io.StringIO, width: int) -> Console:
-    return Console(file=out, width=width, force_terminal=True, color_system="standard", legacy_windows=False, theme=_THEME, _environ={})
+def _console(out: io.StringIO, width: int, *, colour: bool = True) -> Console:
+    system: Literal["standard"] | None = "standard" if colour else None
+    return Console(file=out, width=width, force_terminal=True, color_system=system, legacy_windows=False, theme=_THEME, _environ={})

@@ -179,6 +179,7 @@ def _many(page: Page, columns: Sequence[str], rows: Sequence[Any]) -> None:
 
 def _aligned(page: Page, cells: Sequence[Sequence[str]]) -> None:
     """Lines of columns as wide as they need, the last ones left out if they do not fit; the first line is the head."""
+    cells = [[page.text(cell) for cell in row] for row in cells]
     widths = [max(len(row[place]) for row in cells) + _GAP for place in range(len(cells[0]))]
     while sum(widths) - _GAP > page.look.width and len(widths) > 1:
         widths.pop()

@@ -14,7 +14,7 @@ from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_codes import EXIT_CODES
 from gpudoctor.manual.families import NAMES
 from gpudoctor.rule_pages import read
-from tests.cli.command import document, in_terminal, run, sentence
+from tests.cli.command import document, environment, in_terminal, run, sentence
 
 
 @pytest.mark.parametrize("name", ["GD101", "gd101", "no-gpu", "No-GPU"])
@@ -31,6 +31,19 @@ def test_explain_in_a_terminal_draws_the_markdown() -> None:
     assert "\x1b[1m" in shown
     assert "Why" in shown
     assert "#" not in shown
+
+
+def test_explain_in_a_terminal_without_colour_is_laid_out_without_escape_codes() -> None:
+    _, shown = in_terminal("explain", "GD203", stream="stdout", NO_COLOR="1", COLUMNS="80")
+    assert "\x1b" not in shown
+    assert "| --- |" not in shown
+    assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80
+
+
+def test_explain_in_ascii_spells_out_what_ascii_lacks() -> None:
+    shown = run("explain", "GD203", env=environment(PYTHONIOENCODING="ascii")).stdout.decode("ascii")
+    assert 'blocks the stage "framework sees it"' in shown
+    assert "\\u" not in shown
 
 
 def test_explain_json() -> None:
