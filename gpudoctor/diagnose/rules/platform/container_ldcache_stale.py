@@ -10,6 +10,7 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, DriverFile, Libcuda, LoaderCache, Missing, Nvml
 
@@ -42,12 +43,11 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
     cached = ", ".join(cache.driver_files) or "neither" if isinstance(cache, LoaderCache) else cache.reason
     folder = unfound[0].path.rpartition("/")[0]
     keep_path = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    paths = " and ".join(file.path for file in unfound)
-    names = " or ".join(_name(file).partition(".so")[0] for file in unfound)
+    verb, them = ("is", "it") if len(unfound) == 1 else ("are", "them")
     yield Problem(
-        message=f"{paths} {'is' if len(unfound) == 1 else 'are'} mounted, but the loader does not find {names}.",
+        message=f"{' and '.join(map(_name, unfound))} {verb} mounted in {folder}, but the loader does not find {them}.",
         evidence=(
-            *(Evidence(f"mounted by {container.runtime}", file.path, "/proc/self/mountinfo") for file in unfound),
+            *(Evidence(f"mounted by {product(container.runtime)}", file.path, "/proc/self/mountinfo") for file in unfound),
             Evidence("driver libraries in the loader's cache", cached, "/etc/ld.so.cache"),
         ),
         fixes=(Fix("Restore the library path that Apptainer sets", keep_path) if folder.startswith(_SET_BY_APPTAINER) else _RUN_LDCONFIG,),

@@ -52,14 +52,15 @@ def container_no_gpu_access(machine: MachineView) -> Iterator[Problem]:
     host = container.host_driver
     if not host and not works and not machine.site.on_wsl:
         not_applicable("nothing in /proc or /sys shows an NVIDIA driver on the host")
-    although = host or ("NVML works here" if works else "WSL may have one")
+    driver = host or ("NVML works here" if works else "WSL may have one")
     reason = _reason(container)
     libcuda = machine.observed.libcuda
     yield Problem(
-        message=f"This {product(container.runtime)} container was started without {missing}, although {although}{f': {reason}' if reason else ''}.",
+        message=f"This {product(container.runtime)} container was started without {missing}{f': {reason}' if reason else f', although {driver}'}.",
         confidence=Confidence.CERTAIN if host or works else Confidence.POSSIBLE,
         evidence=(
             device_files(container),
+            Evidence("driver on the host", driver, "/proc, /sys"),
             Evidence("libcuda", "found" if isinstance(libcuda, Libcuda) else libcuda.reason, "the loader"),
             *requests(container),
         ),

@@ -64,9 +64,9 @@ def container_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     if container.has_devices(proven=False) or container.driver_libraries or not container.host_driver:
         return
     yield Problem(
-        message=f"{DEVICES}={requested} requests GPUs, but the runtime added no device files or driver libraries, although {container.host_driver}.",
+        message=f"{DEVICES}={requested} requests GPUs, but the runtime added no device files or driver libraries.",
         confidence=Confidence.LIKELY,
-        evidence=(*requests(container), device_files(container)),
+        evidence=(*requests(container), device_files(container), Evidence("driver on the host", container.host_driver, "/proc, /sys")),
         fixes=(_LIST_RUNTIMES, *_install(machine.site, container.runtime)),
     )
 

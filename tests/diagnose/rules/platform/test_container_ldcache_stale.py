@@ -12,7 +12,7 @@ MOUNTED = change(DOCKER, driver_files=(DriverFile("/usr/lib/x86_64-linux-gnu/lib
 
 def test_mounted_libraries_that_the_loader_does_not_find() -> None:
     (finding,) = findings_of(RULE, machine(container=MOUNTED, libcuda=ABSENT))
-    assert finding.message.endswith("libcuda.so.550.163.01 is mounted, but the loader does not find libcuda.")
+    assert finding.message.endswith("libcuda.so.550.163.01 is mounted in /usr/lib/x86_64-linux-gnu, but the loader does not find it.")
     assert finding.fixes[0].command == "ldconfig"
 
 
