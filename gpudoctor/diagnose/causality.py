@@ -10,7 +10,8 @@ from gpudoctor.findings import Confidence, Finding, Outcome, OutcomeKind, Rung, 
 
 
 def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
-    if join is Join.MACHINE or (join is Join.GPU and cause.kind is SubjectKind.MACHINE and effect.kind is SubjectKind.GPU):
+    machine_wide = cause.kind is SubjectKind.MACHINE and effect.kind in {SubjectKind.MACHINE, SubjectKind.GPU}
+    if join is Join.MACHINE or (join is Join.GPU and machine_wide):
         return True
     kind = SubjectKind.GPU if join is Join.GPU else SubjectKind.FRAMEWORK
     return cause.kind is effect.kind is kind and cause.key == effect.key

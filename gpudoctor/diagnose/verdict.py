@@ -50,7 +50,7 @@ def _no_framework(machine: MachineView) -> str:
 def _unproven_rung(machine: MachineView) -> str:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
-        return "no fault was found in the text, which does not show that training works"
+        return "no error was found in the text, which does not show that training works"
     if rung is None:
         return ""
     if machine.hardware:

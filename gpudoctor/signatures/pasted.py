@@ -5,25 +5,6 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 PASTED = (
-    # the kernel log: https://docs.nvidia.com/deploy/xid-errors/
-    Signature(
-        r"Xid \([^)\n]{1,100}\): 79\b|GPU has fallen off the bus",
-        ("gpu-fell-off-bus",),
-        "the GPU has fallen off the bus",
-        ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.",),
-    ),
-    Signature(
-        r"Xid \([^)\n]{1,100}\): (?:48|94|95)\b",
-        ("ecc-hardware-error",),
-        "the GPU's memory had an uncorrectable error",
-        ("NVRM: Xid (PCI:0000:1f:00): 48, An uncorrectable double bit error (DBE) has been detected",),
-    ),
-    Signature(
-        r"Xid \([^)\n]{1,100}\): (?:119|120)\b",
-        ("gsp-firmware-failure",),
-        "the GPU's firmware (GSP) stopped responding",
-        ("NVRM: Xid (PCI:0000:1f:00): 119, Timeout waiting for RPC from GSP!",),
-    ),
     # https://github.com/NVIDIA/nvidia-docker/issues/1034; the other is the kernel's answer to a missing program
     Signature(
         r"could not select device driver \"\" with capabilities: \[\[gpu\]\]|nvidia-container-runtime: no such file or directory",
@@ -33,13 +14,6 @@ PASTED = (
             'could not select device driver "" with capabilities: [[gpu]]',
             "fork/exec /usr/bin/nvidia-container-runtime: no such file or directory",
         ),
-    ),
-    # nvidia-smi: https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387
-    Signature(
-        r"Unable to determine the device handle for (?:GPU|gpu)",
-        ("gpu-fell-off-bus",),
-        "the driver lists a GPU that it cannot open",
-        ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
     ),
     # https://github.com/NVIDIA/nccl/issues/525
     Signature(

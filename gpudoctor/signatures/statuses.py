@@ -83,7 +83,7 @@ STATUSES = (
         "ECC_UNCORRECTABLE",
         ("uncorrectable ECC error encountered",),
         ("ecc-hardware-error",),
-        "uncorrectable error in the GPU's memory",
+        "the GPU's memory had an uncorrectable error",
     ),
     status(
         220,

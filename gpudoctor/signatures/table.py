@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.signatures.driver_log import DRIVER_LOG
 from gpudoctor.signatures.packages import PACKAGES
 from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.signature import Signature
@@ -218,6 +219,25 @@ _MEMORY = (
     ),
 )
 _VAGUE = (
+    # torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; Slurm's reason for a drained node; NVIDIA's open-gpu-kernel-modules
+    Signature(
+        r"Watchdog caught collective operation timeout",
+        ("all-reduce-failed",),
+        "a collective operation between GPUs timed out",
+        ("Watchdog caught collective operation timeout",),
+    ),
+    Signature(
+        r"gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
+        ("gpu-count-mismatch",),
+        "the driver or scheduler sees fewer GPUs than are installed",
+        ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
+    ),
+    Signature(
+        r"NVRM: Xid \([^)\n]{1,100}\): \d+",
+        ("gpu-errors-logged",),
+        "the driver logged an Xid error",
+        ("NVRM: Xid (PCI:0000:07:00): 31, pid=4242, name=python3, Ch 00000008, intr 00000000. MMU Fault",),
+    ),
     status(
         100,
         "NO_DEVICE",
@@ -286,6 +306,7 @@ SIGNATURES: tuple[Signature, ...] = (
     *STATUSES,
     *_FRAMEWORKS,
     *PACKAGES,
+    *DRIVER_LOG,
     *PASTED,
     *_MEMORY,
     *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),

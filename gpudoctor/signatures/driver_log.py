@@ -1,0 +1,102 @@
+"""What the NVIDIA driver, nvidia-smi and the fabric manager say about a faulty GPU or fabric."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_XID = r"Xid \([^)\n]{1,100}\): "
+"""How the driver's kernel log lines begin: https://docs.nvidia.com/deploy/xid-errors/"""
+
+# The other lines were read in https://github.com/NVIDIA/open-gpu-kernel-modules and in nvidia-smi 550.163.01, unless noted.
+DRIVER_LOG = (
+    Signature(
+        rf"{_XID}79\b|GPU has fallen off the bus|fallen off the bus and is not responding to commands",
+        ("gpu-fell-off-bus",),
+        "the GPU has fallen off the bus",
+        ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),
+    ),
+    Signature(
+        rf"{_XID}(?:48|94|95)\b",
+        ("ecc-hardware-error",),
+        "the GPU's memory had an uncorrectable error",
+        ("NVRM: Xid (PCI:0000:1f:00): 48, An uncorrectable double bit error (DBE) has been detected",),
+    ),
+    Signature(
+        r"Row Remapper Error: ",
+        ("row-remap-failed",),
+        "the GPU failed to remap a bad memory row",
+        ("NVRM: Xid (PCI:0000:07:00): 64, Row Remapper Error: (0x0000000018f31d80) - All reserved rows for bank are remapped",),
+    ),
+    Signature(
+        r"Row Remapper: New row (?:\(0x[0-9a-f]{1,16}\) )?marked for remapping",
+        ("row-remap-pending",),
+        "the GPU needs a reset to remap a bad memory row",
+        ("NVRM: Xid (PCI:0000:07:00): 63, Row Remapper: New row (0x0000000018f31d80) marked for remapping, reset gpu to activate.",),
+    ),
+    Signature(
+        rf"{_XID}(?:119|120)\b|Cannot initialize GSP firmware RM|unexpected WPR2 already up",
+        ("gsp-firmware-failure",),
+        "the GPU's firmware (GSP) failed or stopped responding",
+        (
+            "NVRM: Xid (PCI:0000:0f:00): 119, Timeout after 6s of waiting for RPC response from GPU1 GSP!",
+            "RmInitAdapter: Cannot initialize GSP firmware RM",
+            "unexpected WPR2 already up, cannot proceed with booting GSP",
+        ),
+    ),
+    Signature(
+        rf"{_XID}54\b|GPU does not have the necessary power cables connected|Insufficient External Power",
+        ("power-cable-missing",),
+        "the GPU has no auxiliary power",
+        ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
+    ),
+    Signature(
+        r"This PCI I/O region assigned to your NVIDIA device is invalid",
+        ("pci-bar-not-assigned",),
+        "a PCI BAR of the GPU has no address",
+        ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
+    ),
+    Signature(
+        r"NVRM: No NVIDIA GPU found",
+        ("no-gpu",),
+        "the driver found no NVIDIA GPU",
+        ("NVRM: No NVIDIA GPU found.",),
+    ),
+    Signature(
+        rf"{_XID}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
+        ("nvlink-errors",),
+        "an NVLink had errors",
+        ("NVLink: fatal error detected on link 5(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",),
+    ),
+    Signature(
+        r"SXid \([^)\n]{1,100}\): \d{5}, Fatal",
+        ("nvswitch-fatal-error",),
+        "an NVSwitch had a fatal error",
+        ("nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",),
+    ),
+    # https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    Signature(
+        r"fabric manager NVIDIA GPU driver interface version \S{1,40} don't match with driver version",
+        ("fabric-manager-version-mismatch",),
+        "fabric manager and driver have different versions",
+        ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),
+    ),
+    Signature(
+        r"infoROM is corrupted at gpu",
+        ("inforom-corrupt",),
+        "the GPU's infoROM is corrupt",
+        ("WARNING: infoROM is corrupted at gpu 0000:07:00.0",),
+    ),
+    Signature(
+        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset",
+        ("gpu-requires-reset",),
+        "the GPU needs a reset",
+        ("Unable to determine the device handle for GPU0000:07:00.0: GPU requires reset",),
+    ),
+    # https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387
+    Signature(
+        r"Unable to determine the device handle for (?:GPU|gpu)",
+        ("gpu-fell-off-bus",),
+        "the driver lists a GPU that it cannot open",
+        ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
+    ),
+)
