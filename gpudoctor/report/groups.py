@@ -42,7 +42,7 @@ def notes(report: Report) -> list[Group]:
 
 
 def message(report: Report, group: Group) -> str:
-    """Return what the group says, and of which other GPUs."""
+    """Return the group's text, and the other GPUs it applies to."""
     told = group.first.message
     if not group.others:
         return told

@@ -75,7 +75,7 @@ def _drawn(report: Report) -> list[str]:
 
 
 def _stages(report: Report) -> Iterator[str]:
-    """Yield the table of stages, GPUs that are alike in one row; nothing if none was tried."""
+    """Yield the table of stages, with equal GPUs in one row; nothing if none was tried."""
     if not any(step.state not in _UNTRIED for row in report.ladder for step in row.steps):
         return
     alike: dict[tuple[str, ...], list[LadderRow]] = {}

@@ -1,4 +1,4 @@
-"""The form of a published report, gpudoctor.report/1: its own structs, so that inner changes never change it unseen.
+"""The form of a published report, gpudoctor.report/1: its own structs, which inner changes never alter unnoticed.
 
 Fields are only ever added. Words (verdicts, severities, states) are open: a reader must accept one that it does not know.
 The snapshot inside has a version of its own and is outside this promise.
@@ -20,7 +20,7 @@ from gpudoctor.snapshot import Cause, Snapshot
 
 SCHEMA: Literal["gpudoctor.report/1"] = "gpudoctor.report/1"
 SUPPOSED = "supposed"
-"""The origin of a snapshot of which nothing was observed, so that nothing can be proven and there is no ladder."""
+"""The origin of a snapshot without observations: nothing can be verified and there is no ladder."""
 
 
 def _words(kind: type[enum.Enum], meaning: str) -> msgspec.Meta:
@@ -65,7 +65,7 @@ class Examined(msgspec.Struct, frozen=True):
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked for."""
 
-    level: Annotated[str | None, _words(Level, "How deep the check goes; null if no stage must be proven.")]
+    level: Annotated[str | None, _words(Level, "How deep the check goes; null if no stage must be reached.")]
     allow_cpu: Annotated[bool, _text("Whether a machine without an NVIDIA GPU may train on its CPU.")]
     only: Annotated[tuple[str, ...], _text("Codes or names of the only rules to apply; empty: all.")]
     skip: Annotated[tuple[str, ...], _text("Codes or names of rules to skip.")]
@@ -79,7 +79,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
 class ProvedTo(msgspec.Struct, frozen=True):
     """How much was proven: the highest stage, and on how many GPUs."""
 
-    rung: Annotated[RungWord | None, _text("The highest stage that any GPU reached; null if none was proven.")]
+    rung: Annotated[RungWord | None, _text("The highest stage that any GPU reached; null if none.")]
     gpus: Annotated[int, _text("How many GPUs reached it.")]
     of: Annotated[int, _text("How many GPUs the machine has.")]
     text: Annotated[str, _text("The same as a phrase.", "trained on 8 of 8 GPUs")]
@@ -212,7 +212,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     findings: Annotated[tuple[Finding, ...], _text("Root causes first, by severity, confidence and stage; then what they explain.")]
     could_not_tell: Annotated[tuple[CouldNotTell, ...], _text("Rules that could not be checked.")]
     passed: Annotated[tuple[Passed, ...], _text("Rules that found nothing wrong.")]
-    ladder: Annotated[tuple[LadderRow, ...], _text("How far each GPU got; empty for a combination that is only assumed.")]
+    ladder: Annotated[tuple[LadderRow, ...], _text("The stages of each GPU; empty for a combination that is only assumed.")]
     matrix: Tables
     timings: Annotated[tuple[Timing, ...], _text("How long each part of the work took.")]
     snapshot: Snapshot

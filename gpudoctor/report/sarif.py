@@ -28,7 +28,7 @@ _DESCRIPTION = 1024
 """Characters of a description that GitHub takes."""
 _HOME = "https://github.com/gpudoctor/gpudoctor"
 _PROBLEMS = {Severity.ERROR.value: "error", Severity.WARNING.value: "warning", Severity.NOTE.value: "recommendation"}
-"""GitHub's words for the severity of what is not a security problem."""
+"""GitHub's severities for findings other than security problems."""
 
 
 def render(report: Report) -> bytes:

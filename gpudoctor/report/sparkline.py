@@ -13,7 +13,7 @@ _NO_NUMBER = {False: "×", True: "x"}  # noqa: RUF001 -- a cross, not the letter
 
 
 def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
-    """`values` from left to right in at most `width` signs, the highest of them highest; what is not a finite number is a cross.
+    """`values` from left to right in at most `width` signs, the highest of them highest; a cross for a number that is not finite.
 
     Losses fall by orders of magnitude, so heights are logarithms where every value is positive.
     """

@@ -1,4 +1,4 @@
-"""The stages that each GPU passed, as a table: alike GPUs in one row, and what stopped each of the others."""
+"""The stages that each GPU passed, as a table: equal GPUs in one row, and what stopped each of the others."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _PLATFORMS = {"wsl1": "WSL 1", "wsl2": "WSL 2", "jetson": "Jetson", "windows": "
 
 
 def parts(summary: Summary) -> list[str]:
-    """Return the parts of the summary line, in order; what is not known is left out."""
+    """Return the parts of the summary line, in order, without unknown ones."""
     return [*_gpus(summary), *_driver(summary), *_frameworks(summary), *_python(summary), *_surroundings(summary)]
 
 

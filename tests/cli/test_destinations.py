@@ -87,7 +87,7 @@ def test_a_place_that_takes_no_file_is_said_before_any_work(command: tuple[str, 
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_report_that_finds_no_room_keeps_no_other_from_being_written(tmp_path: Path) -> None:
+def test_a_full_disk_does_not_stop_the_other_reports(tmp_path: Path) -> None:
     ended = run(*LOOK, "--quiet", "--json", "/dev/full", "--sarif", str(tmp_path / "b"))
     assert ended.returncode == 2
     assert "No space left" in sentence(ended.stderr)

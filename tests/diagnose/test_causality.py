@@ -53,7 +53,7 @@ def test_consequences_fold_beneath_their_cause(matrix: Matrix) -> None:
     assert folded == {"cuda-init-fails": ("GD202",)}
 
 
-def test_what_could_not_be_told_folds_beneath_the_rung_that_broke(matrix: Matrix) -> None:
+def test_unchecked_rules_fold_beneath_the_broken_rung(matrix: Matrix) -> None:
     diagnosis = diagnose(machine(nvml=MISMATCH, libcuda=MISMATCHED_CUDA), matrix, Policy())
     unknown = [outcome for outcome in diagnosis.outcomes if outcome.kind is OutcomeKind.COULD_NOT_TELL]
     assert unknown

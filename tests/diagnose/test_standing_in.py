@@ -29,7 +29,7 @@ def _failing(runs: list[Run]) -> set[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_environment_of_which_every_framework_fails_is_broken(name: str, matrix: Matrix) -> None:
+def test_an_environment_whose_frameworks_all_fail_is_broken(name: str, matrix: Matrix) -> None:
     facts = _Alone(recorded(name), matrix, policy(name))
     installed = {framework.name for framework in facts.observed_frameworks}
     if installed and installed <= _failing(run_all(RULES, facts)):

@@ -63,7 +63,7 @@ def test_a_machine_without_a_framework_is_never_ready_unless_it_is_asked_about_a
 
 
 def _of_a_vendor(framework: Framework) -> Framework:
-    """The same framework as a build of which nothing but the version is known."""
+    """The same framework as a build known only by its version."""
     version = Fact("9.9.0a0+vendor", "its files")
     return msgspec.structs.replace(
         framework, version=version, cuda_build=True, built_with_cuda=NOT_ASKED, built_with_cudnn=NOT_ASKED, architectures=NOT_ASKED

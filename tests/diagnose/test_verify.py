@@ -30,7 +30,7 @@ def test_a_verify_command_tells_a_cured_machine_from_a_broken_one(name: str, tmp
     assert words[:2] == ["gpudoctor", "check"]
     asked = [word for word in words[2:] if word != "--no-smoke"]  # the recipe says --level look, which is the same
     place = asked.index("--python")
-    del asked[place : place + 2]  # the environment is built anew
+    del asked[place : place + 2]  # the environment is built again
     before, _ = examine(broken, tmp_path / "before", *asked)
     after, _ = examine(CURED[name](broken), tmp_path / "after", *asked)
     assert (before, after) == (1, 0)

@@ -67,7 +67,7 @@ def gpu(number: int) -> Subject:
 
 
 def row(number: int, *states: RungState, detail: str = "", model: str = "NVIDIA H100 80GB HBM3") -> LadderRow:
-    """A GPU that got as far as `states` say; what follows was not tried. `detail` belongs to the last state given."""
+    """A GPU that passed these `states`; later ones were not tried. `detail` belongs to the last state given."""
     padded = (*states, *[N] * (len(Rung) - len(states)))
     steps = tuple(
         Step(rung, state, detail if place == len(states) - 1 else f"rung {place}")
@@ -148,7 +148,7 @@ MISMATCH = finding(
     fixes=(
         Fix("Reboot, which loads the kernel driver that belongs to the libraries", "sudo reboot", ("root", "reboot"), "nvidia-smi"),
         Fix(
-            "Where no program uses the GPU, load it anew without a reboot",
+            "Where no program uses the GPU, reload it without a reboot",
             "sudo rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia && sudo modprobe nvidia && sudo modprobe nvidia_uvm",
             ("root",),
             kind=FixKind.INSTEAD,
@@ -366,7 +366,7 @@ compat_broken = examined(
         finding(
             "GD505",
             "gpu-too-new-for-build",
-            "The build holds no code for a GPU as new as this one",
+            "The build has no kernels for a GPU this new",
             "The build stops before it.",
             subject=Subject(SubjectKind.GPU, "nvml:0"),
         ),

@@ -17,7 +17,7 @@ def _with_host(host: Host) -> Examination:
     return msgspec.structs.replace(samples.ready, snapshot=Snapshot(created="2026-11-21T04:00:00Z", host=host))
 
 
-def test_the_same_observations_judged_alike_have_the_same_id() -> None:
+def test_the_same_observations_and_policy_have_the_same_id() -> None:
     ready = build(samples.ready)
     assert build(msgspec.structs.replace(samples.ready, timings=())).id == ready.id
     assert build(msgspec.structs.replace(samples.ready, policy=Policy(allow_cpu=True))).id != ready.id

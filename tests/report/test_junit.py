@@ -108,7 +108,7 @@ def test_a_skipped_rule_is_a_skipped_case_with_its_reason() -> None:
     assert messages == ['a "laptop" & <proud>', "left out with --skip"]
 
 
-def test_a_crash_is_an_error_and_what_could_not_be_told_is_skipped() -> None:
+def test_a_crash_is_an_error_and_an_unchecked_rule_is_skipped() -> None:
     kinds = {one.kind for report in REPORTS.values() for one in report.could_not_tell}
     assert kinds == {"crashed", "could-not-tell"}
     for report in REPORTS.values():

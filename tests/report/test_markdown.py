@@ -57,7 +57,7 @@ def test_the_headline_says_what_is_wrong_and_the_fix_follows() -> None:
     assert lines[7] == "Verify: `nvidia-smi`"
 
 
-def test_gpus_that_are_alike_share_a_row() -> None:
+def test_equal_gpus_share_a_row() -> None:
     rows = re.findall(r"^\| (GPUs? \d.*?) \|", markdown.render(REPORTS["one_lost"]), re.MULTILINE)
     assert rows == ["GPUs 0–4, 6–7 NVIDIA H100 80GB HBM3", "GPU 5 NVIDIA H100 80GB HBM3"]  # noqa: RUF001 -- a dash joins neighbours
 

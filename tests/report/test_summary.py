@@ -24,7 +24,7 @@ def test_line(name: str) -> None:
     assert " · ".join(parts(diagnosis(name).summary)) == LINES[name]
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_facts_are_left_out() -> None:
     assert parts(Summary()) == []
     assert parts(Summary(gpus=(GpuModel("", 2),), frameworks=(FrameworkBuild("torch"),), container="docker")) == [
         "2 × NVIDIA GPU",

@@ -26,12 +26,12 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", samples.ALL)
 def test_page_is_as_recorded(name: str, look: str) -> None:
-    """GPUDOCTOR_RENEW_PAGES=1 writes the pages anew, for the eye; the test then fails, so that no run passes by writing."""
+    """GPUDOCTOR_RENEW_PAGES=1 rewrites the pages, to be read; the test then fails, because no run may pass by writing."""
     page = terminal.render(build(samples.ALL[name]), LOOKS[look])
     recorded = PAGES / f"{name}.{look}.txt"
     if os.environ.get("GPUDOCTOR_RENEW_PAGES"):
         recorded.write_text(page, encoding="utf-8")
-        pytest.fail("the page was written anew")
+        pytest.fail("the page was rewritten")
     assert page == recorded.read_text(encoding="utf-8")
 
 
@@ -129,7 +129,7 @@ def test_the_same_on_several_gpus_is_one_block_with_the_commands_of_each() -> No
     assert "is hotter." in terminal.render(similar, Look(verbose=True))
 
 
-def test_alike_gpus_share_a_row_and_the_lost_one_has_its_own() -> None:
+def test_equal_gpus_share_a_row_and_the_lost_one_has_its_own() -> None:
     text = terminal.render(build(samples.one_lost))
     assert re.search(r"^  GPUs 0–4, 6–7 +✓( +✓){7}$", text, re.MULTILINE)
     assert re.search(r"^  GPU 5 +✓ +✓ +✓ +✗( +·){4}$", text, re.MULTILINE)

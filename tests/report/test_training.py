@@ -124,7 +124,7 @@ def test_what_differs_and_is_no_number_is_said() -> None:
     assert "nan images/s, CPU 1.0 images/s (dense, batch size 8)" in text
 
 
-def test_what_is_measured_besides_has_lines_of_its_own() -> None:
+def test_other_measurements_have_their_own_lines() -> None:
     measured = msgspec.structs.replace(
         TRAINED,
         copies=(Copy("GPU:0", "to", True, 1 << 28, 25.31e9), Copy("GPU:1", "from", False, 1 << 28, 6e9)),
@@ -143,7 +143,7 @@ def test_what_is_measured_besides_has_lines_of_its_own() -> None:
         assert line in text
 
 
-def test_sums_over_all_devices_have_a_section_of_their_own() -> None:
+def test_all_reduce_has_its_own_section() -> None:
     stages = (Stage(StageKind.IMPORT, StageState.DONE, seconds=3.0), Stage(StageKind.ALL_REDUCE, StageState.DONE, seconds=1.25))
     hung = (Stage(StageKind.ALL_REDUCE, StageState.HUNG, error="gave no sign of life for 60 s"),)
     wrong = Sum(128 << 20, 3, 0.0104, 12.9e9, 2.984375, ("GPU:1",))

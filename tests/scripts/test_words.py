@@ -72,6 +72,7 @@ def test_a_phrase_is_found_across_lines_and_in_a_test_name(tmp_path: Path) -> No
         ("code.py", "def proved_to(hence: int) -> int:\n    return hence\n"),
         ("key.py", 'x = {"likewise": 1}["likewise"]\n'),
         ("quoted.py", '"""The field `hence` is kept."""\n'),
+        ("quotation.md", "Write so, not “hence”.\n"),
         ("allowed.py", 'x = "the kernel says: hence"  # words: ok\n'),
         ("page.md", "See [it](docs/hence.md) and `hence`, --hence and hence_forth.\n"),
         ("script.sh", "hence=1\n$hence --lest hence.txt\n"),
@@ -89,7 +90,6 @@ def test_without_a_path_it_reads_the_clone(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "compat").mkdir()
     (tmp_path / "compat" / "README.md").write_text("Likewise.\n")
     (tmp_path / "elsewhere.md").write_text("Likewise.\n")
-    monkeypatch.setattr(words, "NOT_YET", ())
     assert (words.main(), capsys.readouterr().out) == (1, "compat/README.md:1: “Likewise”: write also, the same\n")
     monkeypatch.setattr("sys.argv", ["words", str(tmp_path / "README.md")])
     assert words.main() == 0

@@ -19,7 +19,7 @@ def leased(seconds: object) -> dict[str, object]:
     ("seconds", "severity", "words"),
     [(-5, Severity.WARNING, "expired at"), (600, Severity.NOTE, "expires in 10 min"), (10, Severity.NOTE, "expires in 1 min")],
 )
-def test_a_licence_that_was_not_renewed(seconds: int, severity: Severity, words: str) -> None:
+def test_an_expired_or_expiring_licence(seconds: int, severity: Severity, words: str) -> None:
     (finding,) = findings_of(RULE, with_gpus(leased(seconds)))
     assert finding.severity is severity
     assert words in finding.message

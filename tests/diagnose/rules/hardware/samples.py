@@ -16,7 +16,7 @@ GIB = 1 << 30
 
 
 def second_lost(**sections: Any) -> Snapshot:
-    """Two GPUs, of which NVML and CUDA list the first only."""
+    """Two GPUs; NVML and CUDA list only the first."""
     whole = with_gpus({"alarms": ()}, {})
     assert isinstance(whole.nvml, Nvml)
     assert isinstance(whole.nvml.gpus, tuple)

@@ -39,7 +39,7 @@ def test_an_old_tensorflow_has_no_package_for_them() -> None:
     assert "libcudart.so.11.0" in found.fixes[0].title
 
 
-def test_what_is_not_vital_is_not_missed() -> None:
+def test_optional_libraries_may_be_missing() -> None:
     assert outcome(environment(use("cupti", "libcupti.so.12", vital=False)), "cuda-library-missing") is OutcomeKind.PASSED
 
 

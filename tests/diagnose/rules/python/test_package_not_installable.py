@@ -13,7 +13,7 @@ from tests.diagnose.rules.packaged import found, roots, stated, supposed
         (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; the 2.17 releases are 2.17.0, 2.17.1"),
     ],
 )
-def test_what_is_not_there_cannot_be_installed(package: Distribution, words: str) -> None:
+def test_missing_releases_cannot_be_installed(package: Distribution, words: str) -> None:
     (finding,) = found(supposed(package))
     assert finding.name == "package-not-installable"
     assert words in finding.message

@@ -11,7 +11,7 @@ from tests.builders import libcuda, machine
 
 
 def masked(value: str, shown: int, uuids: tuple[str, ...] = ("GPU-aa", "GPU-bb"), **changes: Any) -> Snapshot:
-    """GPUs with these UUIDs, of which CUDA shows the first few."""
+    """GPUs with these UUIDs; CUDA shows the first few."""
     whole = libcuda(len(uuids))
     assert not isinstance(whole.devices, Missing)
     devices = tuple(msgspec.structs.replace(device, uuid=uuid) for device, uuid in zip(whole.devices, uuids, strict=True))

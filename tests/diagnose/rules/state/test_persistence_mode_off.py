@@ -10,7 +10,7 @@ from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 RULE = "persistence-mode-off"
 
 
-def test_persistence_of_which_one_gpu_says_nothing() -> None:
+def test_one_gpu_with_unknown_persistence() -> None:
     half = with_gpus({"persistence": False}, {"persistence": TIMED_OUT})
     assert [finding.message.partition(",")[0] for finding in findings_of(RULE, half)] == ["Persistence mode is off on GPU 0"]
     assert kinds_of(RULE, with_gpus({"persistence": TIMED_OUT})) == [OutcomeKind.COULD_NOT_TELL]
