@@ -15,6 +15,8 @@ from gpudoctor.report.words import SEVERITIES, upper_first
 _CODE, _SEVERITY = 7, 9
 _NAME, _NAME_WIDE, _WIDE = 30, 39, 100
 """Columns of a rule's name, on pages of less than _WIDE columns and on others."""
+_LEAST = 24
+"""Columns that a title needs beside the name."""
 
 
 def rules_by_family(rules: Iterable[Rule], look: Look, *, wrap: bool) -> str:
@@ -64,7 +66,9 @@ def _row(page: Page, rule: Rule, *, severity: bool, wrap: bool) -> None:
         cells.append((rule.severity.value, _SEVERITY, SEVERITIES.get(rule.severity.value, "")))
     width = _NAME_WIDE if page.look.width >= _WIDE or not wrap else _NAME
     column = sum(taken for _, taken, _ in cells) + width
-    room = max(page.look.width - column, 20)
+    if wrap and page.look.width - column < _LEAST:  # the title goes below the name
+        column, width = column - width, 0
+    room = page.look.width - column
     lines = textwrap.wrap(page.text(rule.title), room, break_on_hyphens=False, break_long_words=False) if wrap else [rule.title]
     first = lines.pop(0) if len(rule.name) < width - 1 else ""
     page.cells([*cells, (rule.name, width, ""), (first, 0, "")])
