@@ -45,7 +45,7 @@ def test_an_error_of_a_context_is_never_ready(tmp_path: Path, code: int, name: s
     assert (status, report["verdict"]) == (1, "broken")
     assert diagnosed(report)["roots"] == [name]
     (finding,) = (one for one in report["findings"] if one["severity"] == "error")
-    assert f"cuDevicePrimaryCtxRetain answers {code} " in finding["message"]
+    assert f"cuDevicePrimaryCtxRetain returns {code} " in finding["message"]
     assert ("GPU 1 " in finding["message"]) is (name != "mps-misconfigured")
     assert "GPU 0 " not in finding["message"]
     assert finding["fixes"]
@@ -63,7 +63,7 @@ def test_the_same_error_on_several_gpus_is_one_finding(tmp_path: Path) -> None:
     libraries = (Nvml(gpus=3), Cuda(gpus=3, calls={"cuCtxSynchronize": "return 719"}))
     _, report = examine(healthy(3, libraries=libraries, arguments=TOUCH), tmp_path)
     (finding,) = report["findings"]
-    assert finding["message"].startswith("cuCtxSynchronize answers 719 (CUDA_ERROR_LAUNCH_FAILED) on 3 GPUs: ")
+    assert finding["message"] == "CUDA fails on 3 GPUs: cuCtxSynchronize returns 719 (CUDA_ERROR_LAUNCH_FAILED)."
 
 
 def test_force_touches_a_gpu_in_use(tmp_path: Path) -> None:

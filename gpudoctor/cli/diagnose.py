@@ -36,6 +36,7 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     skip: options.Skip = None,
     fail_on: options.FailOn = None,
     compat: options.Compat = None,
+    verbose: options.Verbose = False,  # noqa: FBT002
     quiet: options.QuietReport = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
 ) -> int:
@@ -44,7 +45,7 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     Example: nvidia-smi 2>&1 | gpudoctor diagnose -
     """
     beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
-    form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), quiet=quiet, no_color=no_color)
+    form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), verbose=verbose, quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
     return failure.guarded(lambda: _carry_out(file, policy, compat, form), as_json=form.errors_as_json)
 
