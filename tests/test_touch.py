@@ -1,4 +1,4 @@
-"""Level touch with the whole program: whatever libcuda answers, a GPU on which no kernel ran is never ready."""
+"""Level touch with the whole program: whatever libcuda returns, a GPU on which no kernel ran is never ready."""
 
 from __future__ import annotations
 
