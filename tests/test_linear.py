@@ -23,7 +23,7 @@ from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
 from gpudoctor.redact import Owner, Redactor, names, shapes
 from gpudoctor.redact.shell import runnable
-from gpudoctor.signatures import SIGNATURES, recognise
+from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES, recognise
 
 if sys.version_info >= (3, 11):
     from re import _parser as sre
@@ -40,8 +40,12 @@ AT_ONCE = 0.006
 PAST_DOUBT = 0.5
 """Seconds; a run above is slow, whatever else the machine does."""
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "signatures/__init__.py": lambda: [one.pattern for one in SIGNATURES],
-    "manual/signs.py": lambda: [one.pattern for one in SIGNATURES],
+    "signatures/__init__.py": lambda: [
+        *(one.pattern for one in SIGNATURES),
+        *(one.pattern for one in HINTS),
+        *(pattern for pattern, _ in HARMLESS),
+    ],
+    "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
@@ -80,7 +84,7 @@ def _value(node: ast.expr, module: ModuleType) -> str:
         return _value(node.value, module)
     try:
         return str(eval(compile(ast.Expression(node), "", "eval"), vars(module)))
-    except NameError:
+    except (NameError, AttributeError):
         return "word"
 
 
@@ -177,7 +181,13 @@ def _class(member: Any) -> str:
         return re.escape(chr(value))
     if kind == "RANGE":
         return f"{re.escape(chr(value[0]))}-{re.escape(chr(value[1]))}"
-    return {"CATEGORY_WORD": r"\w", "CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_NOT_SPACE": r"\S"}[str(value)]
+    return {
+        "CATEGORY_WORD": r"\w",
+        "CATEGORY_DIGIT": r"\d",
+        "CATEGORY_SPACE": r"\s",
+        "CATEGORY_NOT_SPACE": r"\S",
+        "CATEGORY_NOT_WORD": r"\W",
+    }[str(value)]
 
 
 def everywhere(pattern: re.Pattern[str], text: str) -> None:

@@ -23,7 +23,7 @@ class Fit(str, enum.Enum):
 
     NATIVE = "native"  # it has machine code for the GPU
     PTX = "ptx"  # the driver compiles portable code for it
-    TOO_OLD = "too-old"  # all code is for newer GPUs
+    TOO_OLD = "too-old"  # all code, or all of its generation, is for newer GPUs
     TOO_NEW = "too-new"  # there is code for older GPUs, and no usable PTX
     UNKNOWN = "unknown"
 
@@ -156,8 +156,9 @@ def runs(code: Code, capability: Version) -> Fit:
         return Fit.PTX
     if code.ptx is None or None in natively:
         return Fit.UNKNOWN
-    older = any((one.major, one.minor) <= place for one in (*_architectures_in(code.sass), *portable))
-    return Fit.TOO_NEW if older else Fit.TOO_OLD
+    built_for = [(one.major, one.minor) for one in (*_architectures_in(code.sass), *portable)]
+    left_out = any(one[0] == place[0] and one > place for one in built_for)  # 5.0 by a build with 3.5 and 5.2
+    return Fit.TOO_NEW if any(one <= place for one in built_for) and not left_out else Fit.TOO_OLD
 
 
 def compiles(driver: Driver, cuda: EffectiveCuda, matrix: Matrix) -> bool | Missing:

@@ -138,7 +138,8 @@ class Stack:
         later = () if row is None else self.matrix.releases(one.name, row.platform)
         for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
             for found in filter(None, map(requirement, patch.requires)):
-                if framework_of(found.name) and found.name not in named and not found.marker:
+                pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
+                if framework_of(found.name) and found.name not in named and not found.marker and not pinned:
                     named = {*named, found.name}
                     yield Demand(one, found, source_of(patch), str(patch.release))
 

@@ -162,7 +162,7 @@ class Matrix:
 
         Pure Python wheels have one row with platform "any".
         """
-        return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform)
+        return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform) if distribution else ()
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
         """Known defects of this release, by its exact number; vendors' and other official builds have their own."""

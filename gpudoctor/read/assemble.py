@@ -7,10 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from gpudoctor import versions
 from gpudoctor.codes import NvmlError
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.signatures import harmless
 from gpudoctor.snapshot import (
     TEXT,
     Cause,
@@ -36,8 +38,10 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.snapshot.distributions import normalise
 
+_ONE_PACKAGE = (2, 1)
+"""The first TensorFlow whose package works with and without GPUs: https://github.com/tensorflow/tensorflow/releases/tag/v2.1.0"""
 NOT_STATED = Missing(Cause.NOT_STATED, "the text does not state it")
-_ABSENT = {"None", "Could not collect"}
+_ABSENT = {"None", "Could not collect", "False"}
 _NVML_ERRORS = (
     ("API mismatch", NvmlError.LIB_RM_VERSION_MISMATCH),
     ("Driver/library version mismatch", NvmlError.LIB_RM_VERSION_MISMATCH),
@@ -47,6 +51,8 @@ _NVML_ERRORS = (
     ("GPU is lost", NvmlError.GPU_IS_LOST),
     ("Unknown Error", NvmlError.UNKNOWN),
 )
+_MODES = {"Default": "default", "E. Process": "exclusive-process", "E. Thread": "exclusive-thread", "Prohibited": "prohibited"}
+"""nvidia-smi's words for NVML's compute modes."""
 _PLATFORMS = (
     ("microsoft-standard-wsl2", Platform.WSL2),
     ("microsoft", Platform.WINDOWS),
@@ -84,8 +90,8 @@ class Stated:
         return {what.removeprefix(prefix): one for what, one in self._best.items() if what.startswith(prefix)}
 
 
-def assemble(statements: Sequence[Statement], signs: Sequence[Line], matrix: Matrix, created: str) -> Snapshot:
-    """Return the snapshot of the machine that `statements` describe; `signs` are the lines that point to a fault."""
+def assemble(statements: Sequence[Statement], log: Sequence[Line], noise: Sequence[Line], matrix: Matrix, created: str) -> Snapshot:
+    """Return the snapshot of the machine that `statements` describe; `log` are the lines that point to a fault or a cause, `noise` what looks like it."""
     stated = Stated(statements)
     snapshot = Snapshot(
         created=created,
@@ -100,8 +106,8 @@ def assemble(statements: Sequence[Statement], signs: Sequence[Line], matrix: Mat
         variables=_variables(stated),
         packages=_packages(stated),
         frameworks=_frameworks(stated),
-        text_log=TextLog(tuple(Fact(line.text, f"line {line.number}") for line in signs)) if signs else NOT_STATED,
-        remarks=tuple(_contradictions(statements, stated)),
+        text_log=TextLog(tuple(Fact(line.text, f"line {line.number}") for line in log)) if log else NOT_STATED,
+        remarks=(*_contradictions(statements, stated), *_harmless(noise)),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
@@ -131,20 +137,30 @@ def _nvml(stated: Stated, matrix: Matrix) -> Nvml:
     """Return what NVML would show. Whoever asks about a GPU has one, even if the text does not say which."""
     error, gpus = stated.get("nvml error"), stated.all("gpu:")
     code = next((code for words, code in _NVML_ERRORS if error and words.lower() in error.value.lower()), None)
-    listed = tuple(_gpu(index, gpus[name].value.strip(), matrix) for index, name in enumerate(sorted(gpus, key=int)))
+    listed = tuple(_gpu(index, name, gpus[name].value.strip(), stated, matrix) for index, name in enumerate(sorted(gpus, key=int)))
     return Nvml(
         init=NOT_STATED if error is None or code is None else Status(int(code), code.name, error.value),
         driver_version=stated.value("driver"),
         nvml_version=stated.value("libraries"),
         cuda_served=stated.value("cuda served"),
-        gpus=listed or (NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=NOT_STATED),),
+        gpus=listed or (NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=stated.value("capability")),),
     )
 
 
-def _gpu(index: int, name: str, matrix: Matrix) -> NvmlGpu:
+def _gpu(index: int, key: str, name: str, stated: Stated, matrix: Matrix) -> NvmlGpu:
     product = matrix.gpu(name)
     known = product.compute_capability if product else ""
-    return NvmlGpu(index=index, address=NOT_STATED, name=name, compute_capability=str(known) if known else NOT_STATED)
+    memory, mode = stated.get(f"memory:{key}"), stated.get(f"compute mode:{key}")
+    used, total = (int(number) << 20 for number in memory.value.replace("MiB", "").split("/")) if memory else (NOT_STATED, NOT_STATED)
+    return NvmlGpu(
+        index=index,
+        address=NOT_STATED,
+        name=name,
+        compute_capability=str(known) if known else stated.value("capability"),
+        memory_used=used,
+        memory_total=total,
+        compute_mode=_MODES[mode.value] if mode else NOT_STATED,
+    )
 
 
 def _kernel_driver(stated: Stated) -> KernelDriver | Missing:
@@ -196,7 +212,7 @@ def _framework(name: str, distribution: str, version: Statement, stated: Stated)
     has_cuda = None if cuda is None else cuda.value not in _ABSENT
     return Framework(
         name=name,
-        distribution=normalise(distribution) if _is_listed(version) else "",
+        distribution=_distribution(name, distribution, version),
         version=Fact(version.value, version.where),
         location=NOT_STATED,
         shadow=Missing(Cause.ABSENT, "the text names none"),
@@ -206,6 +222,19 @@ def _framework(name: str, distribution: str, version: Statement, stated: Stated)
         built_with_cudnn=NOT_STATED,
         architectures=NOT_STATED,
     )
+
+
+def _harmless(noise: Sequence[Line]) -> Iterable[str]:
+    first = {harmless(line.text): line for line in reversed(noise)}
+    for why, line in first.items():
+        yield f"line {line.number} is harmless: {why}"
+
+
+def _distribution(name: str, said: str, version: Statement) -> str:
+    """Return the package of a framework; "" for "TensorFlow 1.14", which was published with and without CUDA under two names."""
+    parsed = versions.parse(version.value)
+    known = _is_listed(version) or name != "tensorflow" or (parsed is not None and parsed >= _ONE_PACKAGE)
+    return (normalise(said) if _is_listed(version) else name) if known else ""
 
 
 def _contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:

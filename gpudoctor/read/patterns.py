@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from gpudoctor.read.statements import Rank
 
-_VERSION = r"(?P<value>\d+(?:\.\d+)+)"
-_RELEASE = r"(?P<value>\d+(?:\.\w+)+(?:[+]\w[\w.]{0,40})?)"
+_VERSION = r"(?P<value>\d{1,6}(?:\.\d{1,12}){1,5})"
+_RELEASE = r"(?P<value>\d{1,6}(?:\.\w{1,20}){1,5}(?:[+]\w[\w.]{0,40})?)"
 _PACKAGE = r"(?P<name>[A-Za-z][\w.-]{1,60})"
 
 
@@ -45,6 +45,8 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("nvidia-smi", "driver", rf"Driver Version\s*: *{_VERSION}"),
     _pattern("nvidia-smi", "cuda served", rf"CUDA (?:UMD )?Version\s*: *{_VERSION}"),
     _pattern("nvidia-smi", "gpu", r"^\|\s{1,4}(?P<name>\d{1,2})\s{1,3}(?P<value>[A-Z][^|]{4,60}?)(?:\s{2,}(?:On|Off|N/A|WDDM|TCC|MCDM)\b[^|]*|\s{3,}[^|]*|\s*)\|"),
+    _pattern("nvidia-smi", "memory", r"\|[^|]{0,60}?\b(?P<value>\d{1,7}MiB\s{0,4}/\s{0,4}\d{1,7}MiB)\b"),
+    _pattern("nvidia-smi", "compute mode", r"MiB\s{0,4}/[^\n]{0,80}?\s(?P<value>E\. Process|E\. Thread|Prohibited|Default)\s{0,20}\|"),
     _pattern("nvidia-smi", "nvml error", r"(?P<value>Failed to initialize NVML: [^\n]{3,80}|NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver)"),
     _pattern("nvidia-smi", "libraries", rf"NVML library version: {_VERSION}"),
     # kernel log, https://docs.nvidia.com/deploy/xid-errors/
@@ -68,6 +70,11 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("pip list", "package", r"^\s*(?P<name>torch\w{0,8}|tensorflow[\w-]{0,12}|jax[\w-]{0,20}|keras|numpy|nvidia-[\w-]{2,40}|triton|xformers|vllm|flash[-_]attn|bitsandbytes|protobuf|cupy[\w-]{0,12})\s{1,40}(?P<value>\d+\.\d\S{0,40})(?:\s.{0,60})?$", Rank.LISTING),
     _pattern("shell", "variable", r"^\s*(?:\$ ?)?(?:export |set |-e )?(?P<name>CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME|NVIDIA_VISIBLE_DEVICES|NCCL_[A-Z_0-9]{2,40}|JAX_PLATFORMS|XLA_FLAGS)=['\"]?(?P<value>[^'\"\n]{0,400})"),
     _pattern("shell", "variable", r"os\.environ\[['\"](?P<name>CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH)['\"]\]\s*=\s*['\"](?P<value>[^'\"]{0,100})"),
+    _pattern("command output", "tensorflow cuda", r"(?:is_built_with_cuda|is_cuda_build)(?:\(\))?['\"]?\)?\s{0,3}(?::|=|->|returns?)?\s{0,3}(?P<value>False)\b"),
+    _pattern("path", "toolkit", r"/usr/local/cuda-(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
+    _pattern("field", "toolkit", r"(?i)^\W{0,4}cuda(?:[ /]{1,3}cudnn)?(?: toolkit)?(?: version)?\W{0,4}(?:cuda )?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?(?![^\n]{0,80}(?:smi|driver))", Rank.PROSE),
+    _pattern("field", "cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Rank.PROSE),
+    _pattern("TensorFlow log", "capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     _pattern("field", "driver", rf"(?i)^\W{{0,4}}(?:nvidia |gpu )?driver(?: version)?\W{{1,4}}{_VERSION}", Rank.PROSE),
     _pattern("field", "gpu", r"(?i)^\W{0,4}(?:gpu|graphics card)(?: model| name)?\W{1,4}(?P<value>(?:nvidia|geforce|rtx|gtx|tesla|quadro|a100|h100|v100)\b.{0,50})", Rank.PROSE),
     _pattern("field", "os", r"(?i)^\W{0,4}(?:os|operating system|platform)(?: platform and distribution.{0,40})?\W{1,4}(?P<value>(?:linux|ubuntu|debian|windows|mac ?os|centos|rhel|red hat|fedora|arch).{0,60})", Rank.PROSE),
@@ -76,5 +83,7 @@ PATTERNS: tuple[Pattern, ...] = (
 )  # fmt: skip
 """In order: the first pattern of a key on a line that matches is used."""
 
+COUNTED = ("gpu", "memory", "compute mode")
+"""What is stated once for each GPU: without a number of its own, the next one's."""
 SYMPTOMS_OF_FRAMEWORK = {"pytorch": "torch"}
 """Names in prose of the packages."""

@@ -6,10 +6,11 @@ import re
 
 import msgspec
 
+from gpudoctor.signatures.hints import HARMLESS, HINTS, Hint
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.table import SIGNATURES
 
-__all__ = ["SIGNATURES", "Recognised", "Signature", "recognise"]
+__all__ = ["HARMLESS", "HINTS", "SIGNATURES", "Hint", "Recognised", "Signature", "harmless", "hints", "recognise"]
 
 _END = 1 << 16
 """Characters to search, from the end."""
@@ -31,7 +32,26 @@ def recognise(text: str) -> tuple[Recognised, ...]:
     for signature in SIGNATURES:
         match = signature.causes not in found and re.search(signature.pattern, text)
         if match:
-            begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
-            line = text[begin : end if end >= 0 else len(text)].strip()
-            found[signature.causes] = Recognised(signature, line[-_LONGEST:] if match.end() - begin > _LONGEST else line[:_LONGEST])
+            found[signature.causes] = Recognised(signature, _line(text, match))
     return tuple(found.values())
+
+
+def hints(text: str) -> dict[str, str]:
+    """Return the causes for which words in `text` speak, each with its first line; "" with a line that has numbers to compare."""
+    found: dict[str, str] = {}
+    for hint in HINTS:
+        match = re.search(hint.pattern, text)
+        if match:
+            found[hint.cause] = _line(text, match)
+    return found
+
+
+def harmless(line: str) -> str:
+    """Return why a line that looks like an error is none; "" if it is not known to be harmless."""
+    return next((why for pattern, why in HARMLESS if re.search(pattern, line)), "")
+
+
+def _line(text: str, match: re.Match[str]) -> str:
+    begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
+    line = text[begin : end if end >= 0 else len(text)].strip()
+    return line[-_LONGEST:] if match.end() - begin > _LONGEST else line[:_LONGEST]

@@ -19,6 +19,13 @@ PACKAGES = (
         "JAX is installed without its CUDA plugin",
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
     ),
+    # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
+    Signature(
+        r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|returns?)\s{0,3}False\b|'is_cuda_build': False",
+        ("cpu-only-build", "no-cuda-wheel-for-platform", "windows-native-no-gpu"),
+        "this is a CPU-only build of TensorFlow",
+        ("tf.test.is_built_with_cuda(): False", "'is_cuda_build': False"),
+    ),
     # torchvision/extension.py and torch/library.py
     Signature(
         r"operator torchvision::nms does not exist|PyTorch and torchvision were compiled with different CUDA",
@@ -123,10 +130,15 @@ PACKAGES = (
     ),
     # pip 26.3 and uv 0.13
     Signature(
-        r"No matching distribution found for|has no wheels with a matching Python",
-        ("python-version-unsupported", "package-not-installable"),
+        r"No matching distribution found for|Could not find a version that satisfies the requirement|is not a supported wheel on this platform|has no wheels with a matching Python",
+        ("python-version-unsupported", "package-not-installable", "glibc-too-old", "no-cuda-wheel-for-platform"),
         "no wheel of that release is published for this Python or platform",
-        ("ERROR: No matching distribution found for torch==2.3.0", "torch==2.3.0 has no wheels with a matching Python ABI tag"),
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==1.13.1",
+            "is not a supported wheel on this platform",
+            "ERROR: No matching distribution found for torch==2.3.0",
+            "torch==2.3.0 has no wheels with a matching Python ABI tag",
+        ),
     ),
     Signature(
         r"pip's dependency resolver does not currently take into account",

@@ -46,4 +46,54 @@ PASTED = (
         "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
         ("ValueError: invalid literal for int() with base 10: 'MIG-",),
     ),
+    # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
+    Signature(
+        r"Failed to initialize NVML: Unknown Error",
+        ("container-cgroup-device-lost",),
+        "a container has lost its GPU devices",
+        ("Failed to initialize NVML: Unknown Error",),
+    ),
+    # what nvidia-smi prints without a loaded kernel module
+    Signature(
+        r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
+        ("no-driver", "secure-boot-unsigned-module", "nouveau-loaded", "kernel-module-not-built"),
+        "the NVIDIA kernel module is not loaded",
+        ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",),
+    ),
+    # aten/src/ATen/cuda/CUDAContext.cpp: https://github.com/pytorch/pytorch/issues/130181
+    Signature(
+        r"device >= 0 && device < num_gpus",
+        ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
+        "PyTorch was asked for a GPU that CUDA does not show it",
+        ("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
+    ),
+    # xformers, Unsloth and others name the floor of their kernels so
+    Signature(
+        r"GPUs? with (?:CUDA |compute )capability (?:below|less than|lower than|<) ?\d\.\d[^\n]{0,20} not supported",
+        ("gpu-too-old-for-build",),
+        "this GPU is older than the program supports",
+        ("GPUs with compute capability below 7.0 are not supported",),
+    ),
+    # the kernel's and the shell's words for SIGILL
+    Signature(
+        r"Illegal instruction(?: \(core dumped\)|: 4|$)|trap invalid opcode",
+        ("cpu-lacks-avx",),
+        "the CPU lacks an instruction that the build uses",
+        ("Illegal instruction (core dumped)", "traps: python3[4242] trap invalid opcode ip:7f3c"),
+    ),
+    # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/89272
+    Signature(
+        r"CUDA_ERROR_INVALID_HANDLE",
+        ("gpu-too-new-for-build",),
+        "a kernel of this build cannot run on this GPU",
+        ("'cuLaunchKernel(...)' failed with 'CUDA_ERROR_INVALID_HANDLE'",),
+        needs_support=True,
+    ),
+    # NVIDIA/cuda-samples: https://github.com/NVIDIA/nccl/issues/199
+    Signature(
+        r"p2pBandwidthLatencyTest[^\n]{0,80}\b(?:hang|hung|stuck|freez|never)|simpleP2P[^\n]{0,200}(?:Verification error|FAILED)",
+        ("nccl-p2p-acs-iommu",),
+        "transfers between two GPUs hang or are wrong",
+        ("p2pBandwidthLatencyTest hangs",),
+    ),
 )

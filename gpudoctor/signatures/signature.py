@@ -15,3 +15,5 @@ class Signature(msgspec.Struct, frozen=True):
     """Lines that people search for: text that the pattern matches, as it is logged."""
     vague: bool = False
     """It says only what failed, so any other finding explains it better."""
+    needs_support: bool = False
+    """It is a finding only if a fact or a hint speaks for one of its causes."""

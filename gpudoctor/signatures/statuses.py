@@ -16,7 +16,7 @@ def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ..
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|\? Error {number}: |{'|'.join(map(re.escape, texts))}"
+    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|[?.] Error {number}: |\bcuda runtime error \({number}\)|{'|'.join(map(re.escape, texts))}"
     known = () if number == _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
     return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known))
 
@@ -68,7 +68,7 @@ STATUSES = (
         218,
         "INVALID_PTX",
         ("a PTX JIT compilation failed",),
-        ("libcuda-not-on-loader-path", "driver-library-mismatch"),
+        ("libcuda-not-on-loader-path", "driver-library-mismatch", "gpu-too-new-for-build"),
         "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
     ),
     status(
@@ -102,7 +102,7 @@ STATUSES = (
     status(
         46,
         "DEVICE_UNAVAILABLE",
-        ("CUDA-capable device(s) is/are busy or unavailable",),
+        ("CUDA-capable device(s) is/are busy or unavailable", "all CUDA-capable devices are busy or unavailable"),
         ("exclusive-compute-mode", "compute-prohibited"),
         "the GPU accepts no more processes: it is in exclusive-process mode and in use, or its compute mode is prohibited",
     ),

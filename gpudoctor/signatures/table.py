@@ -24,13 +24,17 @@ _FRAMEWORKS = (
         ("The NVIDIA driver on your system is too old (found version 11040)",),
     ),
     Signature(
-        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|cuInit: UNKNOWN ERROR \(303\)"
-        r"|JAX was unable to load the CUDA libraries|libcuda\.so[\d.]*: cannot open shared object file",
-        ("libcuda-not-on-loader-path", "no-driver"),
+        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine",
+        ("no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
+        "the framework found no NVIDIA driver",
+        ("Found no NVIDIA driver on your system", "Could not find cuda drivers on your machine"),
+    ),
+    Signature(
+        r"cuInit: UNKNOWN ERROR \(303\)"
+        r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file",
+        ("libcuda-not-on-loader-path", "no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (
-            "Found no NVIDIA driver on your system",
-            "Could not find cuda drivers on your machine",
             "failed call to cuInit: UNKNOWN ERROR (303)",
             "JAX was unable to load the CUDA libraries",
         ),
@@ -54,7 +58,7 @@ _FRAMEWORKS = (
         # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
         r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file"
         r"|Unable to load cuDNN\. Is it installed",
-        ("cudnn-missing", "pip-nvidia-libs-not-on-path"),
+        ("cudnn-missing", "pip-nvidia-libs-not-on-path", "cudnn-wrong-major"),
         "cuDNN or one of its libraries was not found",
         (
             "Could not load library libcudnn_cnn_infer.so.8",
@@ -64,8 +68,8 @@ _FRAMEWORKS = (
     ),
     Signature(
         r"lib(?:cudart|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
-        r"|Could not load dynamic library '(?!libnvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
-        ("cuda-library-missing", "pip-nvidia-libs-not-on-path"),
+        r"|Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.)|Cannot dlopen (?:some GPU|all CUDA) libraries",
+        ("cuda-library-missing", "pip-nvidia-libs-not-on-path", "cuda-version-mismatch"),
         "a CUDA library was not found",
         (
             "libcudart.so.12: cannot open shared object file",
@@ -84,10 +88,15 @@ _FRAMEWORKS = (
         ),
     ),
     Signature(
-        r"Couldn't (?:get ptxas/nvlink version|find a suitable version of ptxas)|No PTX compilation provider is available",
+        r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|find a suitable version of ptxas)|No PTX compilation provider is available",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",
-        ("Couldn't get ptxas/nvlink version", "Couldn't find a suitable version of ptxas", "No PTX compilation provider is available"),
+        (
+            "./bin/ptxas not found",
+            "Couldn't get ptxas/nvlink version",
+            "Couldn't find a suitable version of ptxas",
+            "No PTX compilation provider is available",
+        ),
     ),
     Signature(
         r"ptxas too old\.|ptxas does not support CC",
@@ -205,10 +214,10 @@ _MEMORY = (
         ),
     ),
     Signature(
-        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|\? Error 2: out of memory|cudaErrorMemoryAllocation"
+        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|Status: out of memory|cudaErrorMemoryAllocation"
         r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
-        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process", "wsl-multi-gpu-limit"),
         "out of GPU memory",
         (
             "CUDA out of memory. Tried to allocate",
@@ -245,16 +254,17 @@ _VAGUE = (
             "no CUDA-capable device is detected",
             "No CUDA GPUs are available",
         ),
-        ("cuda-init-fails", "cuda-visible-devices-masked", "device-permission-denied"),
+        ("cuda-init-fails", "cuda-visible-devices-masked", "no-driver", "device-permission-denied", "container-no-gpu-access"),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
     Signature(
-        r"CUDNN_STATUS_NOT_INITIALIZED|Could not create cudnn handle|DNN library initialization failed",
-        ("cudnn-version-mismatch", "gpu-memory-insufficient"),
+        r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR|Could not create cudnn handle|DNN library initialization failed",
+        ("cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN failed to initialise",
         (
             "CUDNN_STATUS_NOT_INITIALIZED",
+            "CUDNN_STATUS_INTERNAL_ERROR",
             "Could not create cudnn handle",
             "DNN library initialization failed",
         ),
@@ -270,7 +280,7 @@ _VAGUE = (
     ),
     Signature(
         r"CUDA_ERROR_UNKNOWN\b|\bcudaErrorUnknown\b|CUDA unknown error|\? Error 999: ",
-        ("cuda-init-fails", "uvm-broken-after-suspend"),
+        ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
         (
             "CUDA_ERROR_UNKNOWN",
@@ -296,7 +306,7 @@ _VAGUE = (
     ),
     Signature(
         r"TensorFlow was not built with CUDA kernel binaries compatible with compute capability",
-        ("slow-ptx-jit",),
+        ("slow-ptx-jit", "gpu-too-new-for-build"),
         "the build has only PTX for this GPU, which the driver compiles at first use",
         ("TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0",),
     ),

@@ -35,6 +35,18 @@ def test_the_cause_leads(cause: str, text: str, matrix: Matrix) -> None:
     assert causes(text, matrix)[:1] == [cause]
 
 
+@pytest.mark.parametrize(("cause", "text"), texts.DECIDED, ids=[f"{cause}-{number}" for number, (cause, _) in enumerate(texts.DECIDED)])
+def test_what_else_is_known_decides_between_the_causes_of_an_error(cause: str, text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize("text", texts.HARMLESS)
+def test_harmless_lines_alone_are_called_harmless(text: str, matrix: Matrix) -> None:
+    snapshot = read(text, matrix)
+    assert any("is harmless" in remark for remark in snapshot.remarks)
+    assert diagnose(snapshot, matrix, Policy(level=None)).exit_code == 3
+
+
 @pytest.mark.parametrize(("cause", "text"), texts.CASES, ids=[f"{cause}-{number}" for number, (cause, _) in enumerate(texts.CASES)])
 @pytest.mark.parametrize("form", [texts.quoted, texts.coloured, texts.fenced, texts.in_utf16], ids=lambda form: form.__name__)
 def test_how_it_was_pasted_makes_no_difference(cause: str, text: str, form: texts.Form, matrix: Matrix) -> None:

@@ -58,10 +58,60 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 
+TABLE_ROW: Final = "|   0  NVIDIA RTX A5000                On |   00000000:65:00.0 Off |                  Off |\n| 30%   41C    P2    60W / 230W |  {used}MiB / 24564MiB |      0%      {mode} |\n"
+OUT_OF_MEMORY: Final = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which {free} is free. Including non-PyTorch memory, this process has {own} memory in use.\n"
+WSL_GPUS: Final = HEALTHY_ENV.replace("Linux-6.8.0-55-generic", "Linux-6.6.87.2-microsoft-standard-WSL2").replace(
+    "GPU 0: NVIDIA GeForce RTX 4090", "GPU 0: NVIDIA RTX A6000\nGPU 1: NVIDIA RTX A6000\nGPU 2: NVIDIA RTX A6000"
+)
+DECIDED: Final = (
+    ("cuda-visible-devices-masked", "$ export CUDA_VISIBLE_DEVICES=4\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-masked", "CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nCUDA_VISIBLE_DEVICES=3 python train.py\n"),
+    ("cuda-init-fails", "RuntimeError: No CUDA GPUs are available\n"),
+    ("no-driver", "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("kernel-module-not-built", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n$ dkms status\nnvidia/550.54.14: added\n"),
+    ("fabric-manager-missing", "RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n"),
+    ("confidential-computing-not-ready", "Error 802: system not yet initialized\nThe VM runs with confidential computing on an H100.\n"),
+    ("exclusive-compute-mode", TABLE_ROW.format(used=301, mode="E. Process") + "cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable\n"),
+    ("compute-prohibited", TABLE_ROW.format(used=301, mode="Prohibited") + "all CUDA-capable devices are busy or unavailable\n"),
+    ("gpu-memory-held-by-other-process", TABLE_ROW.format(used=23911, mode="Default") + "InternalError: Status: out of memory\n"),
+    ("gpu-memory-insufficient", TABLE_ROW.format(used=411, mode="Default") + "InternalError: Status: out of memory\n"),
+    ("gpu-memory-held-by-other-process", OUT_OF_MEMORY.format(free="11.31 MiB", own="1.20 GiB")),
+    ("gpu-memory-insufficient", OUT_OF_MEMORY.format(free="11.31 MiB", own="22.90 GiB")),
+    ("gpu-memory-held-by-other-process", "Total memory: 11.17GiB\nFree memory: 96.50MiB\nfailed to allocate 96.50M from device: CUDA_ERROR_OUT_OF_MEMORY\n"),
+    ("wsl-multi-gpu-limit", WSL_GPUS + "Unexpected error from cudaGetDeviceCount(). Error 2: out of memory\n"),
+    ("cuda-version-mismatch", "CUDA: 11.8\nImportError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "ls /usr/local/cuda-10.2/lib64\nImportError: libcudart.so.10.1: cannot open shared object file: No such file\n"),
+    ("cuda-library-missing", "CUDA: 12.2\nImportError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cudnn-wrong-major", "cuDNN: 9.1.0\nCould not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file\n"),
+    ("cudnn-missing", "Could not load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file\n"),
+    ("cudnn-shadowed-by-system", "LD_LIBRARY_PATH=/sw/cudnn/8.4/lib64\ncuDNN version incompatibility: PyTorch was compiled  against (8, 9, 2)\n"),
+    ("container-no-gpu-access", "$ docker run -it --rm my/trainer:1.2 python train.py\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("no-driver", "$ docker run --gpus all -it my/trainer:1.2 python train.py\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("container-cgroup-device-lost", "root@3f1c9a:/# nvidia-smi\nFailed to initialize NVML: Unknown Error\n"),
+    ("mig-one-instance-per-process", "  MIG 2g.20gb     Device  1: (UUID: MIG-0c33a0f2)\ndevice >= 0 && device < num_gpus INTERNAL ASSERT FAILED\n"),
+    ("glibc-too-old", "hint: You're on Linux (`manylinux_2_17_x86_64`), but `torch` (v2.6.0) only has wheels for `manylinux_2_28_x86_64`\nerror: No matching distribution found for torch\n"),
+    ("python-version-unsupported", "Python 3.13.1\nERROR: Could not find a version that satisfies the requirement tensorflow==2.15.0 (from versions: 2.20.0)\n"),
+    ("gpu-too-new-for-build", "GPU: NVIDIA GeForce RTX 5070\n'cuLaunchKernel' failed with 'CUDA_ERROR_INVALID_HANDLE'\n"),
+    ("gpu-too-old-for-build", "TensorFlow 2.4.1, GeForce 940M (compute capability 5.0)\nno kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "NotImplementedError: GPUs with compute capability below 8.0 are not supported\n"),
+    ("cpu-only-build", "TensorFlow version: 2.15.0\n>>> tf.test.is_built_with_cuda()\nis_built_with_cuda: False\n"),
+    ("cpu-lacks-avx", "$ python -c 'import tensorflow'\nIllegal instruction (core dumped)\n"),
+    ("uvm-broken-after-suspend", "After suspend: CUDA unknown error - this may be due to an incorrectly set up environment\n"),
+    ("uvm-not-loaded", "CUDA_ERROR_UNKNOWN: unknown error\nIt works after sudo modprobe nvidia_uvm\n"),
+)  # fmt: skip
+"""Errors that have several causes, with what decides between them."""
+HARMLESS: Final = (
+    "E0000 00:00:1718.1 12 cuda_dnn.cc:8579] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN\n",
+    "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node\n",
+    "TF-TRT Warning: Could not find TensorRT\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",
+)
+"""Lines that look like errors, alone."""
 HEALTHY: Final = (
     HEALTHY_ENV,
     SMI,
+    *HARMLESS,
     "PyTorch version: 2.6.0+cu124\nIs CUDA available: True\n",
+    "[pip3] torch==1.5.0\n[pip3] torchvision==0.6.0\nPyTorch version: 1.5.0\nIs CUDA available: True\n",
     HEALTHY_ENV + "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node\n",
 )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.diagnose import RULES
-from gpudoctor.signatures import SIGNATURES, recognise
+from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES, Hint, harmless, hints, recognise
 
 
 def test_listed_symptoms_are_recognised() -> None:
@@ -42,8 +42,10 @@ CAUSES = {
     803: "driver-library-mismatch",
     804: "forward-compat-unsupported-hw",
     805: "mps-misconfigured",
-    999: "cuda-init-fails",
+    999: "uvm-broken-after-suspend",
 }
+BY_FRAMEWORK = {("torch", -1): "no-driver"}
+"""PyTorch says that there is no driver; the others only that libcuda was not found."""
 OTHERS = [
     # read in public reports: pytorch/pytorch#104591, NVIDIA/nccl#342
     ("Could not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file", "cudnn-missing"),
@@ -96,7 +98,7 @@ OTHERS = [
 def test_real_log_lines_name_their_cause(framework: str, code: str, line: str) -> None:
     found = recognise(f"noise before\n{line}\nnoise after")
     assert found, framework
-    assert found[0].signature.causes[0] == CAUSES[int(code)]
+    assert found[0].signature.causes[0] == BY_FRAMEWORK.get((framework, int(code)), CAUSES[int(code)])
     assert found[0].line in line
 
 
@@ -138,3 +140,38 @@ def test_a_long_line_is_cut_around_its_match() -> None:
     found = recognise("x" * 5000 + " CUDA_ERROR_STUB_LIBRARY")
     assert found[0].line.endswith("CUDA_ERROR_STUB_LIBRARY")
     assert len(found[0].line) == 300
+
+
+@pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.cause or "numbers")
+def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -> None:
+    assert hints(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
+    assert not hint.cause or any(hint.cause in signature.causes for signature in SIGNATURES)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "docker run --gpus all --rm nvidia/cuda:12.4.0-base nvidia-smi",
+        "the amigo library",
+        "We assume a container of type list",
+        "Memory: 16 GB",
+    ],
+)
+def test_other_words_are_no_hint(line: str) -> None:
+    assert hints(line) == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E0000 00:00:1700000000.1   99 cuda_fft.cc:477] Unable to register cuFFT factory: Attempting to register factory for plugin cuFFT",
+        "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node",
+        "W tensorflow/compiler/tf2tensorrt/utils/py_utils.cc:38] TF-TRT Warning: Could not find TensorRT",
+        "Could not load dynamic library 'libnvinfer_plugin.so.7'; dlerror: libnvinfer_plugin.so.7: cannot open shared object file",
+        "This TensorFlow binary is optimized to use available CPU instructions in performance-critical operations.",
+    ],
+)
+def test_what_looks_like_an_error_and_is_none_is_known(line: str) -> None:
+    assert harmless(line)
+    assert recognise(line) == ()
+    assert len({pattern for pattern, _ in HARMLESS}) == len(HARMLESS)

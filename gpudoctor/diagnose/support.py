@@ -1,0 +1,175 @@
+"""What speaks for one cause of an error that has several: facts of the machine, and words elsewhere in its log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gpudoctor import versions
+from gpudoctor.codes import NvmlError
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.findings import Evidence
+from gpudoctor.signatures import hints
+from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
+from gpudoctor.versions import Version
+
+_NEARLY_ALL = 0.8
+"""Share of a GPU's memory in use that leaves no room for training."""
+_BLACKWELL = Version(10)
+"""Builds for CUDA 12.6 and older have no kernels for it: https://docs.nvidia.com/cuda/blackwell-compatibility-guide/"""
+_VOLTA = Version(7, 2)
+"""CUDA 13 has no compiler for it and older ones: https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"""
+_NOT_FOUND = re.compile(
+    r"(lib(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink)\.so[\d.]{1,8})'?[:;] ?(?:dlerror|cannot open shared object)"
+)
+
+
+def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
+    """Return the causes that something else in the text speaks for, with that."""
+    text = "\n".join(line.value for line in log.lines)
+    found = {cause: Evidence("log", line, _where(line, log)) for cause, line in hints(text).items() if cause}
+    for cause, ask in _FACTS.items():
+        evidence = next(iter(ask(machine, text)), None)
+        if evidence is not None:
+            found[cause] = evidence
+    return found
+
+
+def _where(line: str, log: TextLog) -> str:
+    return next((one.where for one in log.lines if line in one.value), "the text")
+
+
+def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
+    variables = machine.observed.variables
+    if isinstance(variables, Variables) and VARIABLE in variables.values:
+        yield Evidence(VARIABLE, variables.values[VARIABLE] or '""', "the text")
+
+
+def _driver_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
+    nvml = machine.observed.nvml
+    init = nvml.init if isinstance(nvml, Nvml) else None
+    if isinstance(init, Status) and init.code == NvmlError.DRIVER_NOT_LOADED:
+        yield Evidence("nvidia-smi", init.text, "the text")
+
+
+def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
+    for gpu in _gpus(machine):
+        if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > _NEARLY_ALL * gpu.memory_total:
+            yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")
+    yield from _accounts(text)
+
+
+_UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
+_SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
+# torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
+_TOTAL = re.compile(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|Total memory: {_SIZE})")
+_FREE = re.compile(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE})")
+_OWN = re.compile(
+    rf"(?:this process has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch|{_SIZE} already allocated|{_SIZE} cached)"
+)
+
+
+def _accounts(text: str) -> Iterator[Evidence]:
+    """Yield the memory that others hold, if a log accounts for it: what is neither free nor the program's own."""
+    total, free = _size(_TOTAL, text), _size(_FREE, text)
+    if total is None or free is None:
+        return
+    others = total - free - (_size(_OWN, text) or 0)
+    if others > total / 2:
+        yield Evidence("memory that other programs hold", f"{others:.0f} of {total:.0f} MiB", "the log")
+
+
+def _size(pattern: re.Pattern[str], text: str) -> float | None:
+    found = pattern.search(text)
+    number, unit = [one for one in found.groups() if one][:2] if found else ("", "")
+    return float(number) * _UNITS[unit] if number.replace(".", "", 1).isdecimal() else None
+
+
+def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evidence]]:
+    def ask(machine: MachineView, _: str) -> Iterator[Evidence]:
+        for gpu in _gpus(machine):
+            if gpu.compute_mode in wanted:
+                yield Evidence("compute mode", str(gpu.compute_mode), "nvidia-smi")
+
+    return ask
+
+
+def _several_in_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
+    count, host = len(_gpus(machine)), machine.observed.host
+    if isinstance(host, Host) and host.platform is Platform.WSL2 and count > 1:
+        yield Evidence("GPUs in WSL 2", str(count), "the text")
+
+
+def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed CUDA, if a library is missing whose file name it does not have and another release does."""
+    toolkits = machine.observed.toolkits
+    installed = system_cudas(toolkits) if isinstance(toolkits, tuple) else []
+    for wanted in _NOT_FOUND.findall(text):
+        for version, where in installed:
+            release = machine.matrix.cuda(version)
+            if release and release.sonames and wanted not in release.sonames:
+                yield Evidence("installed CUDA", str(version), where)
+
+
+_CUDNN_NOT_FOUND = re.compile(r"libcudnn\w{0,20}\.so\.(\d{1,2})")
+
+
+def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed cuDNN, if one of another major version is missing."""
+    installed = machine.observed.system_cudnn
+    version = versions.parse(installed.value) if isinstance(installed, Fact) else None
+    for wanted in _CUDNN_NOT_FOUND.findall(text):
+        if version is not None and int(wanted) != version.major:
+            yield Evidence("installed cuDNN", str(version), installed.where if isinstance(installed, Fact) else "")
+
+
+_HOST_TAG = re.compile(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
+_TAG = re.compile(r"manylinux_2_(\d{1,3})_")
+
+
+def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the glibc of this system, if the wheels that an installer names are built for newer ones."""
+    own = _HOST_TAG.search(text)
+    if own is None:
+        return
+    others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}
+    if others and min(others) > int(own[1]):
+        yield Evidence("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
+
+
+def _newer_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
+    yield from _capability(machine, lambda one: one >= _BLACKWELL)
+
+
+def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
+    yield from _capability(machine, lambda one: one <= _VOLTA)
+
+
+def _capability(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
+    for gpu in _gpus(machine):
+        capability = versions.parse(gpu.compute_capability) if isinstance(gpu.compute_capability, str) else None
+        if capability and fits(capability):
+            yield Evidence("compute capability", str(capability), "the text")
+
+
+def _gpus(machine: MachineView) -> tuple[NvmlGpu, ...]:
+    nvml = machine.observed.nvml
+    return nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
+
+
+_FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "cuda-visible-devices-masked": _masked,
+    "no-driver": _driver_not_loaded,
+    "gpu-memory-held-by-other-process": _full,
+    "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
+    "compute-prohibited": _mode(("prohibited",)),
+    "wsl-multi-gpu-limit": _several_in_wsl,
+    "cuda-version-mismatch": _other_cuda,
+    "cudnn-wrong-major": _other_cudnn,
+    "glibc-too-old": _old_glibc,
+    "gpu-too-new-for-build": _newer_than_build,
+    "gpu-too-old-for-build": _older_than_build,
+}
+"""Causes, and what yields a fact that speaks for each."""

@@ -1,0 +1,78 @@
+"""What decides between the causes of one error: words elsewhere in the text that make one of them likelier."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """Words that are no fault themselves, the cause they speak for ("" if their numbers decide), and a line that has them."""
+
+    pattern: str
+    cause: str
+    line: str
+
+
+HINTS = (
+    Hint(
+        r"(?i)confidential[ -]computing|\bconf-compute\b|nvidia-smi conf-",
+        "confidential-computing-not-ready",
+        "nvidia-smi conf-compute -srs 1",
+    ),
+    Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
+    # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html
+    Hint(
+        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|resum|wak(?:e|ing) up|sleep mode)",
+        "uvm-broken-after-suspend",
+        "PM: suspend exit",
+    ),
+    Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
+    # `docker run` without a request for a GPU; what NVIDIA's images print when they start without one
+    Hint(
+        r"\b(?:docker|podman|nvidia-docker) run\b(?![^\n]{0,400}(?:--gpus|--runtime|nvidia\.com/gpu|--device))"
+        r"|The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|\bin (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b)",
+        "container-no-gpu-access",
+        "docker run --rm -it pytorch/pytorch python train.py",
+    ),
+    Hint(r"(?i)\bWSL ?2?\b|microsoft-standard", "wsl-libcuda-not-on-path", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
+    Hint(
+        r"(?i)\bMIG\b (?:\d+\.|\d+g\.|devices?|instances?|mode)|\bMIG \d|\bMIG-[0-9a-f]{8}",
+        "mig-one-instance-per-process",
+        "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
+    ),
+    Hint(
+        r"LD_LIBRARY_PATH[^\n]{0,300}cudnn|/usr/(?:lib|local)\S{0,80}/libcudnn",
+        "cudnn-shadowed-by-system",
+        "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
+    ),
+    Hint(
+        r"(?i)\bdkms\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my )?kernel",
+        "kernel-module-not-built",
+        "dkms status",
+    ),
+    # numbers that the causes above are decided by
+    Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),
+    Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),
+    Hint(r"(?i)\bsecure ?boot\b|\bmokutil\b", "secure-boot-unsigned-module", "SecureBoot enabled"),
+)
+"""A hint never makes a finding: it orders the causes of a signature that names several."""
+
+HARMLESS = (
+    # xla/stream_executor/plugin_registry.cc
+    (r"Unable to register cu(?:FFT|DNN|BLAS) factory", "TensorFlow registers each CUDA library twice"),
+    (r"computation_placer\.cc:\d+\] computation placer already registered", "TensorFlow registers its computation placer twice"),
+    # xla/stream_executor/cuda/cuda_executor.cc
+    (r"NUMA node read from SysFS had negative value|could not open file to read NUMA node", "a virtual machine has no NUMA nodes"),
+    # tensorflow/compiler/tf2tensorrt/utils/py_utils.cc; the older one is dso_loader.cc's
+    (
+        r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",
+        "TensorRT is optional",
+    ),
+    # tensorflow/core/util/port.cc, tensorflow/core/platform/cpu_feature_guard.cc
+    (r"oneDNN custom operations are on", "oneDNN works on the CPU"),
+    (
+        r"This TensorFlow binary is optimized (?:to use|with)|Your CPU supports instructions that this TensorFlow binary was not compiled to use",
+        "the build uses fewer CPU instructions than it could",
+    ),
+)
+"""Lines that look like errors and are none, and why."""
