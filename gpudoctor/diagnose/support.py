@@ -65,7 +65,7 @@ _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.
 _SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
 _TOTAL = re.compile(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|Total memory: {_SIZE})")
-_FREE = re.compile(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE})")
+_FREE = re.compile(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE})")  # words: ok
 _OWN = re.compile(
     rf"(?:this process has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch|{_SIZE} already allocated|{_SIZE} cached)"
 )

@@ -51,7 +51,7 @@ HINTS = (
         "dkms status",
     ),
     # numbers that the causes above are decided by
-    Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),
+    Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
     Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),
     Hint(r"(?i)\bsecure ?boot\b|\bmokutil\b", "secure-boot-unsigned-module", "SecureBoot enabled"),
 )

@@ -59,7 +59,7 @@ CASES: Final = (
 """The cause that must lead, and a text."""
 
 TABLE_ROW: Final = "|   0  NVIDIA RTX A5000                On |   00000000:65:00.0 Off |                  Off |\n| 30%   41C    P2    60W / 230W |  {used}MiB / 24564MiB |      0%      {mode} |\n"
-OUT_OF_MEMORY: Final = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which {free} is free. Including non-PyTorch memory, this process has {own} memory in use.\n"
+OUT_OF_MEMORY: Final = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 23.69 GiB of which {free} is free. Including non-PyTorch memory, this process has {own} memory in use.\n"  # words: ok
 WSL_GPUS: Final = HEALTHY_ENV.replace("Linux-6.8.0-55-generic", "Linux-6.6.87.2-microsoft-standard-WSL2").replace(
     "GPU 0: NVIDIA GeForce RTX 4090", "GPU 0: NVIDIA RTX A6000\nGPU 1: NVIDIA RTX A6000\nGPU 2: NVIDIA RTX A6000"
 )
