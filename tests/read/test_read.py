@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +86,14 @@ def test_text_without_a_fact_is_refused_with_what_to_paste(matrix: Matrix) -> No
 def test_a_text_that_is_too_large_is_refused() -> None:
     with pytest.raises(UsageError, match="reads up to 20 MB"):
         lines_of(b"x" * (LARGEST + 1), "pasted.txt")
+
+
+def test_a_long_log_is_read_in_seconds_and_keeps_what_is_at_its_end(matrix: Matrix) -> None:
+    steps = "".join(f"12:{step % 60:02} step {step} loss {1 / (step + 1):.6f} lr 0.0003, 812 images a second\n" for step in range(300_000))
+    error = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
+    began = time.process_time()
+    assert causes((steps + error)[-LARGEST:], matrix)[:1] == ["ecc-hardware-error"]
+    assert time.process_time() - began < 5
 
 
 @given(st.binary(max_size=2000))
