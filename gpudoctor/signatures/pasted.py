@@ -81,7 +81,7 @@ PASTED = (
         "the CPU lacks an instruction that the build uses",
         ("Illegal instruction (core dumped)", "traps: python3[4242] trap invalid opcode ip:7f3c"),
     ),
-    # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/89272
+    # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(
         r"CUDA_ERROR_INVALID_HANDLE",
         ("gpu-too-new-for-build",),
@@ -89,7 +89,7 @@ PASTED = (
         ("'cuLaunchKernel(...)' failed with 'CUDA_ERROR_INVALID_HANDLE'",),
         needs_support=True,
     ),
-    # NVIDIA/cuda-samples: https://github.com/NVIDIA/nccl/issues/199
+    # NVIDIA/cuda-samples; what the IOMMU does to them: https://github.com/NVIDIA/nccl/issues/257
     Signature(
         r"p2pBandwidthLatencyTest[^\n]{0,80}\b(?:hang|hung|stuck|freez|never)|simpleP2P[^\n]{0,200}(?:Verification error|FAILED)",
         ("nccl-p2p-acs-iommu",),
