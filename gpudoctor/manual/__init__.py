@@ -16,7 +16,7 @@ from gpudoctor.nearest import suggestion
 __all__ = ["Answer", "look_up"]
 
 
-_NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)+")
+_NAME = re.compile(r"[a-z0-9]{1,40}([-_][a-z0-9]{1,40}){1,12}")
 """A text that was meant as a rule's name."""
 
 

@@ -16,7 +16,7 @@ from gpudoctor.matrix import Matrix
 
 _XID = re.compile(r"\b(s?)xids?\b(?:\s*\([^)]{0,120}\))?[\s:#=]*(\d{1,6})\b", re.IGNORECASE)
 _ERROR = re.compile(
-    r"(?:(?:cuda|cuinit|cudart|driver|runtime|api|error|err|code|status|returned|result)|[\s:=#()-])+(\d{1,3})\)?", re.IGNORECASE
+    r"(?:(?:cuda|cuinit|cudart|driver|runtime|api|error|err|code|status|returned|result)|[\s:=#()-]){1,16}(\d{1,3})\)?", re.IGNORECASE
 )
 """An error's number with no more than words like "CUDA error" before it."""
 _RULE_OF_XID = {

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
+from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.assemble import assemble
 from gpudoctor.read.lines import lines_of
-from gpudoctor.read.patterns import COUNTED, PATTERNS, SYMPTOMS_OF_FRAMEWORK
+from gpudoctor.read.patterns import COUNTED, PATTERNS
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import harmless, hints, recognise
 from gpudoctor.snapshot import Snapshot
@@ -45,5 +46,5 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             if pattern.what in COUNTED and name is None:
                 name = str(unnumbered[pattern.what])
                 unnumbered[pattern.what] += 1
-            what = pattern.what if name is None else f"{pattern.what}:{SYMPTOMS_OF_FRAMEWORK.get(name.lower(), name)}"
+            what = pattern.what if name is None else f"{pattern.what}:{MISTAKEN.get(name.lower(), name)}"
             yield Statement(what, re.sub(r"\s+", " ", found["value"]).strip(), pattern.reader, line.number, pattern.rank)

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from gpudoctor import versions
 from gpudoctor.codes import NvmlError
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.signatures import harmless
@@ -38,8 +37,6 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.snapshot.distributions import normalise
 
-_ONE_PACKAGE = (2, 1)
-"""The first TensorFlow whose package works with and without GPUs: https://github.com/tensorflow/tensorflow/releases/tag/v2.1.0"""
 NOT_STATED = Missing(Cause.NOT_STATED, "the text does not state it")
 _ABSENT = {"None", "Could not collect", "False"}
 _NVML_ERRORS = (
@@ -105,7 +102,7 @@ def assemble(statements: Sequence[Statement], log: Sequence[Line], noise: Sequen
         system_cudnn=stated.fact("cudnn"),
         variables=_variables(stated),
         packages=_packages(stated),
-        frameworks=_frameworks(stated),
+        frameworks=_frameworks(stated, matrix),
         text_log=TextLog(tuple(Fact(line.text, f"line {line.number}") for line in log)) if log else NOT_STATED,
         remarks=(*_contradictions(statements, stated), *_harmless(noise)),
     )
@@ -198,21 +195,21 @@ def _is_listed(one: Statement) -> bool:
     return one.rank > Rank.PROSE
 
 
-def _frameworks(stated: Stated) -> tuple[Framework, ...] | Missing:
+def _frameworks(stated: Stated, matrix: Matrix) -> tuple[Framework, ...] | Missing:
     found = tuple(
-        _framework(framework_of(normalise(name)) or "", name, one, stated)
+        _framework(framework_of(normalise(name)) or "", name, one, stated, matrix)
         for name, one in stated.all("package:").items()
         if framework_of(normalise(name))
     )
     return found or NOT_STATED
 
 
-def _framework(name: str, distribution: str, version: Statement, stated: Stated) -> Framework:
+def _framework(name: str, distribution: str, version: Statement, stated: Stated, matrix: Matrix) -> Framework:
     cuda, rocm = stated.get(f"{name} cuda"), stated.get(f"{name} rocm")
     has_cuda = None if cuda is None else cuda.value not in _ABSENT
     return Framework(
         name=name,
-        distribution=_distribution(name, distribution, version),
+        distribution=_distribution(name, distribution, version, matrix),
         version=Fact(version.value, version.where),
         location=NOT_STATED,
         shadow=Missing(Cause.ABSENT, "the text names none"),
@@ -230,11 +227,17 @@ def _harmless(noise: Sequence[Line]) -> Iterable[str]:
         yield f"line {line.number} is harmless: {why}"
 
 
-def _distribution(name: str, said: str, version: Statement) -> str:
-    """Return the package of a framework; "" for "TensorFlow 1.14", which was published with and without CUDA under two names."""
-    parsed = versions.parse(version.value)
-    known = _is_listed(version) or name != "tensorflow" or (parsed is not None and parsed >= _ONE_PACKAGE)
-    return (normalise(said) if _is_listed(version) else name) if known else ""
+def _distribution(name: str, said: str, version: Statement, matrix: Matrix) -> str:
+    """Return the package of a framework; "" if only its name was given and another of its packages has this release with CUDA."""
+    if _is_listed(version):
+        return normalise(said)
+    with_cuda = {
+        package
+        for package in spec_of(name).distributions
+        for row in matrix.releases(package)
+        if row.accelerator == "cuda" and str(row.release) == version.value
+    }
+    return "" if with_cuda and name not in with_cuda else name
 
 
 def _contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:

@@ -85,5 +85,3 @@ PATTERNS: tuple[Pattern, ...] = (
 
 COUNTED = ("gpu", "memory", "compute mode")
 """What is stated once for each GPU: without a number of its own, the next one's."""
-SYMPTOMS_OF_FRAMEWORK = {"pytorch": "torch"}
-"""Names in prose of the packages."""
