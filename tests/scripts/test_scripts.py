@@ -190,7 +190,7 @@ def test_the_linters_get_the_programs_and_shell_parts_of_every_folder(clone: Clo
     (clone.folder / ".ci").mkdir()
     (clone.bin / "grep").symlink_to(str(shutil.which("grep")))
     (clone.bin / "shellcheck").write_text('#!/bin/sh\necho "shellcheck $*" >>"$UV_LOG"\n')
-    for tool in ("ruff", "mypy", "lint-imports"):
+    for tool in ("ruff", "mypy", "lint-imports", "hadolint"):
         (clone.folder / ".venv" / "bin" / tool).write_text(f'#!/bin/sh\necho "{tool} $*" >>"$UV_LOG"\n')
     for program in (clone.bin / "shellcheck", *(clone.folder / ".venv" / "bin").iterdir()):
         program.chmod(0o755)
@@ -200,7 +200,7 @@ def test_the_linters_get_the_programs_and_shell_parts_of_every_folder(clone: Clo
         next(line for line in clone.asked if line.startswith(tool)).split() for tool in ("ruff check", "ruff format", "shellcheck")
     )
     assert {"scripts/generate", "scripts/bench/startup", "scripts/acceptance/frameworks"} <= set(checked) & set(formatted)
-    assert {"scripts/test", "scripts/setup/environment.sh", "scripts/preflight/slurm_health_check"} <= set(shell)
+    assert {"scripts/test", "scripts/setup/environment.sh", "scripts/preflight/slurm/health_check"} <= set(shell)
     assert "scripts/generate" not in shell
 
 

@@ -30,12 +30,12 @@ SIGNS = {
     3: "cuda-init-fails",
     34: "libcuda-is-stub",
     46: "exclusive-compute-mode or compute-prohibited",
-    100: "cuda-init-fails or cuda-visible-devices-masked or device-permission-denied",
+    100: "cuda-init-fails or cuda-visible-devices-masked",
     101: "cuda-visible-devices-masked",
     802: "fabric-manager-missing or confidential-computing-not-ready",
     803: "driver-library-mismatch or cuda-compat-lib-conflict",
     804: "forward-compat-unsupported-hw",
-    999: "cuda-init-fails or uvm-broken-after-suspend",
+    999: "uvm-broken-after-suspend or uvm-not-loaded",
 }
 """The findings that each framework's messages point to."""
 ROOTS = {34: "libcuda-is-stub", 804: "forward-compat-unsupported-hw"}
@@ -79,7 +79,7 @@ def test_a_refused_framework_reports_why_and_where(framework: str, code: int, tm
     assert (seen.code, seen.report["verdict"], seen.left) == (1, "broken", [])
     assert seen.ended == [("devices", "failed")]
     assert seen.findings == [("GD901", "smoke-ran-on-cpu"), ("GD904", "smoke-crashed")]
-    assert f"The output points to {SIGNS[code]}: " in seen.message
+    assert f"Its log points to {SIGNS[code]}: " in seen.message
     assert "only no device" not in seen.message
 
 

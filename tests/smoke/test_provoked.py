@@ -47,7 +47,7 @@ def test_a_crash_in_the_import(each: Start, framework: str) -> None:
     seen = each(at_import(framework, "os.kill(os.getpid(), signal.SIGSEGV)"))
     assert (seen.code, seen.report["verdict"]) == (1, "broken")
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
-    assert f"the stage “import” crashed: was killed by SIGSEGV in importing {NAMES[framework]}" in seen.message
+    assert f"stage “import” crashed: was killed by SIGSEGV in importing {NAMES[framework]}" in seen.message
 
 
 def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
@@ -112,9 +112,7 @@ def test_killed_by_the_kernel_out_of_memory(start: Start) -> None:
         seen = start(at_import("tensorflow", "held = [bytearray(b'x' * 10**7) for _ in range(100)]"), gpudoctor=(*enter, *GPUDOCTOR))
     assert (seen.code, seen.ended) == (1, [("import", "crashed")])
     assert seen.findings == [("GD713", "host-memory-insufficient"), *CRASHED]
-    assert (
-        "out of host memory. The stage “import” crashed while the kernel killed 1 process in this program's control group." in seen.message
-    )
+    assert "ran out of host memory: stage “import” crashed while the kernel killed 1 process in this program's cgroup." in seen.message
     assert seen.report["findings"][0]["confidence"] == "certain"
     assert seen.smoke["memory_kills"]["count"] == 1
 
@@ -122,7 +120,7 @@ def test_killed_by_the_kernel_out_of_memory(start: Start) -> None:
 def test_refused_memory(start: Start) -> None:
     seen = start(at_import("tensorflow", "bytearray(1 << 60)"))
     assert (seen.ended, seen.findings) == ([("import", "failed")], CRASHED)
-    assert "MemoryError The output points to host-memory-insufficient" in seen.message
+    assert "MemoryError. Its log points to host-memory-insufficient" in seen.message
 
 
 def test_a_grandchild_in_another_session_that_holds_the_pipes(start: Start) -> None:

@@ -84,7 +84,7 @@ def test_a_right_sum_needs_no_control(tmp_path: Path) -> None:
 def test_a_wrong_sum_that_is_right_without_p2p(tmp_path: Path) -> None:
     smoke = summed(tmp_path, right_without_p2p("tensorflow", "wrong"))
     assert outcomes(smoke) == [(True, Result.WRONG), (False, Result.RIGHT)]
-    assert detail(runs(smoke)[0]) == "4096 bytes on CPU:1: off by 0.015625; 4194304 bytes on CPU:1: off by 0.015625"
+    assert detail(runs(smoke)[0]) == "4 KiB on CPU:1: off by 0.015625; 4 MiB on CPU:1: off by 0.015625"
 
 
 def test_a_hang_that_disappears_without_p2p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

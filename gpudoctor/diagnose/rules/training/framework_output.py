@@ -17,6 +17,10 @@ READ_OUTPUT = Fix(
 )
 
 
+_LIKELIEST = 2
+"""Causes of a log line to name: a message with five helps nobody."""
+
+
 class Output(NamedTuple):
     """What the output says about a failure."""
 
@@ -33,6 +37,6 @@ def read_output(smoke: Smoke, error: str = "") -> Output:
     sign = next(iter(recognise(f"{output}\n{error}")), None)
     if sign is None:
         return Output("", log, (READ_OUTPUT,))
-    causes = sign.signature.causes
+    causes = sign.signature.causes[:_LIKELIEST]
     hint = f" Its log points to {' or '.join(causes)}: {sign.signature.meaning}."
     return Output(hint, (Evidence("relevant log line", sign.line, source), *log), (*map(read_page, causes), READ_OUTPUT))

@@ -24,7 +24,7 @@ def stages_that(framework: FrameworkView, states: set[StageState]) -> Iterator[P
             output = read_output(framework.smoke, error)
             name = stage_name(stage)
             yield Problem(
-                message=f"{framework.label}: stage “{name}” {stage.state}: {error}{output.hint}",
+                message=f"{framework.label}: stage “{name}” {stage.state}: {error.rstrip('.')}.{output.hint}",
                 severity=Severity.WARNING if stage.kind in _MEASURING else None,
                 evidence=(Evidence("stage", name, framework.name), *output.evidence),
                 fixes=(*_driver_log(stage), *output.checks, another_release(framework.machine, framework.name)),
