@@ -67,7 +67,7 @@ PASTED = (
         "PyTorch was asked for a GPU that CUDA does not show it",
         ("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
     ),
-    # xformers, Unsloth and others name the floor of their kernels so
+    # https://github.com/vllm-project/vllm/issues/1284
     Signature(
         r"GPUs? with (?:CUDA |compute )capability (?:below|less than|lower than|<) ?\d\.\d[^\n]{0,20} not supported",
         ("gpu-too-old-for-build",),

@@ -40,7 +40,8 @@ def _picture(name: str, machine: str) -> str:
     for recorded_name, shown in SHOWN.items():
         report = report.replace(recorded_name, shown)
     text = Text.from_ansi(f"$ gpudoctor check --no-smoke\n{report}")
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor", legacy_windows=False)
+    environ = {"TERM": "xterm-256color"}  # a dumb terminal's width would be 80
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor", _environ=environ)
     console.print(text)
     return _FONTS.sub("", console.export_svg(title="", unique_id=f"gpudoctor-{name}"))
 
