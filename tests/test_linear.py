@@ -60,7 +60,11 @@ def _of(redactor: Redactor) -> list[str]:
 
 
 def _module(file: str) -> ModuleType:
-    return importlib.import_module(f"gpudoctor.{file[:-3].replace('/', '.')}".removesuffix(".__init__"))
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # the folders of children's scripts stay without __pycache__
+    try:
+        return importlib.import_module(f"gpudoctor.{file[:-3].replace('/', '.')}".removesuffix(".__init__"))
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _asked_of_the_log() -> Iterator[str]:

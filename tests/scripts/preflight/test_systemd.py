@@ -22,7 +22,7 @@ BindReadOnlyPaths={folder}
 StandardOutput=file:/out/journal
 StandardError=file:/out/journal
 """
-"""PrivateTmp= hides this test's folder, no journald runs, and the other units of a boot are left out."""
+"""PrivateTmp= hides this test's folder and a clone in /tmp, no journald runs, and the other units of a boot are left out."""
 LAST = """
 [Unit]
 DefaultDependencies=no
@@ -82,7 +82,7 @@ def test_systemd_runs_the_service(recipe: Recipe, code: int, machine: Machine, u
     for folder in (root, out, units / "gpudoctor.service.d"):
         folder.mkdir()
     hidden = Path(sys.base_prefix).is_relative_to(Path.home())  # by ProtectHome=
-    drop_in = DROP_IN.format(folder=tmp_path) + "ProtectHome=read-only\n" * hidden
+    drop_in = DROP_IN.format(folder=f"{tmp_path} {ROOT} {sys.prefix}") + "ProtectHome=read-only\n" * hidden
     (units / "gpudoctor.service.d" / "test.conf").write_text(drop_in)
     (units / "last.service").write_text(LAST)
     script = tmp_path / "container.sh"
