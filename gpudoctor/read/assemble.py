@@ -104,7 +104,7 @@ def assemble(statements: Sequence[Statement], log: Sequence[Line], noise: Sequen
         packages=_packages(stated),
         frameworks=_frameworks(stated, matrix),
         text_log=TextLog(tuple(Fact(line.text, f"line {line.number}") for line in log)) if log else NOT_STATED,
-        remarks=(*_contradictions(statements, stated), *_harmless(noise)),
+        remarks=(*_unavailable(stated), *_contradictions(statements, stated), *_harmless(noise)),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
@@ -219,6 +219,13 @@ def _framework(name: str, distribution: str, version: Statement, stated: Stated,
         built_with_cudnn=NOT_STATED,
         architectures=NOT_STATED,
     )
+
+
+def _unavailable(stated: Stated) -> Iterable[str]:
+    """Yield that the framework itself reports no usable GPU, which is a fault without a cause."""
+    available = stated.get("cuda available")
+    if available and available.value == "False":
+        yield f"{available.where} says that the framework cannot use CUDA"
 
 
 def _harmless(noise: Sequence[Line]) -> Iterable[str]:

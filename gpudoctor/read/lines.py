@@ -1,4 +1,4 @@
-"""Turns a pasted text into plain lines: decodes it, and removes colour, quotation marks, shell prompts of containers and log prefixes."""
+"""Turns a pasted text into plain lines: decodes it, and removes colour, control characters and quotation marks."""
 
 from __future__ import annotations
 

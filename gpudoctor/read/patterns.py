@@ -34,6 +34,7 @@ PATTERNS: tuple[Pattern, ...] = (
     _pattern("collect_env", "python", r"^\s*Python version: (?P<value>\d+\.\d+(?:\.\d+)?)"),
     _pattern("collect_env", "bits", r"^\s*Python version: .{0,80}\((?P<value>32|64)-bit runtime\)"),
     _pattern("collect_env", "kernel platform", r"^\s*Python platform: (?P<value>\S{5,160})"),
+    _pattern("collect_env", "cuda available", r"^\s*Is CUDA available: (?P<value>True|False)"),
     _pattern("collect_env", "toolkit", rf"^\s*CUDA runtime version: {_VERSION}"),
     _pattern("collect_env", "gpu", r"^\s*(?:GPU models and configuration: ?)?GPU (?P<name>\d{1,2}): (?P<value>[^(\n]{3,80})"),
     _pattern("collect_env", "gpu", r"^\s*GPU models and configuration: (?!GPU \d|Could not|No CUDA)(?P<value>[A-Z][^(\n]{3,80})"),

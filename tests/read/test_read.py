@@ -78,6 +78,13 @@ def test_the_more_direct_statement_is_used_and_the_other_is_kept(matrix: Matrix)
     assert any("535.54" in remark and "580.65.06" in remark for remark in snapshot.remarks)
 
 
+def test_a_framework_that_cannot_use_cuda_is_remarked(matrix: Matrix) -> None:
+    remark = "says that the framework cannot use CUDA"
+    unavailable = texts.HEALTHY_ENV.replace("Is CUDA available: True", "Is CUDA available: False")
+    assert any(remark in one for one in read(unavailable, matrix).remarks)
+    assert not any(remark in one for one in read(texts.HEALTHY_ENV, matrix).remarks)
+
+
 def test_text_without_a_fact_is_refused_with_what_to_paste(matrix: Matrix) -> None:
     with pytest.raises(UsageError, match=r"Nothing in pasted\.txt is recognised.*nvidia-smi"):
         read("It does not work on my machine, please help.\n", matrix)
