@@ -19,6 +19,7 @@ from gpudoctor import preflight
 from gpudoctor.children.channel import in_our_code
 from gpudoctor.derive import specifiers
 from gpudoctor.derive.framework_log import telling_lines
+from gpudoctor.line_forms.cues import CUES
 from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
 from gpudoctor.redact import Owner, Redactor, names, shapes
@@ -45,6 +46,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         *(one.pattern for one in HINTS),
         *(pattern for pattern, _ in HARMLESS),
     ],
+    "line_forms/__init__.py": lambda: list(CUES),
     "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],

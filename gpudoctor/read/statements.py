@@ -27,7 +27,7 @@ class Statement(msgspec.Struct, frozen=True):
     """One fact in a text: "driver" is "535.104.05", on line 7 of report.txt, by nvidia-smi."""
 
     what: str
-    """The fact's key, as in patterns.py; a GPU is "gpu:0", a package "package:torch", a variable "variable:NAME"."""
+    """The fact's key, as the readers name it; a GPU is "gpu:0", a package "package:torch", a variable "variable:NAME"."""
     value: str
     reader: str
     line: int

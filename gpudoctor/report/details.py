@@ -6,6 +6,7 @@ from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.report.model import Report
 from gpudoctor.report.page import Page
+from gpudoctor.snapshot import Missing, Reading, TextLog
 
 
 def draw(page: Page, report: Report) -> None:
@@ -20,6 +21,7 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     if not report.is_supposed:
         lines.append(("Examined", _environment(report)))
     lines.append(("Tool", _program(report)))
+    lines += [("Read", reading) for reading in _read(report.snapshot.text_log)]
     lines += [("Note", remark) for remark in report.snapshot.remarks]
     if report.skipped:
         names = (f"{rule.code} {rule.name}" + (f" ({rule.reason})" if rule.reason else "") for rule in report.skipped)
@@ -28,6 +30,19 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     if page.shortened and not page.look.verbose:
         more.append("-v shows everything")
     return [*lines, ("More", "; ".join(more))] if more else lines
+
+
+def _read(log: TextLog | Missing) -> list[str]:
+    """Return what was recognised in a pasted text, and how much was not."""
+    if isinstance(log, Missing):
+        return []
+    lines = [f"{counted(one.facts, 'fact')} from {one.reader} ({_span(one)})" for one in log.readings]
+    unused = log.total - log.used
+    return [*lines, f"{unused} of {counted(log.total, 'line')} had nothing that gpudoctor knows"] if unused > 0 else lines
+
+
+def _span(reading: Reading) -> str:
+    return f"line {reading.first}" if reading.first == reading.last else f"lines {reading.first} to {reading.last}"
 
 
 def _verified(report: Report) -> tuple[str, str]:

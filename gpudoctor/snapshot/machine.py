@@ -162,10 +162,27 @@ class Variables(Observed, frozen=True):
     values: dict[str, str]
 
 
+class Reading(Observed, frozen=True):
+    """What one reader recognised in a pasted text."""
+
+    reader: str
+    """nvidia-smi, torch.utils.collect_env."""
+    facts: int
+    first: int
+    """Number of the first line that it used."""
+    last: int
+
+
 class TextLog(Observed, frozen=True):
-    """The lines of a pasted text that are signs of a fault, as they were pasted."""
+    """A pasted text: its signs of a fault, and what was recognised in it."""
 
     lines: tuple[Fact, ...]
+    """The lines that are signs of a fault or of its cause, as they were pasted."""
+    readings: tuple[Reading, ...] = ()
+    total: int = 0
+    """Lines that are not empty."""
+    used: int = 0
+    """Lines of these that state a fact, are signs of a fault or are known to be harmless."""
 
 
 class XidEvent(Observed, frozen=True):

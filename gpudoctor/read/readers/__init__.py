@@ -1,0 +1,31 @@
+"""The readers: one module a format. A reader recognises its format anywhere in a text."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers import (
+    collect_env,
+    commands,
+    fields,
+    kernel_log,
+    nvidia_smi,
+    package_lists,
+    paths,
+    shell,
+    tensorflow_log,
+)
+from gpudoctor.read.readers.reader import Form, Reader
+
+__all__ = ["READERS", "Form", "Reader"]
+
+READERS: tuple[Reader, ...] = (
+    collect_env.READER,
+    nvidia_smi.READER,
+    kernel_log.READER,
+    tensorflow_log.READER,
+    commands.READER,
+    package_lists.READER,
+    shell.READER,
+    paths.READER,
+    fields.READER,
+)
+"""In order: of two statements that are equally direct, the earlier line counts, and on one line the earlier reader."""

@@ -1,0 +1,17 @@
+"""Reads the kernel log: the driver's versions and its Xid and SXid errors, https://docs.nvidia.com/deploy/xid-errors/."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import VERSION, Form, Reader
+
+READER = Reader(
+    "kernel log",
+    forms=(
+        Form("xid", r"NVRM: Xid \((?:PCI:)?(?P<name>[0-9A-Fa-f:.]{1,20})[^)]{0,100}\): (?P<value>\d+(?:, .{0,300})?)"),
+        Form("sxid", r"SXid \((?:PCI:)?(?P<name>[0-9A-Fa-f:.]{1,20})\): (?P<value>\d+(?:, .{0,300})?)"),
+        Form("nvml error", r"(?P<value>NVRM: API mismatch)"),
+        Form("module", rf"this kernel module has the version {VERSION}"),
+        Form("libraries", rf"API mismatch: the client has the version {VERSION}"),
+        Form("module", rf"NVRM version: NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}"),
+    ),
+)

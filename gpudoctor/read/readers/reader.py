@@ -1,0 +1,32 @@
+"""What a reader is: the forms of one format's lines, and for formats whose lines mean nothing alone, a function over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gpudoctor.read.statements import Line, Rank, Statement
+
+VERSION = r"(?P<value>\d{1,6}(?:\.\d{1,12}){1,5})"
+RELEASE = r"(?P<value>\d{1,6}(?:\.\w{1,20}){1,5}(?:[+]\w[\w.]{0,40})?)"
+PACKAGE = r"(?P<name>[A-Za-z][\w.-]{1,60})"
+
+
+class Form(NamedTuple):
+    """The form of a line that states one fact: its group "value" is the fact, "name" completes the key."""
+
+    what: str
+    """The key of the fact, as in gpudoctor/read/statements.py."""
+    pattern: str
+    rank: Rank = Rank.TOOL
+
+
+class Reader(NamedTuple):
+    """What recognises one format in a text."""
+
+    name: str
+    """As the report names it: nvidia-smi, torch.utils.collect_env."""
+    forms: tuple[Form, ...] = ()
+    """The first form of a key that matches a line is used."""
+    blocks: Callable[[Sequence[Line]], Iterator[Statement]] | None = None
+    """Yields what several lines state together: a table, an XML document."""

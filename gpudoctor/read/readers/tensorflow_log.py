@@ -1,0 +1,16 @@
+"""Reads what TensorFlow's C++ code logs about the driver and the GPUs."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import VERSION, Form, Reader
+from gpudoctor.read.statements import Rank
+
+READER = Reader(
+    "TensorFlow log",
+    forms=(
+        Form("module", rf"kernel reported version is: {VERSION}", Rank.LOG),
+        Form("libraries", rf"libcuda reported version is: {VERSION}", Rank.LOG),
+        Form("gpu", r"physical GPU \(device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
+        Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
+    ),
+)

@@ -1,0 +1,44 @@
+"""Makes a Snapshot of what a text states. What it does not state is missing as not stated, and causes no finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.read.sections.gpus import nvml
+from gpudoctor.read.sections.host import host, python
+from gpudoctor.read.sections.kernel import kernel_driver, kernel_log
+from gpudoctor.read.sections.packages import frameworks, packages, variables
+from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
+from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.sections.text_log import text_log
+from gpudoctor.read.signs import Signs
+from gpudoctor.read.statements import Line, Statement
+from gpudoctor.snapshot import TEXT, Missing, Snapshot, Toolkit
+
+__all__ = ["assemble"]
+
+
+def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs, matrix: Matrix, created: str) -> Snapshot:
+    """Return the snapshot of the machine that `statements` and `signs` describe, all of which are in `lines`."""
+    stated = Stated(statements)
+    snapshot = Snapshot(
+        created=created,
+        origin=TEXT,
+        host=host(stated),
+        python=python(stated),
+        nvml=nvml(stated, matrix),
+        kernel_driver=kernel_driver(stated),
+        kernel_log=kernel_log(statements),
+        toolkits=NOT_STATED if stated.get("toolkit") is None else (Toolkit(path="", toolkit_cuda=stated.fact("toolkit")),),
+        system_cudnn=stated.fact("cudnn"),
+        variables=variables(stated),
+        packages=packages(stated),
+        frameworks=frameworks(stated, matrix),
+        text_log=text_log(lines, statements, signs),
+        remarks=(*unavailable(stated), *contradictions(statements, stated), *harmless_lines(signs.noise)),
+    )
+    silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
+    return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))

@@ -1,0 +1,33 @@
+"""What a report on a text says beside its findings: contradictions, and lines that look like faults and are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpudoctor.read.sections.stated import Stated
+from gpudoctor.read.statements import Line, Statement
+from gpudoctor.signatures import harmless
+
+
+def unavailable(stated: Stated) -> Iterable[str]:
+    """Yield that the framework itself reports no usable GPU, which is a fault without a cause."""
+    available = stated.get("cuda available")
+    if available and available.value == "False":
+        yield f"{available.where} says that the framework cannot use CUDA"
+
+
+def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
+    """Yield what each kind of harmless line means, with the first of its lines."""
+    first = {harmless(line.text): line for line in reversed(noise)}
+    for why, line in first.items():
+        yield f"line {line.number} is harmless: {why}"
+
+
+def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:
+    """Yield the first statement about each thing that the text states otherwise too, and which of the two was used."""
+    told: set[str] = set()
+    for one in statements:
+        used = stated.get(one.what)
+        if used and used.value != one.value and one.what not in told and not one.what.startswith(("xid:", "sxid:")):
+            told.add(one.what)
+            yield f"{one.where} says {one.what.replace(':', ' ')} {one.value}; {used.where} says {used.value}, which was used"

@@ -1,0 +1,171 @@
+"""The cues of every regular expression for lines of foreign text: words of which each line that it matches contains one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from gpudoctor.line_forms import PART
+from gpudoctor.read.readers import READERS
+from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES
+
+if sys.version_info >= (3, 11):
+    from re import _constants as op
+    from re import _parser as sre
+else:
+    import sre_constants as op
+    import sre_parse as sre
+
+_COMMON = frozenset(
+    [
+        "a",
+        "and",
+        "be",
+        "by",
+        "can",
+        "could",
+        "cuda",
+        "device",
+        "error",
+        "failed",
+        "file",
+        "for",
+        "from",
+        "gpu",
+        "in",
+        "is",
+        "it",
+        "library",
+        "name",
+        "not",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "this",
+        "to",
+        "torch",
+        "version",
+        "with",
+    ]
+)
+"""Words that many lines contain, so that others are better cues."""
+_MOST = 64
+"""Ways to write out the alternatives of one expression; beyond, an alternative counts as unknown text."""
+EDGE, UNKNOWN = "\0", "\1"
+"""In a written-out expression: something that is no letter, and something that may be one."""
+
+
+def generated(root: Path) -> dict[Path, str]:
+    """Return the text of the table."""
+    patterns = [
+        *(one.pattern for one in SIGNATURES),
+        *(one.pattern for one in HINTS),
+        *(pattern for pattern, _ in HARMLESS),
+        *(form.pattern for reader in READERS for form in reader.forms),
+    ]
+    rows = "".join(f"    {pattern!r}: {cues(pattern)!r},\n" for pattern in sorted(set(patterns)))
+    lines = (
+        '"""The cues of each regular expression; written by scripts/generate."""',
+        "",
+        "from __future__ import annotations",
+        "",
+        f"CUES: dict[str, tuple[str, ...]] = {{\n{rows}}}  # fmt: skip",
+        "",
+    )
+    return {root / "gpudoctor/line_forms/cues.py": "\n".join(lines)}
+
+
+def cues(pattern: str) -> tuple[str, ...]:
+    """Return words, and parts of words after PART, one of which is in every line that the pattern matches; PART alone if there are none."""
+    found = {_cue(text) for text in _written_out(sre.parse(pattern).data)}
+    return (PART,) if PART in found else tuple(sorted(found))
+
+
+def _cue(text: str) -> str:
+    """Return the best cue of one way to match: a rare whole word, else the longest run of known characters."""
+    rare = [word for word in _whole_words(text) if len(word) > 2 and word not in _COMMON]
+    if rare:
+        return max(rare, key=len)
+    runs = [run for part in text.split(UNKNOWN) for run in part.split(EDGE)]
+    return PART + max(runs, key=len)
+
+
+def _whole_words(text: str) -> Iterator[str]:
+    """Yield the words that end on both sides at something that is no letter."""
+    begin = 0
+    bounded = False
+    for place, character in enumerate(text):
+        if character.isascii() and character.isalpha():
+            continue
+        if bounded and place > begin and character != UNKNOWN:
+            yield text[begin:place]
+        begin, bounded = place + 1, character != UNKNOWN
+
+
+def _written_out(tree: Sequence[tuple[Any, Any]]) -> list[str]:
+    """Return the ways to match, each as its known characters in lower case with EDGE and UNKNOWN between, and UNKNOWN around."""
+    return [UNKNOWN + text + UNKNOWN for text in _ways(tree)]
+
+
+def _ways(tree: Sequence[tuple[Any, Any]]) -> list[str]:
+    ways = [""]
+    for operator, value in tree:
+        more = _alternatives(operator, value)
+        if len(ways) * len(more) > _MOST:
+            more = [UNKNOWN]
+        ways = [way + one for way in ways for one in more]
+    return ways
+
+
+def _alternatives(operator: Any, value: Any) -> list[str]:
+    """Return the ways to match one part of an expression; assertions about what stands beside it add nothing."""
+    read = {
+        op.LITERAL: lambda: [_character(value)],
+        op.IN: lambda: [_one_of(value)],
+        op.BRANCH: lambda: [way for branch in value[1] for way in _ways(branch)],
+        op.SUBPATTERN: lambda: _ways(value[3]),
+        op.MAX_REPEAT: lambda: _repeated(*value),
+        op.MIN_REPEAT: lambda: _repeated(*value),
+        op.AT: lambda: [EDGE if value in {op.AT_BEGINNING, op.AT_BOUNDARY} else ""],
+        op.ASSERT: lambda: [""],
+        op.ASSERT_NOT: lambda: [""],
+    }.get(operator)
+    return read() if read else [UNKNOWN]
+
+
+def _repeated(least: int, most: int, tree: Sequence[tuple[Any, Any]]) -> list[str]:
+    ways = _ways(tree)
+    if (least, most) == (1, 1):
+        return ways
+    if (least, most) == (0, 1):
+        return ["", *ways]
+    only_edges = all(set(way) == {EDGE} for way in ways)
+    if only_edges:
+        return [EDGE] if least else ["", EDGE]
+    return [way + UNKNOWN for way in ways] if least else [UNKNOWN]
+
+
+def _character(code: int) -> str:
+    """Return what a literal is in lower case."""
+    return chr(code).lower()
+
+
+def _one_of(items: Sequence[tuple[Any, Any]]) -> str:
+    """Return the letter that a set is in lower case, EDGE if it has no letter, else UNKNOWN."""
+    letters: set[str] = set()
+    for operator, value in items:
+        if operator is op.LITERAL:
+            letters.add(_character(value))
+        elif operator is op.RANGE:
+            letters.update(_character(code) for code in range(value[0], min(value[1], value[0] + 128) + 1))
+        elif operator is op.CATEGORY and value in {op.CATEGORY_SPACE, op.CATEGORY_DIGIT}:
+            letters.update(EDGE, " ")
+        else:
+            return UNKNOWN
+    if len(letters) == 1:
+        return letters.pop()
+    return UNKNOWN if any(letter.isalpha() for letter in letters) else EDGE

@@ -1,0 +1,58 @@
+"""The cues are a shortcut only: with and without them the same forms match."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.line_forms import PART, LineForms
+from gpudoctor.line_forms.cues import CUES
+from gpudoctor.signatures import SIGNATURES
+from scripts.generated.cues import cues
+from tests.read import texts
+
+PATTERNS = sorted(CUES)
+LINES = sorted(
+    {line for table in (texts.CASES, texts.DECIDED) for _, text in table for line in text.splitlines()}
+    | {line for text in (*texts.HEALTHY, *texts.HARMLESS) for line in text.splitlines()}
+    | {line for one in SIGNATURES for line in one.lines}
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_cues_hide_no_match(line: str) -> None:
+    assert [place for place, _ in LineForms(PATTERNS).on(line)] == [n for n, pattern in enumerate(PATTERNS) if re.search(pattern, line)]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_every_line_that_a_pattern_matches_has_one_of_its_cues(pattern: str, data: st.DataObject) -> None:
+    line = data.draw(st.from_regex(re.compile(pattern, re.ASCII))).split("\n")[0]
+    if re.search(pattern, line):
+        assert list(LineForms([pattern]).on(line))
+
+
+def test_every_pattern_has_a_cue() -> None:
+    assert not [pattern for pattern in PATTERNS if PART in CUES[pattern]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (r"\bnouveau\b", ("nouveau",)),
+        (r"libcudnn\.so\.\d", ("*libcudnn.so.",)),
+        (r"(?i)Driver Version\s*: *\d", ("*driver version", "*driver version:")),
+        (r"undefined symbol: nccl\w+", ("symbol",)),
+        (r"colou?rs? of", ("*color of", "*colors of", "*colour of", "*colours of")),
+        (r"[Ff]ailed to dlopen (?:some|all)", ("dlopen",)),
+        (r"(?:ab|cd)*x\w", ("*x",)),
+        (r"\d+ ?(?:MiB|GiB) free\b", ("free",)),
+        (r".*", (PART,)),
+    ],
+)
+def test_a_cue_is_a_rare_whole_word_or_else_the_longest_known_part(pattern: str, expected: tuple[str, ...]) -> None:
+    assert cues(pattern) == expected
