@@ -22,13 +22,6 @@ PASTED = (
         "NCCL could not allocate shared memory",
         ("NCCL WARN Call to posix_fallocate failed : No space left on device",),
     ),
-    # DeepSpeed: https://github.com/microsoft/DeepSpeed/issues/2772; the shell
-    Signature(
-        r"CUDA_HOME does not exist, unable to compile CUDA|nvcc: (?:command )?not found|No such file or directory: '[^'\n]{0,200}nvcc'",
-        ("nvcc-toolkit-missing",),
-        "a build found no CUDA compiler",
-        ("CUDA_HOME does not exist, unable to compile CUDA op(s)", "nvcc: command not found"),
-    ),
     # Python, and transformers 4
     Signature(
         r"No module named 'tf_keras'|is Keras 3, but this is not yet supported in Transformers",
@@ -67,27 +60,12 @@ PASTED = (
         "PyTorch was asked for a GPU that CUDA does not show it",
         ("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
     ),
-    # https://github.com/vllm-project/vllm/issues/1284
-    Signature(
-        r"GPUs? with (?:CUDA |compute )capability (?:below|less than|lower than|<) ?\d\.\d[^\n]{0,20} not supported",
-        ("gpu-too-old-for-build",),
-        "this GPU is older than the program supports",
-        ("GPUs with compute capability below 7.0 are not supported",),
-    ),
     # the kernel's and the shell's words for SIGILL
     Signature(
         r"Illegal instruction(?: \(core dumped\)|: 4|$)|trap invalid opcode",
         ("cpu-lacks-avx",),
         "the CPU lacks an instruction that the build uses",
         ("Illegal instruction (core dumped)", "traps: python3[4242] trap invalid opcode ip:7f3c"),
-    ),
-    # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
-    Signature(
-        r"CUDA_ERROR_INVALID_HANDLE",
-        ("gpu-too-new-for-build",),
-        "a kernel of this build cannot run on this GPU",
-        ("'cuLaunchKernel(...)' failed with 'CUDA_ERROR_INVALID_HANDLE'",),
-        needs_support=True,
     ),
     # NVIDIA/cuda-samples; what the IOMMU does to them: https://github.com/NVIDIA/nccl/issues/257
     Signature(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.signatures.building import BUILDING
+from gpudoctor.signatures.builds import BUILDS
 from gpudoctor.signatures.driver_log import DRIVER_LOG
+from gpudoctor.signatures.libraries import LIBRARIES
 from gpudoctor.signatures.packages import PACKAGES
 from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.statuses import STATUSES, status
 
 _FRAMEWORKS = (
-    Signature(
-        r"Torch not compiled with CUDA enabled",
-        ("cpu-only-build",),
-        "this is a CPU-only build of PyTorch",
-        ("Torch not compiled with CUDA enabled",),
-    ),
     Signature(
         r"The NVIDIA driver on your system is too old \(found version \d+\)",
         ("driver-too-old",),
@@ -46,105 +43,6 @@ _FRAMEWORKS = (
         ("kernel version 535.183.1 does not match DSO version 550.54.14",),
     ),
     Signature(
-        r"Loaded runtime CuDNN library: \S{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
-        "the loaded cuDNN is older than this build needs",
-        (
-            "Loaded runtime CuDNN library: 8.9.4 but source was compiled with: 9.1.0",
-            "cuDNN version incompatibility: PyTorch was compiled",
-        ),
-    ),
-    Signature(
-        # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
-        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file"
-        r"|Unable to load cuDNN\. Is it installed",
-        ("cudnn-missing", "pip-nvidia-libs-not-on-path", "cudnn-wrong-major"),
-        "cuDNN or one of its libraries was not found",
-        (
-            "Could not load library libcudnn_cnn_infer.so.8",
-            "libcudnn.so.9: cannot open shared object file",
-            "Unable to load cuDNN. Is it installed?",
-        ),
-    ),
-    Signature(
-        r"lib(?:cudart|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
-        r"|Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.)|Cannot dlopen (?:some GPU|all CUDA) libraries",
-        ("cuda-library-missing", "pip-nvidia-libs-not-on-path", "cuda-version-mismatch"),
-        "a CUDA library was not found",
-        (
-            "libcudart.so.12: cannot open shared object file",
-            "libcublas.so.12: cannot open shared object file",
-            "Cannot dlopen some GPU libraries",
-            "Cannot dlopen all CUDA libraries",
-        ),
-    ),
-    Signature(
-        r"libdevice not found at|Can't find libdevice directory",
-        ("libdevice-not-found",),
-        "XLA cannot find libdevice",
-        (
-            "libdevice not found at ./libdevice.10.bc",
-            "Can't find libdevice directory",
-        ),
-    ),
-    Signature(
-        r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|find a suitable version of ptxas)|No PTX compilation provider is available",
-        ("ptxas-not-found", "ptxas-too-old"),
-        "XLA cannot run ptxas",
-        (
-            "./bin/ptxas not found",
-            "Couldn't get ptxas/nvlink version",
-            "Couldn't find a suitable version of ptxas",
-            "No PTX compilation provider is available",
-        ),
-    ),
-    Signature(
-        r"ptxas too old\.|ptxas does not support CC",
-        ("ptxas-too-old",),
-        "XLA's ptxas is too old for this GPU",
-        ("ptxas too old.", "ptxas does not support CC"),
-    ),
-    Signature(
-        r"Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
-        ("ptxas-too-old", "triton-ptxas-too-old"),
-        "ptxas is too old for this GPU",
-        ("Value 'sm_120' is not defined for option 'gpu-name'",),
-    ),
-    Signature(
-        r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU",
-        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
-        "this build has no kernels for this GPU",
-        (
-            "CUDA capability sm_120 is not compatible with the current PyTorch installation",
-            "CUDA capability sm_61 is not compatible with the current PyTorch installation",
-            "Your installed torch==2.15.0 does not include kernels for this GPU",
-        ),
-    ),
-    # read in torch/_inductor of 2.0.0 to 2.15.0
-    Signature(
-        r"too old to be supported by the triton GPU compiler",
-        ("gpu-too-old-for-triton",),
-        "torch.compile does not support a GPU this old",
-        ("which is too old to be supported by the triton GPU compiler",),
-    ),
-    # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
-    Signature(
-        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability",
-        ("gpu-lacks-bf16",),
-        "this GPU does not support BF16",
-        (
-            "Current CUDA Device does not support bfloat16",
-            "Feature '.bf16' requires .target sm_80 or higher",
-            "Bfloat16 is only supported on GPUs with compute capability of at least 8.0",
-        ),
-    ),
-    Signature(
-        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires",
-        ("jax-plugin-version-mismatch",),
-        "JAX and its CUDA plugin have incompatible versions",
-        ("it is not compatible with the installed jaxlib version", "is newer than and incompatible with jax version"),
-    ),
-    Signature(
         r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available",
         ("numpy2-abi-mismatch",),
         "a module built for NumPy 1 runs with NumPy 2",
@@ -172,19 +70,7 @@ _FRAMEWORKS = (
             "insufficient shared memory (shm)",
         ),
     ),
-    Signature(
-        r"undefined symbol: nccl\w+",
-        ("nccl-version-conflict",),
-        "the loaded NCCL is older than this build needs",
-        ("undefined symbol: ncclCommRegister",),
-    ),
-    # the next three were read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
-    Signature(
-        r"Mismatched NCCL (?:git )?versions? detected",
-        ("nccl-version-conflict",),
-        "the job's processes loaded different NCCL versions",
-        ("Mismatched NCCL version detected",),
-    ),
+    # the next two were read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
     Signature(
         r"failed to peer with device \d+|cudaIpcGetMemHandle failed",
         ("nccl-p2p-acs-iommu",),
@@ -315,6 +201,9 @@ _VAGUE = (
 SIGNATURES: tuple[Signature, ...] = (
     *STATUSES,
     *_FRAMEWORKS,
+    *LIBRARIES,
+    *BUILDS,
+    *BUILDING,
     *PACKAGES,
     *DRIVER_LOG,
     *PASTED,

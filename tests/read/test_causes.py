@@ -1,0 +1,32 @@
+"""Texts of each family of causes through the real tables and rules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from tests.read import causes as families
+from tests.read.test_read import causes
+
+_MODULES = [importlib.import_module(f"{families.__name__}.{one.name}") for one in pkgutil.iter_modules(families.__path__)]
+
+
+def _texts(name: str) -> list[object]:
+    return [
+        pytest.param(cause, text, id=f"{module.__name__.rpartition('.')[2]}-{number}-{cause}")
+        for module in _MODULES
+        for number, (cause, text) in enumerate(getattr(module, name, ()))
+    ]
+
+
+@pytest.mark.parametrize(("cause", "text"), _texts("CASES"))
+def test_the_cause_leads(cause: str, text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize(("cause", "text"), _texts("NEAR_MISSES"))
+def test_what_only_looks_like_the_cause_does_not_find_it(cause: str, text: str, matrix: Matrix) -> None:
+    assert cause not in causes(text, matrix)
