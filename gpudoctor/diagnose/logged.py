@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
+from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity, SubjectKind
@@ -23,11 +24,12 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
     if not isinstance(log, TextLog):
         return list(runs)
     by_name = {rule.name: rule for rule in rules}
-    spoken_for = supported(machine, log)
+    spoken_for, impossible = supported(machine, log), excluded(machine)
     found = {run.rule.name for run in runs if run.findings}
     more = []
     for sign in recognise("\n".join(line.value for line in log.lines)):
-        causes = [name for name in sign.signature.causes if name in by_name]
+        named = [name for name in sign.signature.causes if name in by_name]
+        causes = [name for name in named if name not in impossible] or named
         backed = {name for name in causes if name in spoken_for and spoken_for[name].value not in sign.line}
         likely = causes if len(causes) == 1 else [name for name in causes if name in backed or _is_open(by_name[name], runs)]
         likely.sort(key=lambda name: name not in backed)

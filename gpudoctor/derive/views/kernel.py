@@ -117,6 +117,28 @@ class KernelView(View):
         return ()
 
     @property
+    def lacks_driver(self) -> bool:
+        """Whether a GPU needs a driver and none is loaded. A text that does not list the PCI bus is about some GPU."""
+        pci = self.observed.pci
+        if not isinstance(pci, Missing) or pci.cause is not Cause.NOT_STATED:
+            return bool(self.undriven_gpus)
+        version = self.machine.kernel_driver.version
+        return isinstance(version, Missing) and version.cause is Cause.ABSENT
+
+    @property
+    def other_driver(self) -> bool:
+        """Whether another driver has a GPU that no NVIDIA driver does."""
+        if isinstance(self.observed.pci, Missing):
+            return any(map(self.is_listed, (NOUVEAU, "nova_core")))
+        return any(isinstance(gpu.driver, str) for gpu in self.undriven_gpus)
+
+    def is_listed(self, module: str) -> bool:
+        """Whether lsmod lists a module; False where the bus is known, which says more: the driver that each GPU is bound to."""
+        driver, pci = self.observed.kernel_driver, self.observed.pci
+        listed = driver.modules if isinstance(driver, KernelDriver) else ()
+        return isinstance(pci, Missing) and isinstance(listed, tuple) and module in listed
+
+    @property
     def module_files(self) -> KernelModules:
         """The kernel modules on disk and what keeps them from loading; the rule does not apply in a container."""
         if self.machine.site.container:

@@ -1,4 +1,4 @@
-"""Reads what short commands print: versions by `python -c`, `nvcc --version`, `uname -a`, `ldd --version`."""
+"""Reads what short commands print: versions by `python -c`, `nvcc --version`, `ldd --version`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ READER = Reader(
         Form("torch cuda", r"torch\.version\.cuda\)?\s*[:=]{0,2}\s*['\"]?(?P<value>\d+\.\d+|None)"),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
-        Form("kernel platform", r"^\s*(?P<value>Linux \S{1,80} \d+\.\S{1,80} .{0,200})"),
         Form("libc", rf"^ldd \(.{{0,60}}\) {VERSION}"),
         Form(
             "tensorflow cuda", r"(?:is_built_with_cuda|is_cuda_build)(?:\(\))?['\"]?\)?\s{0,3}(?::|=|->|returns?)?\s{0,3}(?P<value>False)\b"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.read.readers.reader import VERSION, Form, Reader
+from gpudoctor.read.statements import Rank
 
 READER = Reader(
     "kernel log",
@@ -12,6 +13,8 @@ READER = Reader(
         Form("nvml error", r"(?P<value>NVRM: API mismatch)"),
         Form("module", rf"this kernel module has the version {VERSION}"),
         Form("libraries", rf"API mismatch: the client has the version {VERSION}"),
-        Form("module", rf"NVRM version: NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}"),
+        # nvidia_init_module and its kin in kernel-open/nvidia/nv.c of https://github.com/NVIDIA/open-gpu-kernel-modules
+        Form("module", rf"NVRM: loading NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}", Rank.LOG),
+        Form("flavour", r"NVRM: loading NVIDIA UNIX (?P<value>(?:\w{3,10} )?Kernel Module)", Rank.LOG),
     ),
 )

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.sections.gpus import nvml
 from gpudoctor.read.sections.host import host, python
-from gpudoctor.read.sections.kernel import kernel_driver, kernel_log
+from gpudoctor.read.sections.kernel import kernel_driver, kernel_log, kernel_modules
 from gpudoctor.read.sections.packages import frameworks, packages, variables
 from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
@@ -31,6 +31,7 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         python=python(stated),
         nvml=nvml(stated, matrix),
         kernel_driver=kernel_driver(stated),
+        kernel_modules=kernel_modules(stated),
         kernel_log=kernel_log(statements),
         toolkits=NOT_STATED if stated.get("toolkit") is None else (Toolkit(path="", toolkit_cuda=stated.fact("toolkit")),),
         system_cudnn=stated.fact("cudnn"),

@@ -5,23 +5,75 @@ from __future__ import annotations
 import re
 
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.statements import Rank
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
-_PLATFORMS = (
-    ("microsoft-standard-wsl2", Platform.WSL2),
-    ("microsoft", Platform.WINDOWS),
-    ("windows", Platform.WINDOWS),
-    ("mac", Platform.MACOS),
-    ("darwin", Platform.MACOS),
+_NAMES = (
+    (re.compile(r"\bwsl ?1\b|\d-microsoft\b(?!-standard)"), Platform.WSL1),
+    (re.compile(r"\bwsl|microsoft-standard"), Platform.WSL2),
+    (re.compile(r"jetson|jetpack|\bl4t\b|-tegra\b"), Platform.JETSON),
+    (re.compile(r"windows|\bwin ?(?:7|8|10|11)\b"), Platform.WINDOWS),
+    (re.compile(r"\bmac|darwin|os ?x\b"), Platform.MACOS),
 )
+"""In an operating system's name, in lower case; Linux if it is none of these."""
+_KINDS_OF_LINUX = {Platform.LINUX: 0, Platform.JETSON: 1, Platform.WSL2: 2, Platform.WSL1: 3}
+"""What each says more exactly than those before it."""
+_RELEASE = re.compile(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
+_ARCHITECTURE = re.compile(r"x86[_-]64|aarch64|arm64|amd64")
+_DISTRIBUTION = re.compile(r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b\D{0,30}(\d{1,2}(?:\.\d{1,2})?)?")
+_IDS = {"red hat": "rhel", "alma": "almalinux"}
+"""The ID in os-release where it is not the name's first word."""
 
 
 def host(stated: Stated) -> Host:
-    """Return the operating system; Linux if the text names one and none of the others."""
-    words = " ".join(one.value for one in (stated.get("os"), stated.get("kernel platform")) if one).lower()
-    platform = next((platform for word, platform in _PLATFORMS if word in words), Platform.LINUX if words else NOT_STATED)
-    architecture = re.search(r"x86_64|aarch64|arm64|amd64", words)
-    return Host(platform=platform, architecture=architecture[0].replace("amd64", "x86_64") if architecture else NOT_STATED)
+    """Return the operating system."""
+    words = " ".join(one.value for one in (stated.get("os"), stated.get("kernel platform"), stated.get("architecture")) if one).lower()
+    architecture = _ARCHITECTURE.search(words)
+    distribution = _DISTRIBUTION.search(words)
+    release = stated.get("tegra release")
+    return Host(
+        platform=_platform(stated),
+        architecture=re.sub("amd64|x86-64", "x86_64", architecture[0]) if architecture else NOT_STATED,
+        kernel=kernel_release(stated) or NOT_STATED,
+        distribution=_or(stated, "distribution", _IDS.get(distribution[1], distribution[1]) if distribution else None),
+        distribution_version=_or(stated, "distribution version", distribution[2] if distribution else None),
+        distribution_like=stated.value("distribution like"),
+        tegra=re.sub(r" \(release\), REVISION: ", ".", release.value) if release else stated.value("tegra"),
+    )
+
+
+def _or(stated: Stated, what: str, otherwise: str | None) -> str | Missing:
+    one = stated.get(what)
+    return one.value if one else otherwise or NOT_STATED
+
+
+def _platform(stated: Stated) -> Platform | Missing:
+    """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
+    told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
+    told += [(_named(one.value), one.rank) for one in (stated.get("os"), stated.get("kernel platform")) if one]
+    if stated.get("tegra") or stated.get("tegra release"):
+        told.append((Platform.JETSON, Rank.TOOL))
+    if not told:
+        return NOT_STATED
+    best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
+    if best is not Platform.LINUX:
+        return best
+    return max((platform for platform, _ in told if platform in _KINDS_OF_LINUX), key=_KINDS_OF_LINUX.__getitem__)
+
+
+def _named(name: str) -> Platform:
+    return next((platform for pattern, platform in _NAMES if pattern.search(name.lower())), Platform.LINUX)
+
+
+def kernel_release(stated: Stated) -> str:
+    """Return the running kernel's release; empty if the text does not state it."""
+    platform, directly, missing = stated.get("kernel platform"), stated.get("kernel"), stated.get("no module for")
+    found = _RELEASE.search(platform.value) if platform else None
+    if found:
+        return found[1]
+    if directly:
+        return directly.value
+    return missing.value if missing and missing.value[0].isdecimal() else ""
 
 
 def python(stated: Stated) -> Python | Missing:

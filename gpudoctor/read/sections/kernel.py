@@ -1,24 +1,109 @@
-"""The kernel driver and the errors that a kernel log in a text shows."""
+"""The kernel driver, its modules and the errors that a kernel log in a text shows."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from gpudoctor.read.sections.host import kernel_release
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.statements import Statement
-from gpudoctor.snapshot import Fact, KernelDriver, KernelLog, Missing, XidEvent, normalise_address
+from gpudoctor.read.statements import Rank, Statement
+from gpudoctor.snapshot import (
+    Cause,
+    DkmsModule,
+    Fact,
+    KernelDriver,
+    KernelLog,
+    KernelModules,
+    Missing,
+    ModuleFile,
+    XidEvent,
+    normalise_address,
+)
+
+_NOT_LOADED = re.compile(r"communicate with the NVIDIA driver|Driver Not Loaded", re.IGNORECASE)
+_DRIVERS = ("nvidia", "nouveau", "nova_core")
+_DKMS = re.compile(r"(?P<name>[\w-]{1,60})(?:/|, )(?P<version>[\w.~+-]{1,40})(?:, (?P<kernel>\S{1,80}))?")
 
 
 def kernel_driver(stated: Stated) -> KernelDriver | Missing:
-    """Return the version of the loaded kernel module."""
-    module = stated.get("module")
-    return NOT_STATED if module is None else KernelDriver(version=Fact(module.value, module.where))
+    """Return the loaded kernel module; absent if the text shows that none is loaded."""
+    version = _version(stated)
+    modules, flavour = _modules(stated), stated.get("flavour")
+    if version is NOT_STATED and isinstance(modules, Missing):
+        return NOT_STATED
+    return KernelDriver(
+        version=version,
+        flavour=NOT_STATED if flavour is None else "open" if flavour.value.startswith("Open") else "proprietary",
+        modules=modules,
+    )
+
+
+def _version(stated: Stated) -> Fact | Missing:
+    module, driver, refusal = stated.get("module"), stated.get("driver"), stated.get("nvml error")
+    if module:
+        return Fact(module.value, module.where)
+    listed, modules = stated.get("lsmod"), stated.all("loaded:")
+    if (driver and driver.rank is Rank.TOOL) or "nvidia" in modules:
+        return NOT_STATED
+    proofs = (
+        listed,
+        stated.get("no module"),
+        stated.get("no module for"),
+        refusal if refusal and _NOT_LOADED.search(refusal.value) else None,
+    )
+    proof = next(filter(None, proofs), None)
+    return Missing(Cause.ABSENT, f"{proof.where} shows that it is not loaded") if proof else NOT_STATED
+
+
+def _modules(stated: Stated) -> tuple[str, ...] | Missing:
+    """Return the loaded modules. A list that was searched for one word is whole if it has nvidia, whose row names the modules that use it."""
+    rows = stated.all("loaded:")
+    users = rows["nvidia"].value.split()[2:] if "nvidia" in rows else []
+    names = [*rows, *(name for name in ",".join(users).split(",") if name)]
+    evident = "lsmod" if stated.get("lsmod") else next((name for name in rows if name in _DRIVERS), "")
+    return tuple(dict.fromkeys(names)) if evident else NOT_STATED
+
+
+def kernel_modules(stated: Stated) -> KernelModules | Missing:
+    """Return the modules on disk and Secure Boot, as DKMS, modinfo and mokutil show them."""
+    sources, file, secure_boot = _sources(stated), stated.get("module file"), stated.get("secure boot")
+    lacking = stated.get("no module for")
+    if not (sources or file or secure_boot or lacking):
+        return NOT_STATED
+    running = kernel_release(stated)
+    built = {kernel for source in sources for kernel in source.kernels}
+    installed: tuple[ModuleFile, ...] | Missing = NOT_STATED
+    if file:
+        installed = (ModuleFile("nvidia", file.value, signed=True if stated.get("module signer") else NOT_STATED),)
+    elif running in built:
+        installed = (ModuleFile("nvidia", f"/lib/modules/{running}/updates/dkms"),)
+    elif lacking or (sources and running):
+        installed = ()
+    return KernelModules(
+        installed=installed,
+        other_kernels=tuple(sorted(built - {running})) if running else NOT_STATED,
+        dkms=sources or NOT_STATED,
+        secure_boot=NOT_STATED if secure_boot is None else secure_boot.value == "enabled",
+    )
+
+
+def _sources(stated: Stated) -> tuple[DkmsModule, ...]:
+    kernels: dict[tuple[str, str], list[str]] = {}
+    for row, one in stated.all("dkms:").items():
+        found = _DKMS.fullmatch(row)
+        if found:
+            of_source = kernels.setdefault((found["name"], found["version"]), [])
+            if found["kernel"] and one.value != "added":
+                of_source.append(found["kernel"])
+    return tuple(DkmsModule(name, version, tuple(built)) for (name, version), built in kernels.items())
 
 
 def kernel_log(statements: Sequence[Statement]) -> KernelLog | Missing:
-    """Return the Xid and SXid errors in the text."""
+    """Return the Xid and SXid errors in the text, and the other lines about a GPU or its driver."""
     events = tuple(_event(one) for one in statements if one.what.startswith(("xid:", "sxid:")))
-    return KernelLog(where="the text", events=events) if events else NOT_STATED
+    lines = tuple(one.value for one in statements if one.what == "kernel line")
+    return KernelLog(where="the text", events=events, lines=lines) if events or lines else NOT_STATED
 
 
 def _event(one: Statement) -> XidEvent:

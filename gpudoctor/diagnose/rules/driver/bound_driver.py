@@ -8,8 +8,8 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import Evidence, Fix
-from gpudoctor.snapshot import KernelModules, Missing, PciDevice
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem
+from gpudoctor.snapshot import KernelModules, Missing, PciDevice, Status
 
 _REBUILD_INITRAMFS = {
     "debian": "sudo update-initramfs -u",
@@ -25,6 +25,17 @@ def bound_driver(device: PciDevice) -> Evidence:
     """Return the kernel driver that a GPU is bound to, as evidence."""
     driver = device.driver if isinstance(device.driver, str) else device.driver.reason
     return Evidence("driver bound to the GPU", driver, f"/sys/bus/pci/devices/{device.address}/driver")
+
+
+def loaded_instead(machine: MachineView, module: str, name: str, blacklist: str) -> Iterator[Problem]:
+    """Yield the problem of a text that lists the in-tree driver's module, and shows that NVIDIA's is not loaded."""
+    if machine.kernel.is_listed(module) and machine.kernel.lacks_driver:
+        yield Problem(
+            message=f"The kernel's driver {name} is loaded, and the NVIDIA driver is not.",
+            evidence=(Evidence("loaded module", module, "lsmod"),),
+            fixes=replace_driver(machine, name, blacklist, blocked=False),
+            confidence=Confidence.LIKELY,
+        )
 
 
 def gpus_bound(gpus: Sequence[PciDevice]) -> str:
@@ -43,7 +54,7 @@ def installed_parts(machine: MachineView) -> tuple[Evidence, ...]:
     found = [
         Evidence("driver library", section.library if isinstance(section.library, str) else "found", "the loader")
         for section in (machine.observed.nvml, machine.observed.libcuda)
-        if not isinstance(section, Missing)
+        if not isinstance(section, Missing) and (isinstance(section.library, str) or isinstance(section.init, Status))
     ]
     modules = machine.observed.kernel_modules
     return (*found, *_module_files(modules)) if isinstance(modules, KernelModules) else tuple(found)

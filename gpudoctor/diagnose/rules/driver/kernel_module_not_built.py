@@ -39,9 +39,9 @@ _HEADERS = {
 )
 def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
     """NVIDIA kernel module is not built for the running kernel."""
-    modules, gpus, host = machine.kernel.module_files, machine.kernel.undriven_gpus, machine.host
+    modules, lacks_driver, host = machine.kernel.module_files, machine.kernel.lacks_driver, machine.host
     others = modules.other_kernels if isinstance(modules.other_kernels, tuple) else ()
-    if not gpus or _built(machine, others):
+    if not lacks_driver or _built(machine, others):
         return
     parts = installed_parts(machine)
     if not parts:

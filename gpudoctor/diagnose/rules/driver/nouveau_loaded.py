@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, installed_parts, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import (
+    blocked_module,
+    bound_driver,
+    gpus_bound,
+    installed_parts,
+    loaded_instead,
+    replace_driver,
+)
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -24,6 +31,7 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
 )
 def nouveau_loaded(machine: MachineView) -> Iterator[Problem]:
     """GPU is bound to nouveau instead of the NVIDIA driver."""
+    yield from loaded_instead(machine, NOUVEAU, NOUVEAU, _BLACKLIST)
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if gpu.driver == NOUVEAU]
     if not held:

@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, replace_driver
+from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, loaded_instead, replace_driver
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
@@ -25,6 +25,7 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
 )
 def nova_loaded(machine: MachineView) -> Iterator[Problem]:
     """GPU is bound to nova instead of the NVIDIA driver."""
+    yield from loaded_instead(machine, "nova_core", "nova", _BLACKLIST)
     gpus = machine.kernel.gpus
     held = [gpu for gpu in gpus if is_nova(gpu)]
     if not held:

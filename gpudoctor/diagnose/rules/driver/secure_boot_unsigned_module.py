@@ -55,13 +55,14 @@ _ENROLL = {
 )
 def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
     """Secure Boot blocks the NVIDIA kernel module."""
-    modules, gpus = machine.kernel.module_files, machine.kernel.undriven_gpus
-    module = machine.kernel.nvidia_module if gpus else None
+    modules = machine.kernel.module_files
+    module = machine.kernel.nvidia_module if machine.kernel.lacks_driver else None
     if module is None:
         return
-    refusal, enforced = logged(machine, _REFUSED), _enforced(modules)
+    refusal = logged(machine, _REFUSED)
+    enforced = "" if refusal and isinstance(modules.secure_boot, Missing) else _enforced(modules)
     certain = bool(refusal) or (bool(enforced) and module.signed is False)
-    other_reason = any(isinstance(gpu.driver, str) for gpu in gpus) or machine.kernel.blocked("nvidia")
+    other_reason = machine.kernel.other_driver or machine.kernel.blocked("nvidia")
     if not certain and (not enforced or other_reason):
         return
     if refusal:

@@ -1,0 +1,75 @@
+"""The causes of an error that facts of a text exclude: a service that runs, a module that is loaded, a file that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpudoctor.codes import NvmlError
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.device_nodes import CONTROL, UVM
+from gpudoctor.snapshot import DeviceNodes, FabricManager, Fact, KernelDriver, KernelModules, Limits, Nvml, SharedMemory, Status
+
+_ENOUGH = 1 << 30
+"""The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
+
+
+def excluded(machine: MachineView) -> frozenset[str]:
+    """Return the causes that cannot be, by what the text states."""
+    return frozenset(cause for cause, ask in _FACTS.items() if ask(machine))
+
+
+def _is_driver_loaded(machine: MachineView) -> bool:
+    """Return whether the driver answered or is listed; a driver that only refuses to answer may be another one."""
+    driver, nvml = machine.observed.kernel_driver, machine.observed.nvml
+    if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact):
+        return True
+    if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == NvmlError.DRIVER_NOT_LOADED:
+        return False
+    return _has_module("nvidia")(machine) or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
+
+
+def _has_module(name: str) -> Callable[[MachineView], bool]:
+    def ask(machine: MachineView) -> bool:
+        driver = machine.observed.kernel_driver
+        return isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) and name in driver.modules
+
+    return ask
+
+
+def _has_no_secure_boot(machine: MachineView) -> bool:
+    modules = machine.observed.kernel_modules
+    return isinstance(modules, KernelModules) and modules.secure_boot is False
+
+
+def _has_module_file(machine: MachineView) -> bool:
+    modules = machine.observed.kernel_modules
+    return isinstance(modules, KernelModules) and bool(isinstance(modules.installed, tuple) and modules.installed)
+
+
+def _has_fabric_manager(machine: MachineView) -> bool:
+    manager = machine.observed.fabric_manager
+    return isinstance(manager, FabricManager) and manager.running is True
+
+
+def _has_nodes(machine: MachineView) -> bool:
+    nodes = machine.observed.device_nodes
+    return isinstance(nodes, DeviceNodes) and {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in nodes.nodes}
+
+
+def _has_shared_memory(machine: MachineView) -> bool:
+    limits = machine.observed.limits
+    shared = limits.shared_memory if isinstance(limits, Limits) else limits
+    return isinstance(shared, SharedMemory) and shared.size >= _ENOUGH
+
+
+_FACTS: dict[str, Callable[[MachineView], bool]] = {
+    "no-driver": _is_driver_loaded,
+    "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
+    "nouveau-loaded": _is_driver_loaded,
+    "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),
+    "uvm-not-loaded": _has_module("nvidia_uvm"),
+    "device-nodes-missing": _has_nodes,
+    "fabric-manager-missing": _has_fabric_manager,
+    "container-shm-too-small": _has_shared_memory,
+}
+"""Causes, and what tells whether a fact excludes each."""

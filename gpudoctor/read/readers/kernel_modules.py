@@ -1,0 +1,56 @@
+"""Reads what shows the kernel's modules: lsmod, modinfo, modprobe, dkms, mokutil and /proc/driver/nvidia."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import VERSION, Form, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "kernel modules"
+_ROW = re.compile(r"^[a-z0-9]\w{1,60}\s{1,60}\d{4,9}\s{1,4}-?\d{1,6}(?:\s|$)")
+_WHOLE = 20
+"""Modules that every machine with a GPU has loaded; a shorter list was cut or searched."""
+
+
+def _whole_list(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a list of lsmod is complete: its head is there, and many modules follow."""
+    for place, line in enumerate(lines):
+        if not line.text.startswith("Module") or line.text.split() != ["Module", "Size", "Used", "by"]:
+            continue
+        end = next((at for at in range(place + 1, len(lines)) if not _ROW.match(lines[at].text)), len(lines))
+        cut = end < len(lines) and lines[end].text.strip().startswith(("...", "[", "…"))
+        if end - place > _WHOLE and not cut:
+            yield Statement("lsmod", str(end - place - 1), _NAME, line.number, Rank.TOOL)
+
+
+READER = Reader(
+    _NAME,
+    forms=(
+        Form(
+            "loaded",
+            r"^(?P<name>nvidia(?:_uvm|_modeset|_drm|_peermem|_fs)?|nouveau|nova_core|nova_drm|vfio_pci)\s{1,60}(?P<value>\d{4,9}\s{1,6}-?\d{1,6}(?: [\w,-]{1,200})?)\s*$",
+        ),
+        # /proc/driver/nvidia/version
+        Form("module", rf"NVRM version: NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}"),
+        Form("flavour", r"NVRM version: NVIDIA UNIX (?P<value>(?:\w{3,10} )?Kernel Module)"),
+        Form("no module", r"(?P<value>/proc/driver/nvidia(?:/version)?'?: No such file or directory)"),
+        # dkms 2 and 3
+        Form(
+            "dkms",
+            r"^\s*(?P<name>nvidia[\w-]{0,40}(?:/|, )\d[\w.~+-]{2,30}, \S{4,60}), \w{3,12}: (?P<value>installed|built|added)\b",
+        ),
+        Form("dkms", r"^\s*(?P<name>nvidia[\w-]{0,40}(?:/|, )\d[\w.~+-]{2,30}): (?P<value>added)\b"),
+        Form("secure boot", r"^\s*SecureBoot (?P<value>enabled|disabled)"),
+        Form("secure boot", r"secureboot: Secure boot (?P<value>enabled|disabled)"),
+        # modinfo nvidia
+        Form("module file", r"^filename:\s{1,12}(?P<value>/\S{5,200}/nvidia\.ko(?:\.\w{1,4})?)$"),
+        Form("module signer", r"^signer:\s{1,16}(?P<value>\S.{0,80})"),
+        Form("module version", r"^version:\s{1,12}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)$"),
+        # kmod
+        Form("no module for", r"modprobe: FATAL: Module nvidia(?:[-_]\w{1,12})? not found in directory /lib/modules/(?P<value>\S{3,80})"),
+        Form("no module for", r"modinfo: ERROR: Module (?P<value>nvidia) not found"),
+    ),
+    blocks=_whole_list,
+)
