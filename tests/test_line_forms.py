@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.line_forms import PART, LineForms
 from gpudoctor.line_forms.cues import CUES
-from gpudoctor.signatures import SIGNATURES
+from gpudoctor.signatures.table import SIGNATURES
 from scripts.generated.cues import cues
 from tests.read import texts
 

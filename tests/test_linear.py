@@ -24,7 +24,9 @@ from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
 from gpudoctor.redact import Owner, Redactor, names, shapes
 from gpudoctor.redact.shell import runnable
-from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES, recognise
+from gpudoctor.signatures import recognise
+from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.table import SIGNATURES
 
 if sys.version_info >= (3, 11):
     from re import _parser as sre

@@ -1,18 +1,18 @@
-"""The command line. Only the module of the named command is imported: no command pays for another."""
+"""The command line. Only the module of the named command is imported, and Typer only where there is something to parse."""
 
 from __future__ import annotations
 
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
-
-import typer
+from typing import TYPE_CHECKING, NoReturn
 
 from gpudoctor.cli import failure, output
-from gpudoctor.cli.program import app
 from gpudoctor.errors import OutputError
 from gpudoctor.exit_codes import USAGE
+
+if TYPE_CHECKING:
+    import typer
 
 MODULES = {
     "check": "check",
@@ -43,14 +43,30 @@ def main() -> int:
     arguments = sys.argv[1:]
 
     def body() -> int:
-        command = typer.main.get_command(program(*(arguments or _completed())[:1]))
-        try:
-            return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
-        except OSError as error:  # Typer printing its help; our own output raises OutputError
-            raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
+        code = _without_typer(arguments)
+        return _with_typer(arguments) if code is None else code
 
     code = failure.guarded(body, as_json=failure.wants_json(arguments))
     return code if failure.flush() else USAGE
+
+
+def _without_typer(arguments: list[str]) -> int | None:
+    """Return the exit code of a check whose command line needs no parser; None for any other."""
+    if arguments[:1] != ["check"] or COMPLETE in os.environ:
+        return None
+    _load_msgspec()
+    given = import_module("gpudoctor.cli.plain").plain(arguments[1:])
+    return None if given is None else import_module("gpudoctor.cli.examine").examine(*given)
+
+
+def _with_typer(arguments: list[str]) -> int:
+    import typer  # noqa: PLC0415 -- 40 ms, see above
+
+    command = typer.main.get_command(program_with(*(arguments or _completed())[:1]))
+    try:
+        return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
+    except OSError as error:  # Typer printing its help; our own output raises OutputError
+        raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
 
 
 def _completed() -> list[str]:
@@ -64,8 +80,10 @@ def _completed() -> list[str]:
     return line.split()[1:]
 
 
-def program(named: str = "") -> typer.Typer:
+def program_with(named: str = "") -> typer.Typer:
     """Return the program with the named command, or with all commands if none is named."""
+    from gpudoctor.cli.program import app  # noqa: PLC0415 -- loads Typer
+
     _load_msgspec()
     modules = [MODULES[named]] if named in MODULES else dict.fromkeys(MODULES.values())
     for module in modules:

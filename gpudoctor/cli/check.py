@@ -1,14 +1,11 @@
-"""`gpudoctor check`: runs the check, writes the reports and exits with the verdict's code."""
+"""`gpudoctor check` and its options."""
 
 from __future__ import annotations
 
-import signal
-
-from gpudoctor.cli import failure, live, options, system
-from gpudoctor.cli.destinations import require_writable
-from gpudoctor.cli.formats import FOR_PEOPLE
+from gpudoctor.cli import options
+from gpudoctor.cli.examine import examine
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import GivenOptions, Settings, settle
+from gpudoctor.cli.settings import GivenOptions
 
 
 @app.command(short_help="Check this machine, train briefly, and say what to fix.", epilog=EPILOG)
@@ -45,7 +42,6 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
     Downloads nothing and changes nothing on the machine.
     """
-    system.require_linux("check")
     given = GivenOptions(
         level=level,
         no_smoke=no_smoke,
@@ -74,22 +70,4 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         no_color=no_color,
         root=root,
     )
-    settings = settle(given, config)
-    return failure.guarded(lambda: carry_out(settings), as_json=settings.errors_as_json)
-
-
-def carry_out(settings: Settings, command: str = "check") -> int:
-    """Check, write the report and return the exit code. Raises GpudoctorError if either is impossible."""
-    from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
-
-    require_writable(settings.destinations)
-    signal.signal(signal.SIGTERM, _stop)
-    with live.display(quiet=settings.quiet, report_is_text=settings.main.format in FOR_PEOPLE) as progress:
-        examination = run(settings.options, progress)
-    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
-
-    return deliver(examination, command, settings)
-
-
-def _stop(number: int, _frame: object) -> None:
-    raise KeyboardInterrupt(number)
+    return examine(given, config)

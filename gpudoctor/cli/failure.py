@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from itertools import pairwise
-
-import typer
 
 from gpudoctor.cli import output
 from gpudoctor.errors import GpudoctorError, OutputError
 from gpudoctor.exit_codes import CRASHED, USAGE
 
-_CLICK_ERROR = typer.BadParameter.__mro__[2]
-"""ClickException: newer Typer has it under a private name, older Typer takes it from click."""
 _ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
 
@@ -32,7 +27,7 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
     except GpudoctorError as error:
         return _fail("usage", str(error), USAGE, as_json)
     except Exception as error:  # noqa: BLE001 -- the last line of defence
-        if isinstance(error, _CLICK_ERROR):
+        if _is_of_typer(error):
             return _fail("usage", _click_sentence(error), USAGE, as_json)
         return _fail("internal", _crash_sentence(error), CRASHED, as_json)
 
@@ -49,6 +44,12 @@ def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # no
     return exit_code
 
 
+def _is_of_typer(error: Exception) -> bool:
+    """Return whether Typer refused the command line, if it was loaded: newer Typer has ClickException under a private name."""
+    typer = sys.modules.get("typer")
+    return typer is not None and isinstance(error, typer.BadParameter.__mro__[2])
+
+
 def _click_sentence(error: Exception) -> str:
     """Return what is wrong with the command line, in Typer's words, and where the help is."""
     said = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
@@ -59,6 +60,8 @@ def _click_sentence(error: Exception) -> str:
 def _crash_sentence(error: Exception) -> str:
     """Return what failed and where in our code; GPUDOCTOR_DEBUG=1 also prints the traceback."""
     if os.environ.get("GPUDOCTOR_DEBUG"):
+        import traceback  # noqa: PLC0415 -- 2 ms, only to debug
+
         output.say("".join(traceback.format_exception(error)))
     place, trace = "", error.__traceback__
     while trace is not None:

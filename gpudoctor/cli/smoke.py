@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.cli import failure, options, system
-from gpudoctor.cli.check import carry_out
+from gpudoctor.cli.examine import carry_out
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
 from gpudoctor.diagnose import RULES

@@ -7,14 +7,13 @@ from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
-from gpudoctor.diagnose.logged import logged
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
 from gpudoctor.findings import Diagnosis, Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Snapshot
+from gpudoctor.snapshot import Snapshot, TextLog
 
 __all__ = ["RULES", "Rule", "choose", "diagnose"]
 
@@ -26,7 +25,11 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     """
     machine = MachineView(snapshot, matrix, policy)
     chosen = choose(rules, policy)
-    runs = logged(run_all(chosen, machine), machine, chosen)
+    runs = run_all(chosen, machine)
+    if isinstance(snapshot.text_log, TextLog):
+        from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- a live machine has no text, and this loads the signatures
+
+        runs = logged(runs, machine, chosen)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
     unjudged = not_judged(machine)

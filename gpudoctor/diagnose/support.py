@@ -11,7 +11,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures import hints
+from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
 from gpudoctor.versions import Version
 
@@ -29,7 +29,7 @@ _NOT_FOUND = re.compile(
 def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
     """Return the causes that something else in the text speaks for, with that."""
     text = "\n".join(line.value for line in log.lines)
-    found = {cause: Evidence("log", line, _where(line, log)) for cause, line in hints(text).items() if cause}
+    found = {cause: Evidence("log", line, _where(line, log)) for cause, line in hinted(text).items() if cause}
     for cause, ask in _FACTS.items():
         evidence = next(iter(ask(machine, text)), None)
         if evidence is not None:

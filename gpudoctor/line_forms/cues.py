@@ -1,5 +1,6 @@
 """The cues of each regular expression; written by scripts/generate."""
 
+# ruff: noqa: Q000
 from __future__ import annotations
 
 CUES: dict[str, tuple[str, ...]] = {

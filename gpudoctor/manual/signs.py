@@ -7,7 +7,8 @@ import re
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.manual.answer import Answer
-from gpudoctor.signatures import SIGNATURES, Signature
+from gpudoctor.signatures import Signature
+from gpudoctor.signatures.table import SIGNATURES
 
 _BY_NAME = {rule.name: rule for rule in RULES}
 _LONGEST = 1 << 16

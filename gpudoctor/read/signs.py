@@ -8,7 +8,8 @@ import msgspec
 
 from gpudoctor.line_forms import LineForms
 from gpudoctor.read.statements import Line
-from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES
+from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.table import SIGNATURES
 
 
 class Signs(msgspec.Struct, frozen=True):

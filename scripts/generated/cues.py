@@ -9,7 +9,8 @@ from typing import Any
 
 from gpudoctor.line_forms import PART
 from gpudoctor.read.readers import READERS
-from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES
+from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.table import SIGNATURES
 
 if sys.version_info >= (3, 11):
     from re import _constants as op
@@ -71,6 +72,7 @@ def generated(root: Path) -> dict[Path, str]:
     lines = (
         '"""The cues of each regular expression; written by scripts/generate."""',
         "",
+        "# ruff: noqa: Q000",
         "from __future__ import annotations",
         "",
         f"CUES: dict[str, tuple[str, ...]] = {{\n{rows}}}  # fmt: skip",

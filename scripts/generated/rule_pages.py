@@ -8,7 +8,7 @@ from pathlib import Path
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import FAMILIES, RULES
 from gpudoctor.findings import Severity
-from gpudoctor.signatures import SIGNATURES
+from gpudoctor.signatures.table import SIGNATURES
 
 RULES_FOLDER = "gpudoctor/diagnose/rules"
 _COMMON = re.compile(r"<!-- common: (?P<name>[\w-]+) -->\n.*?<!-- end -->\n", re.DOTALL)

@@ -16,7 +16,7 @@ from gpudoctor.manual import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.rule_pages import read
-from gpudoctor.signatures import SIGNATURES
+from gpudoctor.signatures.table import SIGNATURES
 
 MATRIX = open_matrix()
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.diagnose import RULES
-from gpudoctor.signatures import HARMLESS, HINTS, SIGNATURES, Hint, harmless, hints, recognise
+from gpudoctor.signatures import harmless, hinted, recognise
+from gpudoctor.signatures.hints import HARMLESS, HINTS, Hint
+from gpudoctor.signatures.table import SIGNATURES
 
 
 def test_listed_symptoms_are_recognised() -> None:
@@ -144,7 +146,7 @@ def test_a_long_line_is_cut_around_its_match() -> None:
 
 @pytest.mark.parametrize("hint", HINTS, ids=lambda hint: hint.cause or "numbers")
 def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -> None:
-    assert hints(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
+    assert hinted(f"before\n{hint.line}\nafter")[hint.cause] == hint.line
     assert not hint.cause or any(hint.cause in signature.causes for signature in SIGNATURES)
 
 
@@ -158,7 +160,7 @@ def test_a_hint_is_found_and_names_a_cause_that_some_signature_has(hint: Hint) -
     ],
 )
 def test_other_words_are_no_hint(line: str) -> None:
-    assert hints(line) == {}
+    assert hinted(line) == {}
 
 
 @pytest.mark.parametrize(

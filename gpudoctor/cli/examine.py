@@ -1,0 +1,34 @@
+"""Runs the check that the options ask for, writes the reports and returns the exit code of the verdict."""
+
+from __future__ import annotations
+
+import signal
+
+from gpudoctor.cli import failure, live, system
+from gpudoctor.cli.destinations import require_writable
+from gpudoctor.cli.formats import FOR_PEOPLE
+from gpudoctor.cli.settings import GivenOptions, Settings, settle
+
+
+def examine(given: GivenOptions, config: str | None) -> int:
+    """Return the exit code of a check. Raises UsageError for options that cannot be used."""
+    system.require_linux("check")
+    settings = settle(given, config)
+    return failure.guarded(lambda: carry_out(settings), as_json=settings.errors_as_json)
+
+
+def carry_out(settings: Settings, command: str = "check") -> int:
+    """Check, write the report and return the exit code. Raises GpudoctorError if either is impossible."""
+    from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
+
+    require_writable(settings.destinations)
+    signal.signal(signal.SIGTERM, _stop)
+    with live.display(quiet=settings.quiet, report_is_text=settings.main.format in FOR_PEOPLE) as progress:
+        examination = run(settings.options, progress)
+    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
+
+    return deliver(examination, command, settings)
+
+
+def _stop(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(number)
