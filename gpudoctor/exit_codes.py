@@ -41,7 +41,7 @@ EXIT_CODES = (
         "broken",
         "broken",
         "Something prevents training here, or on at least one GPU that is neither hidden nor assigned to a virtual machine, or a --require "
-        "is not met. With --fail-on warning, degraded exits with 1 too.",
+        "is not met. With --fail-on warning, degraded exits with 1 too. From `gpudoctor diff --golden`: the second report deviates from the first.",
         "Apply the first fix in the report, then run the command again.",
     ),
     ExitCode(
@@ -56,7 +56,8 @@ EXIT_CODES = (
         "unknown",
         "unknown",
         "Nothing was found broken, but something that the level must check could not be checked: a GPU in use, a missing permission, a timeout, "
-        "no framework installed, or a release that the tables do not know. Unknown is never a pass.",
+        "no framework installed, or a release that the tables do not know. Unknown is never a pass. From `gpudoctor diff --golden`: no deviation "
+        "was found, but the second report does not know a fact that the first one has.",
         "Remove the reason that the report names: free the GPU or pass --force, run as root, raise --timeout, or name the environment with "
         "--python. To check the machine without a framework, use --node.",
     ),

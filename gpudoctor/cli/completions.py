@@ -69,3 +69,10 @@ def names(context: typer.Context, incomplete: str) -> list[str]:
 
 def _beginning(words: Iterable[str], incomplete: str) -> list[str]:
     return [word for word in words if word.casefold().startswith(incomplete.casefold())]
+
+
+def fields(incomplete: str) -> list[str]:
+    """Offer the sections of a snapshot, with all that is in them."""
+    from gpudoctor.snapshot import Snapshot  # noqa: PLC0415
+
+    return _beginning((f"{name}.*" for name in Snapshot.__struct_fields__), incomplete)

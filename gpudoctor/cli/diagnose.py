@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import time
-
-import msgspec
-
 from gpudoctor.cli import failure, options
+from gpudoctor.cli.content import examined
 from gpudoctor.cli.deliver import deliver
 from gpudoctor.cli.destinations import destinations, require_writable
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import Delivery, supposing
-from gpudoctor.diagnose import diagnose as judge
-from gpudoctor.errors import UsageError
-from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.read import read_text
-from gpudoctor.read.lines import LARGEST
-from gpudoctor.read.own import own_report
 
 
 @app.command(short_help="Diagnose a report, or pasted text of other tools.", epilog=EPILOG)
@@ -53,23 +43,4 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
 def _carry_out(file: str, policy: Policy, compat: str | None, form: Delivery) -> int:
     require_writable(form.destinations)
     matrix = open_matrix(compat)
-    data, name = _content(file)
-    report = own_report(data)
-    if report is None:
-        snapshot = read_text(data, name, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    else:
-        snapshot, asked = report
-        policy = msgspec.structs.replace(asked, only=policy.only or asked.only, skip=policy.skip or asked.skip, fail_on=policy.fail_on)
-    examination = Examination(snapshot=snapshot, diagnosis=judge(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
-    return deliver(examination, "diagnose", form)
-
-
-def _content(file: str) -> tuple[bytes, str]:
-    """Return what is in the file, or on standard input for "-", and its name. Raises UsageError if it cannot be read."""
-    if file == "-":
-        return sys.stdin.buffer.read(LARGEST + 1), "standard input"
-    try:
-        with open(file, "rb") as opened:
-            return opened.read(LARGEST + 1), file
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}; name a text file, or - for standard input.") from None
+    return deliver(examined(file, matrix, policy), "diagnose", form)

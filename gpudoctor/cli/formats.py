@@ -26,3 +26,11 @@ class TextOrJson(str, enum.Enum):
 
     TEXT = "text"
     JSON = "json"
+
+
+class TextMarkdownOrJson(str, enum.Enum):
+    """The form of what people read, paste or process."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    JSON = "json"

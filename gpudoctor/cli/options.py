@@ -179,3 +179,25 @@ MatrixName = Annotated[
 ]
 MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework. Default: all releases.")]
 RowFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]
+Before = Annotated[str, typer.Argument(metavar="A", help="A report, or any text that `diagnose` reads; - reads standard input.")]
+After = Annotated[str, typer.Argument(metavar="B", help="The report to compare with A.")]
+Golden = Annotated[
+    bool, typer.Option("--golden", help="A is the reference: exit with 1 if B deviates, 3 if B does not know what A knows, 0 otherwise.")
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD",
+        autocompletion=completions.fields,
+        help="Ignore this field; * stands for any text: 'nvml.gpus.*.uuid'. -v shows the fields. Repeatable.",
+    ),
+]
+IgnoreFile = Annotated[str | None, typer.Option(metavar="FILE", help="Ignore the fields in FILE, one a line; # begins a comment.")]
+DiffFormat = Annotated[formats.TextMarkdownOrJson, typer.Option("--format", help="text, markdown, or json (gpudoctor.diff/1).")]
+DiffOutput = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")]
+VerboseDiff = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Also show consequences, values that change by themselves, what only one report has, and field names."
+    ),
+]

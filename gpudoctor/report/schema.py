@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.report.diff import Diff
 from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument, XrayDocument
 from gpudoctor.report.model import Report
 from gpudoctor.snapshot import OpenEnum, Snapshot
@@ -16,6 +17,7 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "error": ("urn:gpudoctor:error:1", ErrorDocument),
     "rules": ("urn:gpudoctor:rules:1", RulesDocument),
     "matrix": ("urn:gpudoctor:matrix:1", MatrixDocument),
+    "diff": ("urn:gpudoctor:diff:1", Diff),
     "xray": ("urn:gpudoctor:xray:1", XrayDocument),
 }
 

@@ -1,0 +1,141 @@
+"""What changed between two examined machines: causes, facts that rules read, and the rest. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gpudoctor.changes.fold import CUDA_OF_THE_DRIVER, Line, lines
+from gpudoctor.changes.walk import Difference, Walk
+from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.words import values
+from gpudoctor.examination import Examination
+from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
+from gpudoctor.findings import Finding
+from gpudoctor.matrix import Matrix
+from gpudoctor.report.build import TOOL
+from gpudoctor.report.diff import CauseChange, Diff, Examined, FactChange
+from gpudoctor.snapshot import Nvml, Snapshot
+
+__all__ = ["compare"]
+
+
+def compare(
+    before: Examination, after: Examination, matrix: Matrix, names: tuple[str, str], *, ignore: Sequence[str] = (), golden: bool = False
+) -> Diff:
+    """Return how the second examination differs from the first; `ignore` are patterns of field paths."""
+    found = tuple(Walk(before.snapshot, after.snapshot).differences())
+    ignored = _matcher(ignore)
+    kept = [one for one in found if not ignored(one.path)]
+    record = Record()
+    for examination in (before, after):
+        runs(examination.snapshot, matrix, examination.policy, record)
+    gpus = _gpu_names(after.snapshot) | _gpu_names(before.snapshot)
+    facts = [_fact(line, record) for line in lines(kept, gpus)]
+    steady = any(not one.volatile for one in found)
+    causes = [one for one in _causes(before, after, reworded=steady) if not ignored(f"findings.{one.id}")]
+    order = ("appeared", "gone", "changed")
+    diff = Diff(
+        tool=TOOL,
+        before=_examined(before, names[0]),
+        after=_examined(after, names[1]),
+        causes=tuple(sorted(causes, key=lambda one: (not one.root, order.index(one.kind)))),
+        facts=tuple(sorted(facts, key=lambda one: not one.read_by_rules)),
+        ignored=len(found) - len(kept),
+        golden=golden,
+    )
+    return _with_exit_code(diff) if golden else diff
+
+
+def _with_exit_code(diff: Diff) -> Diff:
+    """Return the diff with 1 if anything deviates, 3 if a fact of the reference could not be checked, else 0."""
+    deviates = diff.causes or diff.counted
+    code = BROKEN if deviates else UNKNOWN if diff.unknown else READY
+    fields = {name: getattr(diff, name) for name in diff.__struct_fields__} | {"exit_code": code}
+    return Diff(**fields)
+
+
+def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Return whether a path, or what it is a part of, matches a pattern: * is any text, ? one character."""
+    if not patterns:
+        return lambda _: False
+    told = "|".join(re.escape(one).replace(r"\*", ".*").replace(r"\?", ".") for one in patterns)
+    wanted = re.compile(rf"(?:{told})(?:\..*)?", re.DOTALL)
+    return lambda path: wanted.fullmatch(path) is not None
+
+
+def _fact(line: Line, record: Record) -> FactChange:
+    leader: Difference = line.leader
+    every = (leader, *line.also)
+    kind = "appeared" if leader.before is None else "gone" if leader.after is None else "changed"
+    uncompared = all(one.uncompared for one in every)
+    return FactChange(
+        path=leader.path,
+        kind=kind,
+        subject=line.subject,
+        what=line.what,
+        before=line.before,
+        after=line.after,
+        line=_in_words(line, kind),
+        read_by_rules=any(one.owner in record.read for one in every),
+        volatile=leader.volatile,
+        not_compared=uncompared,
+        unknown=any(one.unread_after for one in every) and all(one.unread_after or one.uncompared for one in every),
+        also=tuple(one.path for one in line.also),
+    )
+
+
+def _in_words(line: Line, kind: str) -> str:
+    """Return a change as one line: "GPU 3 (0000:1f:00.0): PCIe link x16 → x4"."""
+    named = f"{line.subject}: {line.what}" if line.subject and line.what else line.subject or line.what
+    if kind != "changed":
+        value = line.before or line.after
+        return f"{named}{f' {value}' if value not in {'', 'present'} and value not in named else ''}: {kind}"
+    if line.silences:
+        return (
+            f"{line.subject}: {len(line.also) + 1} facts → {line.after}"
+            if line.silences == "after"
+            else f"{line.subject}: {line.before} → {len(line.also) + 1} facts"
+        )
+    is_file = line.subject and not line.what and "/" in line.before + line.after
+    return f"{named}{':' if is_file else ''} {line.before} → {line.after}{_with_cuda(line)}".strip()
+
+
+def _with_cuda(line: Line) -> str:
+    """Return the CUDA versions that the old and the new driver support, if they differ."""
+    cuda = next((one for one in line.also if one.owner in CUDA_OF_THE_DRIVER), None)
+    return " (CUDA {} → {})".format(*values(cuda)) if cuda else ""
+
+
+def _gpu_names(snapshot: Snapshot) -> dict[str, str]:
+    """Return the names of GPUs, by the key that matches them."""
+    listed = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else ()
+    if not isinstance(listed, tuple):
+        return {}
+    return {gpu.address: f"GPU {gpu.index} ({gpu.address})" for gpu in listed if isinstance(gpu.address, str)} | {
+        str(gpu.index): f"GPU {gpu.index}" for gpu in listed if not isinstance(gpu.address, str)
+    }
+
+
+def _examined(examination: Examination, name: str) -> Examined:
+    return Examined(name, examination.snapshot.created, examination.diagnosis.verdict.value)
+
+
+def _causes(before: Examination, after: Examination, *, reworded: bool) -> list[CauseChange]:
+    """Return the findings that differ; a message counts only if a fact changed that does not change by itself."""
+    old, new = ({one.id: one for one in each.diagnosis.findings} for each in (before, after))
+    found = []
+    for key in sorted({*old, *new}):
+        one, other = old.get(key), new.get(key)
+        told = other or one
+        if told is None or (one and other and not _differ(one, other, reworded=reworded)):
+            continue
+        kind = "appeared" if one is None else "gone" if other is None else "changed"
+        was, now = (each.severity.value if each else "" for each in (one, other))
+        found.append(CauseChange(kind, key, told.name, was, now, told.message, not told.because_of))
+    return found
+
+
+def _differ(one: Finding, other: Finding, *, reworded: bool) -> bool:
+    judged = (one.severity, one.confidence) != (other.severity, other.confidence)
+    return judged or (reworded and one.message != other.message)

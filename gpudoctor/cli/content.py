@@ -1,0 +1,87 @@
+"""Reads what a user names as FILE: a text file, a pipe, or standard input. Never blocks on what nobody writes to."""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+
+import msgspec
+
+from gpudoctor.cli import output
+from gpudoctor.diagnose import diagnose
+from gpudoctor.errors import UsageError
+from gpudoctor.examination import Examination
+from gpudoctor.findings import Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.read import read_text
+from gpudoctor.read.lines import LARGEST
+from gpudoctor.read.own import own_report
+
+STANDARD_INPUT = "standard input"
+_STANDARD_INPUTS = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
+_CHUNK = 1 << 20
+
+
+def examined(file: str, matrix: Matrix, policy: Policy) -> Examination:
+    """Return the machine that a report or a text describes, diagnosed. Raises UsageError if it cannot be read or says nothing."""
+    data, name = content(file)
+    report = own_report(data)
+    if report is None:
+        snapshot = read_text(data, name, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    else:
+        snapshot, asked = report
+        policy = msgspec.structs.replace(asked, only=policy.only or asked.only, skip=policy.skip or asked.skip, fail_on=policy.fail_on)
+    return Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
+
+
+def content(file: str) -> tuple[bytes, str]:
+    """Return what is in the file, or on standard input for "-", and its name. Raises UsageError if it cannot be read."""
+    if file in _STANDARD_INPUTS:
+        return _standard_input(), STANDARD_INPUT
+    try:
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0))
+        try:
+            _refuse_what_never_ends(file, os.fstat(descriptor).st_mode)
+            return _all_of(descriptor), file
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "its name contains a null character"
+        raise UsageError(f"{file!r} cannot be read: {why}; name a text file, or - for standard input.".replace("'", "")) from None
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is not None and sys.stdin.isatty():
+        output.say("Paste the error message and log, or the output of nvidia-smi or torch.utils.collect_env; then press Enter and Ctrl-D.")
+    try:
+        data = _all_of(0)
+    except OSError as error:
+        raise UsageError(f"Standard input cannot be read: {error.strerror}; name a text file instead.") from None
+    if not data:
+        raise UsageError("Standard input is empty; pipe a text to it, as in `nvidia-smi 2>&1 | gpudoctor diagnose -`, or name a file.")
+    return data
+
+
+def _refuse_what_never_ends(file: str, mode: int) -> None:
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        raise UsageError(f"{file} is a device; name a text file, or - for standard input.")
+
+
+def _all_of(descriptor: int) -> bytes:
+    """Return what can be read, at most one byte more than a text may have; waits only for a pipe that somebody writes to."""
+    parts: list[bytes] = []
+    size = 0
+    while size <= LARGEST:
+        try:
+            part = os.read(descriptor, min(_CHUNK, LARGEST + 1 - size))
+        except BlockingIOError:
+            select.select([descriptor], [], [])
+            continue
+        if not part:
+            break
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)

@@ -1,0 +1,81 @@
+"""`gpudoctor diff`: what changed between two reports, or between a reference machine and another one."""
+
+from __future__ import annotations
+
+from gpudoctor.changes import compare
+from gpudoctor.cli import failure, options, output
+from gpudoctor.cli.content import examined
+from gpudoctor.cli.formats import TextMarkdownOrJson
+from gpudoctor.cli.look import look, on_terminal, redactor
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.settings import supposing
+from gpudoctor.errors import UsageError
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.report import diff_text, document
+from gpudoctor.report.diff import Diff
+
+
+@app.command(short_help="Show what changed between two reports.", epilog=EPILOG)
+def diff(  # noqa: PLR0917 -- Typer calls it by name
+    before: options.Before,
+    after: options.After,
+    golden: options.Golden = False,  # noqa: FBT002
+    ignore: options.Ignore = None,
+    ignore_file: options.IgnoreFile = None,
+    format: options.DiffFormat = TextMarkdownOrJson.TEXT,  # noqa: A002 -- named as the option
+    output_: options.DiffOutput = None,
+    compat: options.Compat = None,
+    verbose: options.VerboseDiff = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Show what changed from report A to report B: causes first, then facts that rules read, then the rest.
+
+    A and B are reports of `check --format json`, or any text that `diagnose` reads.
+
+    Example: gpudoctor diff --golden healthy.json today.json
+    """
+    as_json = format is TextMarkdownOrJson.JSON
+
+    def carry_out() -> int:
+        output.check(output_)
+        found = _compared(before, after, (*(ignore or ()), *_patterns(ignore_file)), compat, golden=golden)
+        found = redactor("/", stays=format is TextMarkdownOrJson.TEXT and output_ is None and on_terminal()).struct(found)
+        output.write(_rendered(found, format, verbose=verbose, no_color=no_color, to_stdout=output_ is None), output_)
+        return found.exit_code
+
+    return failure.guarded(carry_out, as_json=as_json and output_ is None)
+
+
+def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | None, *, golden: bool) -> Diff:
+    if before == after == "-":
+        raise UsageError("Only one of the two reports can come from standard input; name a file for the other.")
+    matrix = open_matrix(compat)
+    policy = supposing((), (), None)
+    one, other = (examined(file, matrix, policy) for file in (before, after))
+    return compare(one, other, matrix, (_name(before), _name(after)), ignore=ignore, golden=golden)
+
+
+def _name(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def _patterns(file: str | None) -> tuple[str, ...]:
+    """Return the field patterns in a file: one a line, # begins a comment."""
+    if file is None:
+        return ()
+    try:
+        with open(file, encoding="utf-8") as opened:
+            lines = [line.partition("#")[0].strip() for line in opened]
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise UsageError(f"The file of fields to ignore, {file}, cannot be read: {why}.") from None
+    return tuple(line for line in lines if line)
+
+
+def _rendered(found: Diff, form: TextMarkdownOrJson, *, verbose: bool, no_color: bool, to_stdout: bool) -> bytes:
+    if form is TextMarkdownOrJson.JSON:
+        return document.encode(found)
+    if form is TextMarkdownOrJson.MARKDOWN:
+        return diff_text.markdown(found, verbose=verbose).encode("utf-8", "backslashreplace")
+    shown = look(no_color=no_color, verbose=verbose, to_stdout=to_stdout)
+    return diff_text.render(found, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")

@@ -1,0 +1,77 @@
+"""The document gpudoctor.diff/1: how a machine differs from itself at another time, or from another machine."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from gpudoctor.report.model import Tool
+
+
+def _text(meaning: str, *examples: object) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning, examples=list(examples) or None)
+
+
+Kind = Annotated[str, _text("Open: what happened from the first report to the second.", "appeared", "gone", "changed")]
+
+
+class Examined(msgspec.Struct, frozen=True):
+    """One of the two reports."""
+
+    name: Annotated[str, _text("As it was named on the command line.", "golden.json")]
+    created: Annotated[str, _text("When the machine was examined: UTC, ISO 8601. For pasted text, when it was read.")]
+    verdict: Annotated[str, _text("Open: by the rules of this gpudoctor.", "ready", "broken")]
+
+
+class CauseChange(msgspec.Struct, frozen=True):
+    """A finding that only one report has, or that is worse or milder in one."""
+
+    kind: Kind
+    id: Annotated[str, _text("The finding's id, the same in both reports.", "GD203:torch")]
+    name: Annotated[str, _text("The rule.", "driver-too-old")]
+    before: Annotated[str, _text("Its severity in the first report; empty: not found.", "error")]
+    after: Annotated[str, _text("Its severity in the second report; empty: not found.", "error")]
+    message: Annotated[str, _text("Its message, from the second report if that has the finding.")]
+    root: Annotated[bool, _text("Whether no other finding explains it.")]
+
+
+class FactChange(msgspec.Struct, frozen=True):
+    """One fact that differs, in words."""
+
+    path: Annotated[str, _text("Its field in the snapshot, as --ignore takes it.", "nvml.gpus.0000:1f:00.0.link_width")]
+    kind: Kind
+    subject: Annotated[str, _text("What it is about; empty: the machine.", "GPU 3 (0000:1f:00.0)", "libcudnn.so.9")]
+    what: Annotated[str, _text("The fact; empty if the subject itself changed.", "PCIe link")]
+    before: Annotated[str, _text("Empty: not there.", "x16")]
+    after: Annotated[str, _text("Empty: not there.", "x4")]
+    line: Annotated[str, _text("All of it in one line.", "driver 550.163.01 → 580.65.06")]
+    read_by_rules: Annotated[bool, _text("Whether a rule read it on one of the two machines.")]
+    volatile: Annotated[bool, _text("Whether it changes by itself, as temperature does. It never counts as a deviation.")] = False
+    not_compared: Annotated[bool, _text("Whether only one of the two reports was asked for it.")] = False
+    unknown: Annotated[bool, _text("Whether the first report knows it and the second could not read it.")] = False
+    also: Annotated[tuple[str, ...], _text("Paths of what differs because of this.")] = ()
+
+
+class Diff(msgspec.Struct, frozen=True, kw_only=True):
+    """How the second report differs from the first."""
+
+    schema: Annotated[Literal["gpudoctor.diff/1"], _text("The form of this document.")] = "gpudoctor.diff/1"
+    tool: Tool
+    before: Examined
+    after: Examined
+    causes: Annotated[tuple[CauseChange, ...], _text("Findings: appeared, then gone, then changed.")]
+    facts: Annotated[tuple[FactChange, ...], _text("Facts: those that rules read first.")]
+    ignored: Annotated[int, _text("How many differing facts --ignore left out.")] = 0
+    golden: Annotated[bool, _text("Whether the first report is the reference: --golden.")] = False
+    exit_code: Annotated[int, _text("The exit code of the process.")] = 0
+
+    @property
+    def counted(self) -> tuple[FactChange, ...]:
+        """The facts that do not change by themselves and that both reports know."""
+        return tuple(one for one in self.facts if not one.volatile and not one.not_compared and not one.unknown)
+
+    @property
+    def unknown(self) -> tuple[FactChange, ...]:
+        """The facts that the second report should know and does not."""
+        return tuple(one for one in self.facts if one.unknown and not one.volatile)
