@@ -12,6 +12,7 @@ from gpudoctor.read.readers import (
     operating_system,
     package_lists,
     paths,
+    prose,
     shell,
     tensorflow_log,
 )
@@ -31,5 +32,6 @@ READERS: tuple[Reader, ...] = (
     shell.READER,
     paths.READER,
     fields.READER,
+    prose.READER,
 )
 """In order: of two statements that are equally direct, the earlier line counts, and on one line the earlier reader."""

@@ -1,35 +1,78 @@
-"""Reads "key: value" lines that people write into the fields of an issue form."""
+"""Reads the fields of issue forms: "key: value", a heading with its answer below it, a row of a table with two columns."""
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
-from gpudoctor.read.statements import Rank
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-READER = Reader(
-    "field",
-    forms=(
-        Form(
-            "toolkit",
-            r"(?i)^\W{0,4}cuda(?:[ /]{1,3}cudnn)?(?: toolkit)?(?: version)?\W{0,4}(?:cuda )?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?(?![^\n]{0,80}(?:smi|driver))",
-            Rank.PROSE,
-        ),
-        Form("cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Rank.PROSE),
-        Form("driver", rf"(?i)^\W{{0,4}}(?:nvidia |gpu )?driver(?: version)?\W{{1,4}}{VERSION}", Rank.PROSE),
-        Form(
-            "gpu",
-            r"(?i)^\W{0,4}(?:gpu|graphics card)(?: model| name)?\W{1,4}(?P<value>(?:nvidia|geforce|rtx|gtx|tesla|quadro|a100|h100|v100)\b.{0,50})",
-            Rank.PROSE,
-        ),
-        Form(
-            "os",
-            r"(?i)^\W{0,4}(?:os|operating system|platform)(?: platform and distribution.{0,40})?\W{1,4}(?P<value>(?:linux|ubuntu|debian|windows|mac ?os|centos|rhel|red hat|fedora|arch).{0,60})",
-            Rank.PROSE,
-        ),
-        Form("python", r"(?i)^\W{0,4}python(?: version)?\W{1,4}v?(?P<value>[23]\.\d{1,2}(?:\.\d{1,2})?)\b", Rank.PROSE),
-        Form(
-            "package",
-            r"(?i)^\W{0,4}(?P<name>torch|pytorch|tensorflow(?:-gpu|-cpu)?|jax|jaxlib)(?: version)?\W{1,4}v?" + RELEASE,
-            Rank.PROSE,
-        ),
-    ),
-)
+from gpudoctor.frameworks import MISTAKEN
+from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAMES, NICKNAMES
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_MARKS = " \t>*+|#_`•-"
+_BETWEEN = re.compile(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-–—]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
+_ASIDE = re.compile(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
+_UNDER = 4
+"""Lines below a heading in which its answer is looked for."""
+_LONGEST_NAME, _LONGEST = 90, 300
+_RELEASES = re.compile(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
+
+
+class _Asked(NamedTuple):
+    """A field and its answer."""
+
+    name: str
+    answer: str
+    line: int
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    for asked in _fields(lines):
+        for field, name, answer in zip(FIELDS, NAMES, ANSWERS, strict=True):
+            named = name.fullmatch(asked.name)
+            found = answer.match(asked.answer.lower()) if named else None
+            if not (named and found) or (field.alone and len(set(_RELEASES.findall(asked.answer))) > 1):
+                continue
+            group = next(number for number, text in enumerate(found.groups(), 1) if text)
+            value = " ".join(asked.answer[found.start(group) : found.end(group)].split()).rstrip(" *_`|")
+            yield Statement(_key(field.what, named), value, "field", asked.line, Rank.PROSE)
+
+
+def _key(what: str, named: re.Match[str]) -> str:
+    if what == "package":
+        package = NICKNAMES.get(named["package"], named["package"])
+        return f"package:{MISTAKEN.get(package, package)}"
+    return "gpu:0" if what == "gpu" else what
+
+
+def _fields(lines: Sequence[Line]) -> Iterator[_Asked]:
+    for place, line in enumerate(lines):
+        text = line.text.strip(_MARKS)
+        if len(line.text) > _LONGEST or text.partition(" ")[0].strip("*_`:=").lower().partition(":")[0] not in FIRST_WORDS:
+            continue
+        between = _BETWEEN.search(text, 0, _LONGEST_NAME)
+        answer = text[between.end() :] if between else ""
+        name = _plain(text[: between.start()] if between else text.rstrip(":"))
+        if answer:
+            yield _Asked(name, answer, line.number)
+        elif between or line.text.lstrip().startswith(("#", "*")):
+            yield from (_Asked(name, below.text.strip(_MARKS), below.number) for below in _under(lines, place))
+
+
+def _under(lines: Sequence[Line], place: int) -> Iterator[Line]:
+    """Yield the lines of an answer below its heading, up to the next heading."""
+    for below in lines[place + 1 : place + 1 + _UNDER]:
+        if below.text.lstrip().startswith(("#", "**")):
+            return
+        yield below
+
+
+def _plain(name: str) -> str:
+    """Return a field's name as the table has it; who asks for the driver's CUDA says so in parentheses."""
+    served = " driver" if re.search(r"\((?:driver|nvidia-smi|smi)\b", name.lower()) else ""
+    return " ".join(_ASIDE.sub(" ", name.lower()).strip(_MARKS).split()) + served
+
+
+READER = Reader("field", blocks=_statements)

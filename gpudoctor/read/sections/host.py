@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.statements import Rank
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 _NAMES = (
@@ -18,9 +17,12 @@ _NAMES = (
 """In an operating system's name, in lower case; Linux if it is none of these."""
 _KINDS_OF_LINUX = {Platform.LINUX: 0, Platform.JETSON: 1, Platform.WSL2: 2, Platform.WSL1: 3}
 """What each says more exactly than those before it."""
+_JETSON = re.compile(r"\bJetson\b|^(?:NVIDIA )?(?:AGX )?(?:Orin|Xavier|Tegra)\b", re.IGNORECASE)
+_JETPACK = {"4": "32", "5": "35", "6": "36", "7": "38"}
+"""JetPack's major version and that of Jetson Linux: https://developer.nvidia.com/embedded/jetpack-archive"""
 _RELEASE = re.compile(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
 _ARCHITECTURE = re.compile(r"x86[_-]64|aarch64|arm64|amd64")
-_DISTRIBUTION = re.compile(r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b\D{0,30}(\d{1,2}(?:\.\d{1,2})?)?")
+_DISTRIBUTION = re.compile(r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?")
 _IDS = {"red hat": "rhel", "alma": "almalinux"}
 """The ID in os-release where it is not the name's first word."""
 
@@ -30,7 +32,6 @@ def host(stated: Stated) -> Host:
     words = " ".join(one.value for one in (stated.get("os"), stated.get("kernel platform"), stated.get("architecture")) if one).lower()
     architecture = _ARCHITECTURE.search(words)
     distribution = _DISTRIBUTION.search(words)
-    release = stated.get("tegra release")
     return Host(
         platform=_platform(stated),
         architecture=re.sub("amd64|x86-64", "x86_64", architecture[0]) if architecture else NOT_STATED,
@@ -38,7 +39,7 @@ def host(stated: Stated) -> Host:
         distribution=_or(stated, "distribution", _IDS.get(distribution[1], distribution[1]) if distribution else None),
         distribution_version=_or(stated, "distribution version", distribution[2] if distribution else None),
         distribution_like=stated.value("distribution like"),
-        tegra=re.sub(r" \(release\), REVISION: ", ".", release.value) if release else stated.value("tegra"),
+        tegra=_tegra(stated),
     )
 
 
@@ -47,12 +48,20 @@ def _or(stated: Stated, what: str, otherwise: str | None) -> str | Missing:
     return one.value if one else otherwise or NOT_STATED
 
 
+def _tegra(stated: Stated) -> str | Missing:
+    """Return the release of Jetson Linux, of which JetPack's major version tells the first number."""
+    file, other, jetpack = stated.get("tegra release"), stated.get("tegra"), stated.get("jetpack")
+    if file or other:
+        return file.value.replace(" (release), REVISION: ", ".") if file else stated.value("tegra")
+    return _JETPACK.get(jetpack.value[0], NOT_STATED) if jetpack else NOT_STATED
+
+
 def _platform(stated: Stated) -> Platform | Missing:
     """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
     told += [(_named(one.value), one.rank) for one in (stated.get("os"), stated.get("kernel platform")) if one]
-    if stated.get("tegra") or stated.get("tegra release"):
-        told.append((Platform.JETSON, Rank.TOOL))
+    told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one]
+    told += [(Platform.JETSON, one.rank) for one in stated.all("gpu:").values() if _JETSON.search(one.value)]
     if not told:
         return NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
@@ -78,7 +87,7 @@ def kernel_release(stated: Stated) -> str:
 
 def python(stated: Stated) -> Python | Missing:
     """Return the interpreter that the text names."""
-    version, bits = stated.get("python"), stated.get("bits")
+    version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
     if version is None:
         return NOT_STATED
     return Python(
@@ -87,4 +96,5 @@ def python(stated: Stated) -> Python | Missing:
         version=version.value,
         bits=int(bits.value) if bits else NOT_STATED,
         implementation="cpython",
+        libc=f"glibc {libc.value}" if libc else NOT_STATED,
     )

@@ -1,0 +1,28 @@
+"""Reads versions in lines that begin like a field and have no colon: "CUDA 11.8, cuDNN 8.6", "Driver 535.54"."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.statements import Rank
+
+READER = Reader(
+    "prose",
+    forms=(
+        Form(
+            "toolkit",
+            r"(?i)^\W{0,4}cuda(?: toolkit)?(?: version)?\s{1,4}v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?(?![^\n]{0,80}(?:smi|driver))",
+            Rank.PROSE,
+        ),
+        Form("cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Rank.PROSE),
+        Form(
+            "driver",
+            r"(?i)^\W{0,4}(?:nvidia |gpu )?driver(?: version)?\s{1,4}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b(?![^\n]{0,200}\b\d{3}\.\d)",
+            Rank.PROSE,
+        ),
+        Form(
+            "gpu",
+            r"(?i)^\W{0,4}(?:gpu|graphics card)(?: model| name)?\s{1,4}(?P<value>(?:nvidia|geforce|rtx|gtx|tesla|quadro|a100|h100|v100)\b.{0,50})",
+            Rank.PROSE,
+        ),
+    ),
+)
