@@ -49,7 +49,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         *(pattern for pattern, _ in HARMLESS),
     ],
     "line_forms/__init__.py": lambda: list(CUES),
-    "read/readers/field_keys.py": lambda: [text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)],
+    "read/readers/field_keys.py": lambda: [
+        text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
+    ],
     "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],

@@ -33,7 +33,11 @@ FIELDS = (
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
         rf"({_SYSTEMS}.{{0,80}})",
     ),
-    Field("python", r"python(?: interpreter)?(?: versions?| ver)?|version of python", r"(?:c?python|version|v|:| ){0,3}([23]\.\d{1,2}(?:\.\d{1,2})?)\b"),
+    Field(
+        "python",
+        r"python(?: interpreter)?(?: versions?| ver)?|version of python",
+        r"(?:c?python|version|v|:| ){0,3}([23]\.\d{1,2}(?:\.\d{1,2})?)\b",
+    ),
     Field(
         "cuda served",
         r"cuda (?:driver|umd)(?: api)?(?: version)?|cuda version (?:driver|nvidia-smi|smi|from nvidia-smi)|nvidia-smi cuda(?: version)?",
@@ -41,18 +45,18 @@ FIELDS = (
     ),
     Field(
         "driver",
-        r"(?:latest |installed )?(?:nvidia[ -]?|gpu |graphics |geforce |display |video |cuda |card ){0,3}drivers?(?: versions?)?|nvidia-driver(?: version)?",
+        r"(?:latest |installed )?(?:nvidia[ -]|gpu |graphics |geforce |display |video |cuda |card ){0,3}drivers?(?: versions?)?|nvidia-driver(?: version)?",
         r"(?:nvidia|geforce|game ready|studio|drivers?|version|v|:| |-){0,5}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
         alone=True,
     ),
     Field(
         "toolkit",
-        r"(?:nvidia )?cuda(?: ?(?:/|,|&|and|\+)? ?cudnn)?(?: ?toolkit| sdk| runtime)?(?: versions?| ver)?(?: used| installed)?|cudatoolkit",
+        r"(?:nvidia )?cuda(?:(?: ?[/,&+] ?| and | )cudnn)?(?: ?toolkit| sdk| runtime)?(?: versions?| ver)?(?: used| installed)?|cudatoolkit",
         rf"{_CUDA}(\d{{1,2}}\.\d)(?:\.\d{{1,4}})?(?![^\n]{{0,80}}(?:smi|driver))",
     ),
     Field(
         "cudnn",
-        r"(?:nvidia )?(?:cuda ?(?:/|,|&|and|\+)? ?)?cudnn(?: library)?(?: versions?| ver)?",
+        r"(?:nvidia )?(?:cuda(?: ?[/,&+] ?| and | ))?cudnn(?: library)?(?: versions?| ver)?",
         r"(?:cudnn|version|v|=|:| ){0,4}([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b"
         r"|[^\n]{0,60}?(?:cudnn\W{0,12}|\d ?[/,&+] ?v?)([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b",
     ),
@@ -60,7 +64,7 @@ FIELDS = (
         "gpu",
         r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
         r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}",
-        rf"(?:\d{{1,2}} ?[x×*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} (?:rtx|gtx|ti))[^\n,;|(+]{{0,60}})",
+        rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} (?:rtx|gtx|ti))[^\n,;|(+]{{0,60}})",
     ),
     Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
     Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),
@@ -78,12 +82,70 @@ NICKNAMES = {"tf": "tensorflow"}
 """Names of packages that only forms use."""
 FIRST_WORDS = frozenset(
     word
-    for word in (
-        "accelerator accelerators arch architecture base card cpu cuda cudatoolkit cudnn device display distribution distro driver drivers"
-        " environment geforce glibc gpu gpus graphic graphics guest hardware host installed jax jaxlib jetpack jetson kernel l4t latest libc linux"
-        " machine my nvidia nvidia-driver nvidia-smi operating os platform python pytorch system tensorflow tensorflow-cpu tensorflow-gpu tf torch"
-        " uname version video your cuda/cudnn cuda,cudnn cuda+cudnn cuda&cudnn os/platform os/distribution"
-    ).split()
+    for word in [
+        "accelerator",
+        "accelerators",
+        "arch",
+        "architecture",
+        "base",
+        "card",
+        "cpu",
+        "cuda",
+        "cudatoolkit",
+        "cudnn",
+        "device",
+        "display",
+        "distribution",
+        "distro",
+        "driver",
+        "drivers",
+        "environment",
+        "geforce",
+        "glibc",
+        "gpu",
+        "gpus",
+        "graphic",
+        "graphics",
+        "guest",
+        "hardware",
+        "host",
+        "installed",
+        "jax",
+        "jaxlib",
+        "jetpack",
+        "jetson",
+        "kernel",
+        "l4t",
+        "latest",
+        "libc",
+        "linux",
+        "machine",
+        "my",
+        "nvidia",
+        "nvidia-driver",
+        "nvidia-smi",
+        "operating",
+        "os",
+        "platform",
+        "python",
+        "pytorch",
+        "system",
+        "tensorflow",
+        "tensorflow-cpu",
+        "tensorflow-gpu",
+        "tf",
+        "torch",
+        "uname",
+        "version",
+        "video",
+        "your",
+        "cuda/cudnn",
+        "cuda,cudnn",
+        "cuda+cudnn",
+        "cuda&cudnn",
+        "os/platform",
+        "os/distribution",
+    ]
 )
 """Words that the names of fields begin with: few lines need a closer look."""
 NAMES = tuple(re.compile(field.name) for field in FIELDS)

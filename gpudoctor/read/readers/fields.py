@@ -11,8 +11,9 @@ from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAME
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
-_MARKS = " \t>*+|#_`•-"
-_BETWEEN = re.compile(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-–—]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
+_MARKS = " \t>*+|#_`\u2022-"
+_BETWEEN = re.compile(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-\u2013\u2014]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
+_WORD = re.compile(r"[a-z0-9]+")
 _ASIDE = re.compile(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
 _UNDER = 4
 """Lines below a heading in which its answer is looked for."""
@@ -50,7 +51,8 @@ def _key(what: str, named: re.Match[str]) -> str:
 def _fields(lines: Sequence[Line]) -> Iterator[_Asked]:
     for place, line in enumerate(lines):
         text = line.text.strip(_MARKS)
-        if len(line.text) > _LONGEST or text.partition(" ")[0].strip("*_`:=").lower().partition(":")[0] not in FIRST_WORDS:
+        begins = _WORD.match(text.lower())
+        if len(line.text) > _LONGEST or not begins or begins[0] not in FIRST_WORDS:
             continue
         between = _BETWEEN.search(text, 0, _LONGEST_NAME)
         answer = text[between.end() :] if between else ""

@@ -12,7 +12,10 @@ _NAME = "operating system"
 
 
 _ASKED = re.compile(r"\buname -(?P<option>[rm])\s*$")
-_ANSWERS = {"r": ("kernel", re.compile(r"\d\.\d{1,3}[\w.+-]{1,60}")), "m": ("architecture", re.compile(r"x86_64|aarch64|arm64|armv7l|i686"))}
+_ANSWERS = {
+    "r": ("kernel", re.compile(r"\d\.\d{1,3}[\w.+-]{1,60}")),
+    "m": ("architecture", re.compile(r"x86_64|aarch64|arm64|armv7l|i686")),
+}
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:

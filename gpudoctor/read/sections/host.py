@@ -22,7 +22,9 @@ _JETPACK = {"4": "32", "5": "35", "6": "36", "7": "38"}
 """JetPack's major version and that of Jetson Linux: https://developer.nvidia.com/embedded/jetpack-archive"""
 _RELEASE = re.compile(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
 _ARCHITECTURE = re.compile(r"x86[_-]64|aarch64|arm64|amd64")
-_DISTRIBUTION = re.compile(r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?")
+_DISTRIBUTION = re.compile(
+    r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?"
+)
 _IDS = {"red hat": "rhel", "alma": "almalinux"}
 """The ID in os-release where it is not the name's first word."""
 
