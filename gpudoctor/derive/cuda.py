@@ -60,6 +60,8 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
     extras = (extra for one in packages.distributions if one.name == framework.name for extra in one.extras)
     asked = next((extra.removeprefix(kind.extra)[:2] for extra in extras if extra.startswith(kind.extra)), "")
     major = kind.major(plugin.name) if plugin else asked
+    if not major.isdigit() and packages.selected:
+        return framework, framework.version, framework.distribution
     if not major.isdigit():
         return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution
     where = _name_and_version(plugin) if plugin else f"the requested extra of {framework.name}"

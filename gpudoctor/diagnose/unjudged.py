@@ -223,7 +223,7 @@ def _unread(one: Distribution, machine: MachineView) -> str:
         return ""
     libraries = machine.observed.libraries
     if not isinstance(libraries, Libraries):
-        return libraries.reason
+        return "" if libraries.cause is Cause.NOT_STATED else libraries.reason
     mine = [extension for extension in libraries.extensions if extension.distribution == one.name]
     unread = next((extension.code for extension in mine if isinstance(extension.code, Missing)), None)
     return unread.reason if isinstance(unread, Missing) else ""

@@ -36,5 +36,7 @@ def _of_single_lines(lines: Sequence[Line]) -> Iterator[Statement]:
             if name is None and form.what in unnumbered:
                 name = str(unnumbered[form.what])
                 unnumbered[form.what] += 1
-            what = form.what if name is None else f"{form.what}:{MISTAKEN.get(name.lower(), name)}"
+            if form.what == "package":
+                name = MISTAKEN.get(str(name).lower(), name)
+            what = form.what if name is None else f"{form.what}:{name}"
             yield Statement(what, _SPACE.sub(" ", found["value"]).strip(), reader, line.number, form.rank)

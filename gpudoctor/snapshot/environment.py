@@ -89,6 +89,8 @@ class Packages(Observed, frozen=True):
     """Metadata of versions whose files were replaced by another version's."""
     others: tuple[str, ...] | Missing = NOT_ASKED
     """The other distributions of the environment, as name==version."""
+    selected: bool = False
+    """Of a pasted text: the environment may have packages that the text does not list."""
 
 
 class Framework(Observed, frozen=True):

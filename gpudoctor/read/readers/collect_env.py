@@ -1,27 +1,38 @@
-"""Reads `torch.utils.collect_env`, whose keys vLLM, SGLang and xformers use too."""
+"""Reads `torch.utils.collect_env` in all its layouts, and vLLM's, which pads the keys; source: torch/utils/collect_env.py of PyTorch 1.0 to 2.13."""
 
 from __future__ import annotations
 
 from gpudoctor.read.readers.reader import PACKAGE, RELEASE, VERSION, Form, Reader
 from gpudoctor.read.statements import Rank
 
+_KEY = r"\s{0,30}: {0,3}"
+"""What follows a key: vLLM aligns the colons."""
+
 READER = Reader(
     "torch.utils.collect_env",
     forms=(
-        Form("package:torch", rf"^\s*PyTorch version: {RELEASE}"),
-        Form("torch cuda", r"^\s*CUDA used to build PyTorch: (?P<value>\d+(?:\.\d+)*|None|Could not collect)"),
-        Form("torch rocm", r"^\s*(?:ROCM|ROCm|HIP).{0,12}used to build PyTorch: (?P<value>\d[\w.-]*)"),
-        Form("os", r"^\s*OS: (?P<value>.{3,120})"),
-        Form("python", r"^\s*Python version: (?P<value>\d+\.\d+(?:\.\d+)?)"),
-        Form("bits", r"^\s*Python version: .{0,80}\((?P<value>32|64)-bit runtime\)"),
-        Form("kernel platform", r"^\s*Python platform: (?P<value>\S{5,160})"),
-        Form("cuda available", r"^\s*Is CUDA available: (?P<value>True|False)"),
-        Form("toolkit", rf"^\s*CUDA runtime version: {VERSION}"),
-        Form("gpu", r"^\s*(?:GPU models and configuration: ?)?GPU (?P<name>\d{1,2}): (?P<value>[^(\n]{3,80})"),
-        Form("gpu", r"^\s*GPU models and configuration: (?!GPU \d|Could not|No CUDA)(?P<value>[A-Z][^(\n]{3,80})"),
-        Form("driver", rf"^\s*Nvidia driver version: {VERSION}"),
-        Form("cudnn", r"^\s*cuDNN version: .{0,200}?libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)"),
+        Form("package:torch", rf"^\s*PyTorch version{_KEY}{RELEASE}"),
+        Form("torch cuda", rf"^\s*CUDA used to build PyTorch{_KEY}(?P<value>\d+(?:\.\d+)*|None|Could not collect)"),
+        Form("torch rocm", rf"^\s*(?:ROCM|ROCm|HIP).{{0,12}}used to build PyTorch{_KEY}(?P<value>\d[\w.-]*)"),
+        Form("torch xpu", rf"^\s*XPU used to build PyTorch{_KEY}(?P<value>\d[\w.-]*)"),
+        Form("os", rf"^\s*OS{_KEY}(?P<value>[A-Za-z].{{2,120}})"),
+        Form("libc", rf"^\s*Libc version{_KEY}(?:glibc|libc)-(?P<value>\d[\d.]*)"),
+        Form("python", rf"^\s*Python version{_KEY}(?P<value>\d+\.\d+(?:\.\d+)?)"),
+        Form("bits", rf"^\s*Python version{_KEY}.{{0,160}}\((?P<value>32|64)-bit runtime\)"),
+        Form("kernel platform", rf"^\s*Python platform{_KEY}(?P<value>\S{{5,160}})"),
+        Form("torch devices", rf"^\s*Is CUDA available{_KEY}(?P<value>True|False|Yes|No)"),
+        Form("toolkit", rf"^\s*CUDA runtime version{_KEY}(?:\S{{0,60}} )?{VERSION}"),
+        Form("gpu", rf"^\s*(?:GPU models and configuration{_KEY})?GPU (?P<name>\d{{1,2}}): (?P<value>[^(\n]{{3,80}})"),
+        Form("gpu:0", rf"^\s*GPU models and configuration{_KEY}(?!GPU \d|Could not|No |None|N/A|AMD|Radeon)(?P<value>[A-Z][^(\n]{{3,80}})"),
+        Form("amd:0", rf"^\s*GPU models and configuration{_KEY}[^\n]{{0,60}}\((?P<value>gfx\w{{3,5}})\)"),
+        Form("driver", rf"^\s*Nvidia driver version{_KEY}{VERSION}"),
+        Form("cudnn", rf"^\s*cuDNN version{_KEY}.{{0,200}}?libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)"),
+        Form("cudnn", r"^\s*/\S{0,200}/libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)\s*$", Rank.LISTING),
+        Form("cpu model", r"^\s*Model name:\s{1,60}(?P<value>\S.{2,120})", Rank.LISTING),
+        Form("cpu flags", r"^\s*Flags:\s{1,60}(?P<value>fpu .{20,3900})", Rank.LISTING),
         Form("package", rf"^\s*\[pip3?\] {PACKAGE}==(?P<value>[\w.+!]{{1,60}})", Rank.LISTING),
-        Form("conda", r"^\s*\[conda\] (?P<name>[\w.-]{2,60}) +(?P<value>\S+(?: +\S+){0,2})", Rank.LISTING),
+        Form("package", rf"^\s*\[pip3?\] {PACKAGE} \((?P<value>\d[\w.+!]{{0,60}})\)", Rank.LISTING),
+        Form("conda", rf"^\s*\[conda\] {PACKAGE} +(?P<value>\d\S{{0,60}}(?: +[^\s<]\S{{0,80}}){{0,2}})", Rank.LISTING),
+        Form("package:vllm", rf"^\s*vLLM Version{_KEY}{RELEASE}"),
     ),
 )

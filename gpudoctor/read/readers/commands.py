@@ -8,7 +8,7 @@ READER = Reader(
     "command output",
     forms=(
         Form(
-            "package",
+            "version",
             r"\b(?P<name>torch|tensorflow|jax|jaxlib|numpy|torchvision|torchaudio|keras)\.__version__[)'\"]{0,2}\s*[:=]{0,2}\s*['\"]?"
             + RELEASE,
         ),

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.sections.frameworks import frameworks
 from gpudoctor.read.sections.gpus import nvml
 from gpudoctor.read.sections.host import host, python
 from gpudoctor.read.sections.kernel import kernel_driver, kernel_log, kernel_modules
-from gpudoctor.read.sections.packages import frameworks, packages, variables
+from gpudoctor.read.sections.other_vendors import amd, without_nvidia
+from gpudoctor.read.sections.packages import packages, variables
 from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.sections.text_log import text_log
@@ -24,12 +26,14 @@ __all__ = ["assemble"]
 def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs, matrix: Matrix, created: str) -> Snapshot:
     """Return the snapshot of the machine that `statements` and `signs` describe, all of which are in `lines`."""
     stated = Stated(statements)
+    machine, seen = host(stated), nvml(stated, matrix)
     snapshot = Snapshot(
         created=created,
         origin=TEXT,
-        host=host(stated),
+        host=machine,
         python=python(stated),
-        nvml=nvml(stated, matrix),
+        nvml=msgspec.structs.replace(seen, gpus=()) if without_nvidia(stated, machine) else seen,
+        amd=amd(stated),
         kernel_driver=kernel_driver(stated),
         kernel_modules=kernel_modules(stated),
         kernel_log=kernel_log(statements),

@@ -12,7 +12,7 @@ _NAMES = (
     (re.compile(r"\bwsl|microsoft-standard"), Platform.WSL2),
     (re.compile(r"jetson|jetpack|\bl4t\b|-tegra\b"), Platform.JETSON),
     (re.compile(r"windows|\bwin ?(?:7|8|10|11)\b"), Platform.WINDOWS),
-    (re.compile(r"\bmac|darwin|os ?x\b"), Platform.MACOS),
+    (re.compile(r"\bmac(?!hine)|darwin|os ?x\b"), Platform.MACOS),
 )
 """In an operating system's name, in lower case; Linux if it is none of these."""
 _KINDS_OF_LINUX = {Platform.LINUX: 0, Platform.JETSON: 1, Platform.WSL2: 2, Platform.WSL1: 3}
@@ -88,15 +88,18 @@ def kernel_release(stated: Stated) -> str:
 
 
 def python(stated: Stated) -> Python | Missing:
-    """Return the interpreter that the text names."""
+    """Return the interpreter that the text names, or that conda's list implies."""
     version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
-    if version is None:
+    in_conda = next(iter(stated.all("conda:").values()), None)
+    named = version or in_conda
+    if named is None:
         return NOT_STATED
     return Python(
         executable="python",
-        why=version.where,
-        version=version.value,
+        why=named.where,
+        version=version.value if version else NOT_STATED,
+        kind="conda" if in_conda else NOT_STATED,
+        libc=f"glibc {libc.value}" if libc else NOT_STATED,
         bits=int(bits.value) if bits else NOT_STATED,
         implementation="cpython",
-        libc=f"glibc {libc.value}" if libc else NOT_STATED,
     )

@@ -1,15 +1,17 @@
-"""The installed packages, the frameworks among them, and the environment variables that a text states."""
+"""The installed packages and the environment variables that a text states."""
 
 from __future__ import annotations
 
-from gpudoctor.frameworks import framework_of, spec_of
-from gpudoctor.matrix import Matrix
+from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
-from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Missing, Packages, Variables
+from gpudoctor.snapshot import NOT_ASKED, Distribution, Missing, Packages, Variables
 from gpudoctor.snapshot.distributions import normalise
 
-_ABSENT = {"None", "Could not collect", "False"}
+_IN_CONDA = {package: distribution for spec in CATALOGUE for package, distribution in spec.conda_names.items()}
+"""The distribution that each conda package contains, where it has another name."""
+_PIPS = ("pypi", "<pip>", "<develop>")
+"""Where conda writes the build string: pip installed this package."""
 
 
 def variables(stated: Stated) -> Variables | Missing:
@@ -19,55 +21,88 @@ def variables(stated: Stated) -> Variables | Missing:
 
 
 def packages(stated: Stated) -> Packages | Missing:
-    """Return the installed packages; those that only prose names are not known to be installed under that name."""
-    distributions = tuple(
-        Distribution(name=normalise(name), version=one.value, where=one.where)
-        for name, one in stated.all("package:").items()
-        if _is_listed(one)
-    )
-    return Packages(distributions=distributions) if distributions else NOT_STATED
+    """Return the installed packages; those that only prose names are not known to be installed under that name.
 
-
-def _is_listed(one: Statement) -> bool:
-    """Return whether the package's own name was given: "TensorFlow 1.8" may be tensorflow or tensorflow-gpu."""
-    return one.rank > Rank.PROSE
-
-
-def frameworks(stated: Stated, matrix: Matrix) -> tuple[Framework, ...] | Missing:
-    """Return the installed frameworks and what the text says of each build."""
-    found = tuple(
-        _framework(framework_of(normalise(name)) or "", name, one, stated, matrix)
-        for name, one in stated.all("package:").items()
-        if framework_of(normalise(name))
-    )
-    return found or NOT_STATED
-
-
-def _framework(name: str, distribution: str, version: Statement, stated: Stated, matrix: Matrix) -> Framework:
-    cuda, rocm = stated.get(f"{name} cuda"), stated.get(f"{name} rocm")
-    has_cuda = None if cuda is None else cuda.value not in _ABSENT
-    return Framework(
-        name=name,
-        distribution=_distribution(name, distribution, version, matrix),
-        version=Fact(version.value, version.where),
-        location=NOT_STATED,
-        shadow=Missing(Cause.ABSENT, "the text names none"),
-        cuda_build=NOT_STATED if has_cuda is None else has_cuda,
-        rocm_build=rocm is not None,
-        built_with_cuda=Fact(cuda.value, cuda.where) if cuda and has_cuda else NOT_STATED,
-        built_with_cudnn=NOT_STATED,
-        architectures=NOT_STATED,
+    conda checks its own packages, whose bounds are not those of the wheels.
+    """
+    named = {name: one for name, one in listed(stated).items() if one.rank > Rank.PROSE}
+    if not named:
+        return NOT_STATED
+    in_conda = stated.all("conda:")
+    stems = tuple(f"{name}-{version_in(one)}-{build_in(one)}" for name, one in in_conda.items() if not _by_pip(one))
+    return Packages(
+        distributions=tuple(
+            Distribution(
+                name=name,
+                version=one.value,
+                where=one.where,
+                installer=_installer(name, one, stated),
+                requires=() if one.what.startswith("conda:") else NOT_ASKED,
+            )
+            for name, one in named.items()
+        ),
+        conda=stems or NOT_STATED,
+        selected=stated.get("whole list") is None,
     )
 
 
-def _distribution(name: str, said: str, version: Statement, matrix: Matrix) -> str:
-    """Return the package of a framework; "" if only its name was given and another of its packages has this release with CUDA."""
-    if _is_listed(version):
-        return normalise(said)
-    with_cuda = {
-        package
-        for package in spec_of(name).distributions
-        for row in matrix.releases(package)
-        if row.accelerator == "cuda" and str(row.release) == version.value
-    }
-    return "" if with_cuda and name not in with_cuda else name
+def listed(stated: Stated) -> dict[str, Statement]:
+    """Return the packages by normalised name, with the most direct statement of each version."""
+    found: dict[str, Statement] = {}
+    for name, one in (*_named(stated), *_in_conda(stated)):
+        if name not in found or one.rank > found[name].rank:
+            found[name] = one
+    return found
+
+
+def conda_package(distribution: str, stated: Stated) -> Statement | None:
+    """Return what conda lists of the package that contains a distribution; of several the one whose build is most specific."""
+    listed_there = [one for name, one in stated.all("conda:").items() if _IN_CONDA.get(name, normalise(name)) == distribution]
+    return max((one for one in listed_there if not _by_pip(one)), key=lambda one: len(build_in(one)), default=None)
+
+
+def version_in(conda: Statement) -> str:
+    """Return the version in conda's row: 2.1.0 in "2.1.0 py3.11_cuda12.1_cudnn8.9.2_0 pytorch"."""
+    return conda.value.replace("=", " ").split()[0]
+
+
+def build_in(conda: Statement) -> str:
+    """Return the build string in conda's row; "" without one."""
+    parts = conda.value.replace("=", " ").split()
+    return parts[1] if len(parts) > 1 else ""
+
+
+def _named(stated: Stated) -> list[tuple[str, Statement]]:
+    """Return the packages that pip lists or a program names. Only one distribution has the import name of most frameworks."""
+    imported = [(normalise(name), one) for name, one in stated.all("version:").items()]
+    certain = [(name, one) for name, one in imported if len(spec_of(framework_of(name) or "").distributions) < 2]
+    packages = [(normalise(name), _replaced(one, one.value.replace("%2B", "+"))) for name, one in stated.all("package:").items()]
+    return packages + certain
+
+
+def _in_conda(stated: Stated) -> list[tuple[str, Statement]]:
+    """Return the distributions in conda's packages. Packages such as tensorflow-gpu only choose a build of another one."""
+    rows = stated.all("conda:")
+    frameworks = {framework_of(name) for name in _IN_CONDA if name in rows}
+    found = []
+    for name, one in rows.items():
+        contained = _IN_CONDA.get(name, normalise(name))
+        if _by_pip(one) or name in _IN_CONDA or framework_of(contained) not in frameworks - {None}:
+            found.append((contained, _replaced(one, version_in(one))))
+    return found
+
+
+def _replaced(one: Statement, value: str) -> Statement:
+    return Statement(one.what, value, one.reader, one.line, one.rank)
+
+
+def _by_pip(conda: Statement) -> bool:
+    return build_in(conda).startswith(_PIPS)
+
+
+def _installer(name: str, one: Statement, stated: Stated) -> str | Missing:
+    """Return pip where conda says so, or where its own package has another version."""
+    there = conda_package(name, stated)
+    by_pip = stated.get(f"installer:{name}") or any(_by_pip(row) for said, row in stated.all("conda:").items() if normalise(said) == name)
+    differs = there is not None and version_in(there) != one.value.partition("+")[0]
+    return "pip" if by_pip or differs else NOT_STATED

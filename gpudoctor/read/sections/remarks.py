@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.read.sections.frameworks import NO_GPU
 from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import harmless
@@ -11,9 +13,10 @@ from gpudoctor.signatures import harmless
 
 def unavailable(stated: Stated) -> Iterable[str]:
     """Yield that the framework itself reports no usable GPU, which is a fault without a cause."""
-    available = stated.get("cuda available")
-    if available and available.value == "False":
-        yield f"{available.where} says that the framework cannot use CUDA"
+    for spec in CATALOGUE:
+        devices = stated.get(f"{spec.name} devices")
+        if devices and devices.value in NO_GPU:
+            yield f"{devices.where} says that the framework cannot use CUDA"
 
 
 def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:

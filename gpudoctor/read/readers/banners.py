@@ -1,0 +1,22 @@
+"""Reads the lines in which Unsloth and vLLM log their versions when they start; sources: unsloth/models/llama.py, vllm/v1/engine."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import RELEASE, Form, Reader
+from gpudoctor.read.statements import Rank
+
+READER = Reader(
+    "start-up banner",
+    forms=(
+        Form("package:unsloth", rf"\bUnsloth {RELEASE}: Fast ", Rank.LISTING),
+        Form("package:transformers", rf"\bpatching\. Transformers: {RELEASE}", Rank.LISTING),
+        Form("gpu:0", r"^[\s\\/|]{1,14}(?P<value>[A-Z][\w .-]{3,60}?)\. (?:Num GPUs = \d|Max memory)", Rank.LISTING),
+        Form("gpu:0", r"^[\s\\/|]{1,14}GPU: (?P<value>[A-Z][\w .-]{3,60}?)\. Max memory", Rank.LISTING),
+        Form("package:torch", rf"\bTorch: {RELEASE}\. (?:CUDA|ROCm)", Rank.LISTING),
+        Form("package:torch", rf"\bPytorch: {RELEASE}\. CUDA", Rank.LISTING),
+        Form("capability", r"\bTorch: \S{5,60}\. CUDA: (?P<value>\d{1,2}\.\d)\. CUDA Toolkit", Rank.LISTING),
+        Form("torch cuda", r"\bCUDA: \d{1,2}\.\d\. CUDA Toolkit: (?P<value>\d{1,2}\.\d)\b", Rank.LISTING),
+        Form("package:triton", rf"\bCUDA Toolkit: \S{{2,12}}\. Triton: {RELEASE}", Rank.LISTING),
+        Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V1 )?LLM engine \(v?){RELEASE}", Rank.LOG),
+    ),
+)

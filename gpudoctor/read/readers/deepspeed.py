@@ -1,0 +1,20 @@
+"""Reads `ds_report`; source: deepspeed/env_report.py."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
+
+_DOTS = r" \.{3,40} "
+
+READER = Reader(
+    "ds_report",
+    forms=(
+        Form("package:torch", rf"^\s*torch version{_DOTS}{RELEASE}"),
+        Form("torch cuda", rf"^\s*torch cuda version{_DOTS}(?P<value>\d+\.\d+|None)"),
+        Form("torch rocm", rf"^\s*torch hip version{_DOTS}(?P<value>\d[\w.-]*)"),
+        Form("toolkit", rf"^\s*nvcc version{_DOTS}{VERSION}"),
+        Form("package:deepspeed", rf"^\s*deepspeed info{_DOTS}{RELEASE}"),
+        Form("built for:deepspeed", rf"^\s*deepspeed wheel compiled w\.{_DOTS}torch (?!0\.0)(?P<value>\d+\.\d+, cuda \d+\.\d+)"),
+        Form("python", rf"^\s*torch install path{_DOTS}.{{0,200}}?[/\\]python(?P<value>3\.\d{{1,2}})[/\\]"),
+    ),
+)

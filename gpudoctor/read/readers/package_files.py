@@ -1,0 +1,63 @@
+"""Reads packages one to a line: `pip freeze`, lock-file style exports of conda, `uv pip tree`, and what an installer says it installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import PACKAGE, Form, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "pip freeze"
+_INSTALLED = re.compile(r"^\s*Successfully installed (?P<all>\S.{2,3900})")
+_ONE = re.compile(r"(?P<name>[A-Za-z][\w.-]{1,60}?)-(?P<version>\d[\w.+!]{0,60})(?=\s|$)")
+_SHOWN = re.compile(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
+
+
+def _installed(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield what pip installed; of several runs the last, which replaced what the earlier ones installed."""
+    last: dict[str, Statement] = {}
+    for line in lines:
+        found = _INSTALLED.match(line.text) if "Successfully installed" in line.text else None
+        for one in _ONE.finditer(found["all"]) if found else ():
+            last[one["name"]] = Statement(f"package:{one['name']}", one["version"], "pip install", line.number, Rank.LOG)
+    yield from last.values()
+
+
+def _shown(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield what `pip show` states of a package: a Version right after a Name, and its Location some lines later."""
+    name, began = "", 0
+    for place, line in enumerate(lines):
+        found = _SHOWN.match(line.text) if ": " in line.text[:20] else None
+        if found is None or place - began > 20:
+            continue
+        value = found["value"].strip()
+        if found["key"] == "Name":
+            name, began = value, place
+        elif name and found["key"] == "Location":
+            yield Statement(f"location:{name}", value, "pip show", line.number, Rank.LISTING)
+        elif name and place == began + 1:
+            yield Statement(f"package:{name}", value, "pip show", line.number, Rank.LISTING)
+
+
+def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _installed(lines)
+    yield from _shown(lines)
+
+
+READER = Reader(
+    _NAME,
+    forms=(
+        Form(
+            "package", rf"^\s*(?:- )?{PACKAGE}(?:\[[\w,-]{{1,40}}\])?==(?P<value>\d[\w.+!]{{0,60}})\s*(?:[;#\\].{{0,200}})?$", Rank.LISTING
+        ),
+        Form(
+            "package",
+            rf"^\s*{PACKAGE} @ (?:file|https?)://\S{{1,300}}/[A-Za-z]\w{{0,60}}-(?P<value>\d[\w.!]{{0,40}}(?:(?:\+|%2B)\w[\w.]{{0,30}})?)-\w{{2,40}}-\S{{1,200}}\.whl",
+            Rank.LISTING,
+        ),
+        Form("conda", rf"^\s*(?:- )?(?:[\w-]{{1,40}}::)?{PACKAGE}=(?P<value>\d[\w.]{{0,40}}=\w[\w.]{{0,80}})\s*$", Rank.LISTING),
+        Form("package", rf"^[│ ]{{0,60}}[├└]── {PACKAGE} v(?P<value>\d[\w.+!]{{0,60}})(?: .{{0,60}})?$", Rank.LISTING),
+    ),
+    blocks=_facts,
+)

@@ -1,0 +1,98 @@
+"""Reads tables of packages: `pip list`, `uv pip list`, `conda list`, `mamba list`, `pixi list` and `poetry show`, whole or a few rows of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gpudoctor.frameworks import ADDONS, stack_of
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.snapshot.distributions import normalise
+
+_ROW = re.compile(
+    r"^\s{0,8}(?:[-*•] )?(?P<name>[A-Za-z_][\w.-]{1,60})\s{1,80}(?:\(!\) )?v?(?P<version>\d[\w.+!]{0,60})(?:\s+(?P<rest>\S.{0,300}))?$"
+)
+_HEADER = re.compile(r"^\s{0,8}#? ?(?:Package|Name)\s{1,80}Version\b")
+_RULE = re.compile(r"^\s*[-─━ ]{4,200}$")
+_BUILD = re.compile(r"^(?P<build>(?:[A-Za-z][\w.]*_)?\d{1,6}|main|<pip>|<develop>|pypi)(?:\s+(?P<channel>\S{1,120}))?$")
+_PIXI = re.compile(r"^(?:(?P<build>\S{1,80})\s+)?[\d.]+\s[KMG]i?B\s+(?P<channel>conda|pypi)\b")
+_PLACE = re.compile(r"^(?:/|[A-Za-z]:\\|~)\S*(?:\s+pip)?$")
+_KNOWN = frozenset(("numpy", "pip", "setuptools", "protobuf", "scipy", "triton", "transformers", "cudatoolkit", "pytorch", "pytorch-cuda"))
+_WHOLE = 20
+"""Rows from which a list without a header is not a selection."""
+
+_SORTED = 5
+"""Rows in the order of the alphabet that are no accident."""
+
+
+class _Row(NamedTuple):
+    line: Line
+    name: str
+    version: str
+    build: str
+    """conda's build string; "pypi" if pip installed the package there."""
+    channel: str
+    plain: bool
+    """Nothing follows the version, or what pip and conda write there."""
+
+
+def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the rows below a header, and runs of rows without one that name a package we know."""
+    run: list[_Row] = []
+    headed = False
+    for line in lines:
+        row = _row(line)
+        if row is not None:
+            run.append(row)
+        elif not (headed and not run and _RULE.match(line.text)):
+            yield from _of_run(run, headed=headed)
+            run, headed = [], bool(_HEADER.match(line.text))
+    yield from _of_run(run, headed=headed)
+
+
+def _row(line: Line) -> _Row | None:
+    if len(line.text) > 400 or not (found := _ROW.match(line.text)):
+        return None
+    rest = (found["rest"] or "").strip()
+    conda = _BUILD.match(rest) or _PIXI.match(rest)
+    build, channel = (conda["build"] or "", conda["channel"] or "") if conda else ("", "")
+    pip = "pypi" in {build.partition("_")[0], channel} or build in {"<pip>", "<develop>"}
+    return _Row(line, found["name"], found["version"], "pypi" if pip else build, channel, not rest or bool(conda or _PLACE.match(rest)))
+
+
+def _of_run(run: list[_Row], *, headed: bool) -> Iterator[Statement]:
+    if not (headed or _is_sorted(run)):
+        run = [row for row in run if row.plain]
+    known = [row for row in run if _is_known(row.name) and "." in row.version]
+    if not (headed or known):
+        return
+    if len(run) >= _WHOLE or (headed and len(run) >= _WHOLE // 2):
+        yield Statement("whole list", str(len(run)), "package list", run[0].line.number, Rank.LISTING)
+    for row in run if headed or len(run) > 1 else known:
+        yield from _of_row(row)
+
+
+def _is_sorted(run: list[_Row]) -> bool:
+    """Return whether this is `poetry show`, which has no header and sorts the names; prose follows each version."""
+    names = [row.name.lower() for row in run]
+    return len(run) >= _SORTED and names == sorted(names)
+
+
+def _of_row(row: _Row) -> Iterator[Statement]:
+    number = row.line.number
+    if row.build and row.build != "pypi":
+        yield Statement(f"conda:{row.name}", f"{row.version} {row.build} {row.channel}".strip(), "conda list", number, Rank.LISTING)
+    else:
+        yield Statement(f"package:{row.name}", row.version, "conda list" if row.build else "pip list", number, Rank.LISTING)
+    if row.build == "pypi":
+        yield Statement(f"installer:{normalise(row.name)}", "pip", "conda list", number, Rank.LISTING)
+
+
+def _is_known(name: str) -> bool:
+    normal = normalise(name)
+    return bool(stack_of(normal)) or normal in ADDONS or normal in _KNOWN or normal.startswith(("nvidia-", "cupy"))
+
+
+READER = Reader("package list", blocks=_facts)

@@ -1,0 +1,30 @@
+"""Reads the start-up logs of ComfyUI, Stable Diffusion web UI, Forge, SD.Next and Easy Diffusion.
+
+Sources: comfy/model_management.py, modules/launch_utils.py and modules/ui.py, backend/memory_management.py, installer.py.
+"""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import RELEASE, Form, Reader
+from gpudoctor.read.statements import Rank
+
+_STAMP = r"^(?:\W{0,3}[\d:. -]{6,30}\W{1,3})?(?:\[?INFO\]?\W{1,10})?"
+"""The time and level that some of them log before the text."""
+
+READER = Reader(
+    "web UI log",
+    forms=(
+        Form("package:torch", rf"{_STAMP}[Pp]ytorch version: {RELEASE}", Rank.LISTING),
+        Form("package:torch", rf"\btorch: {RELEASE} .{{1,20}}(?:xformers|gradio)\b", Rank.LISTING),
+        Form("package:torch", rf"{_STAMP}(?:Torch|torch)(?: version)?:? {RELEASE}(?: |$)", Rank.LOG),
+        Form("package:xformers", rf"{_STAMP}xformers version: {RELEASE}", Rank.LISTING),
+        Form("gpu", rf"{_STAMP}Device: cuda:(?P<name>\d{{1,2}}) (?P<value>[A-Z][^:\n]{{3,60}})", Rank.LISTING),
+        Form("gpu:0", rf"{_STAMP}Torch detected GPU: (?P<value>[A-Z].{{3,60}}?) VRAM", Rank.LISTING),
+        Form("gpu", r"\b(?:using )?device:? cuda:(?P<name>\d{1,2}) \(?(?P<value>(?:NVIDIA|Tesla|GeForce|Quadro)[^:()\n]{3,60})", Rank.LOG),
+        Form("torch cuda", rf"{_STAMP}Torch backend: nVidia CUDA (?P<value>\d+\.\d+)", Rank.LISTING),
+        Form("python", r"^\W{0,4}Python version: (?P<value>3\.\d{1,2}\.\d{1,2}) \(", Rank.LISTING),
+        Form("python", r"^\W{0,4}Python (?P<value>3\.\d{1,2}\.\d{1,2}) (?:\(|\| packaged|on (?:Linux|Windows|Darwin))", Rank.LISTING),
+        Form("python", r"tested with 3\.\d{1,2}\.\d{1,2} Python, but you have (?P<value>3\.\d{1,2}\.\d{1,2})", Rank.LISTING),
+        Form("os", r"^\W{0,4}Platform: (?P<value>Windows|Linux|Darwin)$", Rank.LISTING),
+    ),
+)

@@ -1,0 +1,17 @@
+"""GPUs of other vendors, and machines that have no NVIDIA GPU."""
+
+from __future__ import annotations
+
+from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.snapshot import Amd, Host, Missing, Platform
+
+
+def amd(stated: Stated) -> tuple[Amd, ...] | Missing:
+    """Return the AMD GPUs by the names that compilers give their architecture."""
+    return tuple(Amd(target=one.value) for one in stated.all("amd:").values()) or NOT_STATED
+
+
+def without_nvidia(stated: Stated, host: Host) -> bool:
+    """Return whether the text is about another vendor's GPU: it names one, a build for one, or macOS, and no NVIDIA GPU or driver."""
+    other = stated.all("amd:") or stated.get("torch xpu") or stated.get("torch rocm") or host.platform == Platform.MACOS
+    return bool(other) and not (stated.all("gpu:") or stated.get("driver"))

@@ -1,0 +1,42 @@
+"""Environment dumps and package lists through the real tables and rules: versions alone lead to the cause, and healthy dumps to none."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.matrix import Matrix
+from tests.read import dumps
+from tests.read.mangled import mangled
+from tests.read.reading import causes, is_read_or_refused
+
+_MODULES = {one.name: importlib.import_module(f"{dumps.__name__}.{one.name}") for one in pkgutil.iter_modules(dumps.__path__)}
+_CASES = [
+    pytest.param(cause, text, id=f"{name}-{number}-{cause}")
+    for name, module in _MODULES.items()
+    for number, (cause, text) in enumerate(module.CASES)
+]
+_HEALTHY = [pytest.param(text, id=f"{name}-{number}") for name, module in _MODULES.items() for number, text in enumerate(module.HEALTHY)]
+
+
+@pytest.mark.parametrize(("cause", "text"), _CASES)
+def test_versions_alone_show_the_cause(cause: str, text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize("text", _HEALTHY)
+def test_a_healthy_dump_has_no_cause(text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix) == []
+
+
+@pytest.mark.parametrize("name", _MODULES)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_mangled_dump_is_read_or_refused(name: str, data: st.DataObject, matrix: Matrix) -> None:
+    module = _MODULES[name]
+    text = data.draw(st.sampled_from([*module.HEALTHY, *(text for _, text in module.CASES)]))
+    assert is_read_or_refused(data.draw(mangled(text)), matrix)
