@@ -1,0 +1,116 @@
+"""What container engines, NVIDIA's container toolkit, Kubernetes and Slurm say when a container or job gets no GPU."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_CLI = r"nvidia-container-cli(?:\.real)?: "
+
+CONTAINERS = (
+    # https://github.com/NVIDIA/nvidia-container-toolkit/issues/146 and /issues/63, https://github.com/moby/moby/issues/47633
+    Signature(
+        r"stat nvidia\.com/gpu=\S{1,60} no such file",
+        ("container-cdi-spec-incompatible",),
+        "this Podman does not know CDI devices",
+        ("Error: stat nvidia.com/gpu=all: no such file or directory",),
+    ),
+    Signature(
+        r"failed to stat CDI host device|(?:statfs|error stat'ing file `?|stat) ?/\S{1,200}/lib\w{0,10}(?:cuda|nvidia)\S{0,60}\.so\.\d{3}\.\S{1,20} no such file",
+        ("container-cdi-spec-stale",),
+        "the CDI specification names files that no longer exist",
+        (
+            'failed to stat CDI host device "/dev/dri/renderD129": no such file or directory',
+            "statfs /usr/lib/x86_64-linux-gnu/libcuda.so.550.54.14: no such file or directory",
+        ),
+    ),
+    Signature(
+        r"unresolvable CDI devices|could not select device driver \S{0,3}cdi\b|failed to discover GPU vendor from CDI",
+        ("container-cdi-spec-missing", "container-cdi-spec-stale", "container-cdi-spec-incompatible"),
+        "the container engine found no CDI specification for the GPU",
+        (
+            "Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all",
+            'could not select device driver "cdi" with capabilities: []',
+        ),
+    ),
+    # https://github.com/NVIDIA/nvidia-docker/issues/1034; moby's and containerd's words for a runtime that is not configured
+    Signature(
+        r"could not select device driver \S{2,12} with capabilities: \[\["
+        r"|(?:unknown or invalid runtime name:|[Uu]nknown runtime specified) \S{0,2}nvidia|no runtime for \S{0,3}nvidia\S{0,3} is configured"
+        r"|RuntimeHandler \S{0,3}nvidia\S{0,3} not supported"
+        r"|nvidia-container-(?:runtime|toolkit|runtime-hook)\S{0,3}:? (?:no such file or directory|executable file not found)"
+        r"|(?:nvidia-container-runtime|nvidia) did not terminate successfully",
+        ("container-toolkit-missing",),
+        "the container engine has no NVIDIA runtime",
+        (
+            'could not select device driver "" with capabilities: [[gpu]]',
+            'could not select device driver "nvidia" with capabilities: [[gpu]]',
+            "unknown or invalid runtime name: nvidia",
+            "fork/exec /usr/bin/nvidia-container-runtime: no such file or directory",
+            'exec: "nvidia-container-runtime": executable file not found in $PATH',
+            'no runtime for "nvidia" is configured',
+        ),
+    ),
+    # https://github.com/NVIDIA/k8s-device-plugin, internal/rm and cmd/nvidia-device-plugin
+    Signature(
+        r"could not load NVML library|If this is a GPU node, did you (?:set|configure)|Detected non-NVML platform"
+        r"|ncompatible (?:platform|strategy) detected|ERROR_LIBRARY_NOT_FOUND",
+        ("container-toolkit-missing", "container-no-gpu-access", "no-driver"),
+        "the device plugin finds no NVML in its container",
+        (
+            "Failed to initialize NVML: could not load NVML library",
+            "If this is a GPU node, did you configure the NVIDIA Container Toolkit?",
+            "Incompatible platform detected",
+        ),
+    ),
+    Signature(
+        r"Insufficient nvidia\.com/(?:gpu|mig)|Invalid generic resource \(gres\) specification|Requested node configuration is not available",
+        ("scheduler-gpu-not-allocated", "container-toolkit-missing"),
+        "the scheduler has no GPU to allocate to this job",
+        ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "Invalid generic resource (gres) specification"),
+    ),
+    # https://github.com/NVIDIA/libnvidia-container, src/nvc.c, src/driver.c, src/dxcore.c and src/cli/configure.c
+    Signature(
+        r"WSL environment detected but no adapters were found",
+        ("wsl-driver-stack-broken", "wsl1"),
+        "WSL has no GPU from the Windows driver",
+        ("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",),
+    ),
+    Signature(
+        r"unsatisfied condition: (?:cuda|driver) ?>",
+        ("driver-too-old",),
+        "the driver is too old for the image's CUDA version",
+        ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version",),
+    ),
+    Signature(
+        rf"{_CLI}initialization error: (?:load library failed: libnvidia-ml|nvml error: driver not loaded)",
+        ("no-driver", "kernel-module-not-built", "wsl-driver-stack-broken"),
+        "the host has no loaded NVIDIA driver",
+        (
+            "nvidia-container-cli: initialization error: nvml error: driver not loaded",
+            "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file",
+        ),
+    ),
+    Signature(
+        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): (?:timed out|failed to process request)",
+        ("driver-hung", "gpu-fell-off-bus"),
+        "the driver did not answer the container toolkit",
+        ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
+    ),
+    Signature(
+        rf"{_CLI}(?:mount error: failed to add device rules|device error: \S{{0,60}} ?unknown device)|Runtime Hook directly \(e\.g\. specifying the docker --gpus",
+        ("container-no-gpu-access",),
+        "the container toolkit could not give the container its GPU devices",
+        (
+            "nvidia-container-cli: mount error: failed to add device rules: unable to find any existing device filters attached to the cgroup",
+            "nvidia-container-cli: device error: 3: unknown device",
+            "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported",
+        ),
+    ),
+    # the entry point of NVIDIA's images
+    Signature(
+        r"The NVIDIA Driver was not detected\.",
+        ("container-no-gpu-access",),
+        "the container was started without GPUs",
+        ("WARNING: The NVIDIA Driver was not detected.  GPU functionality will not be available.",),
+    ),
+)

@@ -1,0 +1,72 @@
+"""What nvidia-smi and other programs say when NVML or the device files fail: NVML's error strings, https://docs.nvidia.com/deploy/nvml-api/."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+MANAGEMENT = (
+    Signature(
+        r"(?i:driver/library version mismatch)|NVML/RM version mismatch|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch",
+        ("driver-library-mismatch",),
+        "the kernel module and the driver's libraries have different versions",
+        ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
+    ),
+    Signature(
+        r"GPU access blocked by the operating system|blocked by the operating system/cgroups",
+        ("wsl-driver-stack-broken", "wsl-linux-driver-installed", "container-cgroup-device-lost", "device-permission-denied"),
+        "the operating system denies access to the GPU",
+        ("Failed to initialize NVML: GPU access blocked by the operating system",),
+    ),
+    Signature(
+        r"GPU is lost\b|\bNVIDIA[^\n]{0,120}\(rev ff\)",
+        ("gpu-fell-off-bus",),
+        "the GPU has fallen off the bus",
+        (
+            "Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",
+            "01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev ff)",
+        ),
+    ),
+    Signature(
+        r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|Operation not permitted|EACCES|EPERM)"
+        r"|Failed to initialize NVML: Insufficient Permissions|NVMLError_NoPermission",
+        ("device-permission-denied", "container-cgroup-device-lost"),
+        "this user may not open the GPU's device files",
+        ("Failed to initialize NVML: Insufficient Permissions", "/dev/nvidia0: Permission denied"),
+    ),
+    # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
+    Signature(
+        r"Failed to initialize NVML: Unknown Error|NVMLError_Unknown",
+        ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
+        "a container has lost its GPU devices",
+        ("Failed to initialize NVML: Unknown Error",),
+    ),
+    # what nvidia-smi prints without a loaded kernel module
+    Signature(
+        r"NVIDIA-SMI has failed because it could ?n[o'’‘]t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
+        (
+            "no-driver",
+            "kernel-module-not-built",
+            "secure-boot-unsigned-module",
+            "nouveau-loaded",
+            "vfio-bound",
+            "scheduler-gpu-not-allocated",
+            "wsl-driver-stack-broken",
+            "wsl1",
+        ),
+        "the NVIDIA kernel module is not loaded",
+        ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
+    ),
+    # kernel/hung_task.c, and what people write
+    Signature(
+        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|gets stuck|does not return)\b",
+        ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus"),
+        "a call into the driver does not return",
+        ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.",),
+    ),
+    Signature(
+        r"License Status\s{0,40}: Unlicensed",
+        ("vgpu-unlicensed",),
+        "the vGPU has no licence",
+        ("License Status : Unlicensed (Unrestricted)",),
+    ),
+)

@@ -1,0 +1,101 @@
+"""What the kernel, DKMS and NVIDIA's installer say when the NVIDIA kernel module cannot be built or loaded, or refuses a GPU."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+MODULES = (
+    # https://github.com/NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c: each message is spread over several lines
+    Signature(
+        r"requires use of the NVIDIA open kernel modules",
+        ("gpu-too-new-for-driver",),
+        "this GPU needs the open kernel modules and the proprietary ones are loaded",
+        ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.",),
+    ),
+    Signature(
+        r"not supported by open\b|nvidia\.ko because it does not include the required GPU",
+        ("driver-too-new-for-gpu",),
+        "the open kernel modules are loaded and do not support this GPU: it is older than Turing",
+        ("NVRM: installed in this system is not supported by open", "NVRM: nvidia.ko because it does not include the required GPU"),
+    ),
+    Signature(
+        r"supported through the NVIDIA \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore",
+        ("driver-too-new-for-gpu",),
+        "this driver no longer supports the GPU and ignores it",
+        ("NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please", "NVRM:  information.  The 535.129.03 NVIDIA driver will ignore"),
+    ),
+    Signature(
+        r"installed in this system is not supported by the(?: NVIDIA|$)|NVRM: NVIDIA [\d.]{3,20} driver release",
+        ("gpu-too-new-for-driver", "driver-too-new-for-gpu"),
+        "the driver does not know this GPU",
+        ("NVRM: installed in this system is not supported by the NVIDIA 515.65.01 driver release.", "NVRM: NVIDIA 390.157 driver release."),
+    ),
+    # kernel/module/signing.c, security/lockdown/lockdown.c and kmod; the installer repeats kmod's words
+    Signature(
+        r"Key was rejected by service|Required key not available"
+        r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted",
+        ("secure-boot-unsigned-module",),
+        "the kernel rejected the NVIDIA module: its signature is not trusted",
+        (
+            "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
+            "modprobe: ERROR: could not insert 'nvidia': Required key not available",
+            "Loading of unsigned module is rejected",
+            "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
+        ),
+    ),
+    Signature(
+        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau",
+        ("nouveau-loaded",),
+        "nouveau is bound to the GPU",
+        ("ERROR: The Nouveau kernel driver is currently in use by your system.", "NVRM: nouveau, rivafb, nvidiafb or rivatv"),
+    ),
+    Signature(
+        r"already bound to NovaCore",
+        ("nova-loaded",),
+        "nova is bound to the GPU",
+        ("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.",),
+    ),
+    # kernel-open/nvidia-uvm/uvm_pmm_gpu.c
+    Signature(
+        r"request_free_mem_region\(\) err",
+        ("uvm-hmm-init-failure",),
+        "nvidia_uvm could not reserve addresses for HMM",
+        ("nvidia-uvm: request_free_mem_region() err -34",),
+    ),
+    Signature(
+        r"odule nvidia[-_]uvm not found|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
+        ("uvm-not-loaded", "kernel-module-not-built"),
+        "nvidia_uvm is not loaded",
+        ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
+    ),
+    # kmod, dkms, and the log of NVIDIA's installer
+    Signature(
+        r"odule nvidia\w{0,20} not found in directory|odule nvidia_\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
+        r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
+        r"|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
+        r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"
+        r"|could not insert 'nvidia\w{0,20}': (?:Exec format error|Invalid argument|Unknown symbol)"
+        r"|\bnvidia: (?:version magic|disagrees about version of symbol|Unknown symbol)",
+        ("kernel-module-not-built",),
+        "there is no NVIDIA module for the running kernel",
+        (
+            "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-45-generic",
+            "modprobe: ERROR: could not find module by name='nvidia_current'",
+            "Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",
+            "==> ERROR: Missing 6.9.7-arch1-1 kernel headers for module nvidia/550.90.07.",
+            "Error! Your kernel headers for kernel 6.1.0-28-amd64 cannot be found.",
+            "ERROR: Unable to find the kernel source tree for the currently running kernel.",
+        ),
+    ),
+    # kernel-open/nvidia/nv.c
+    Signature(
+        r"could not insert 'nvidia\w{0,20}': No such device|NVIDIA probe routine was not called for \d|Unable to load the kernel module 'nvidia\.ko'",
+        ("nouveau-loaded", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "vfio-bound", "secure-boot-unsigned-module"),
+        "the NVIDIA module found no GPU that it may drive",
+        (
+            "modprobe: ERROR: could not insert 'nvidia': No such device",
+            "NVRM: The NVIDIA probe routine was not called for 1 device(s).",
+            "ERROR: Unable to load the kernel module 'nvidia.ko'.",
+        ),
+    ),
+)

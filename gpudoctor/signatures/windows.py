@@ -1,0 +1,62 @@
+"""What Python, PyTorch and TensorFlow say on Windows when a DLL cannot be loaded, and what installers say to a 32-bit Python."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_TORCH_DLL = r"\\torch\\lib\\\w{2,40}\.dll|\bc10\.dll|\bfbgemm\.dll"
+
+WINDOWS = (
+    # torch/__init__.py and tensorflow/python/platform/self_check.py
+    Signature(
+        r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp|Could not find 'msvcp\d{2,3}",
+        ("msvc-redistributable-missing",),
+        "the Microsoft Visual C++ Redistributable is not installed",
+        (
+            "Microsoft Visual C++ Redistributable is not installed, this may lead to the DLL load failure.",
+            "Could not find the DLL(s) 'msvcp140_1.dll'. TensorFlow requires that these DLLs be installed",
+        ),
+    ),
+    # https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes
+    Signature(
+        r"\[WinError 1455\]|paging file is too small for this operation",
+        ("host-memory-insufficient",),
+        "the Windows paging file is too small to load the library",
+        ("OSError: [WinError 1455] The paging file is too small for this operation to complete.",),
+    ),
+    Signature(
+        r"WinError 193\]|DLL load failed[^\n]{0,80}not a valid Win32 application|win32 \(32[- ]bit\) is not supported",
+        ("python-32bit", "framework-files-damaged"),
+        "a 32-bit program tried to load a 64-bit library",
+        ("OSError: [WinError 193] %1 is not a valid Win32 application", "DLL load failed: %1 is not a valid Win32 application."),
+    ),
+    # https://github.com/pytorch/pytorch/issues/131662, https://github.com/tensorflow/tensorflow/issues/39502
+    Signature(
+        rf"WinError (?:126|127|1114)\][^\n]{{0,200}}(?:{_TORCH_DLL})",
+        ("msvc-redistributable-missing", "framework-files-damaged", "cpu-lacks-avx"),
+        "Windows cannot load a library of PyTorch or one that it needs",
+        (r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\venv\Lib\site-packages\torch\lib\fbgemm.dll"',),
+    ),
+    Signature(
+        r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
+        ("msvc-redistributable-missing", "cpu-lacks-avx", "cuda-library-missing"),
+        "Windows cannot load a library of the framework or one that it needs",
+        (
+            "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could not be found.",
+            "ImportError: DLL load failed: A dynamic link library (DLL) initialization routine failed.",
+        ),
+    ),
+    Signature(
+        r"nvcuda\.dll'?(?:; dlerror: nvcuda\.dll)? not found|[Uu]nable to load \S{0,60}nvcuda\.dll",
+        ("no-driver",),
+        "Windows has no NVIDIA driver",
+        ("Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found",),
+    ),
+    # HIP and rocBLAS: https://github.com/ROCm/rocBLAS/issues/1299
+    Signature(
+        r"HIP error: invalid device function|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|TensileLibrary\S{0,40}\.dat[^\n]{0,80}for GPU arch",
+        ("rocm-arch-unsupported",),
+        "the ROCm build has no kernels for this GPU",
+        ("RuntimeError: HIP error: invalid device function", "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103"),
+    ),
+)
