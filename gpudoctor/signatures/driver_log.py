@@ -34,7 +34,7 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:07:00): 63, Row Remapper: New row (0x0000000018f31d80) marked for remapping, reset gpu to activate.",),
     ),
     Signature(
-        rf"{_XID}(?:119|120)\b|Cannot initialize GSP firmware RM|unexpected WPR2 already up",
+        rf"{_XID}(?:119|120)\b|Cannot initialize GSP firmware RM|unexpected WPR2 already up|failed to wait for GFW_BOOT",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (
@@ -50,16 +50,16 @@ DRIVER_LOG = (
         ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
     ),
     Signature(
-        r"This PCI I/O region assigned to your NVIDIA device is invalid",
+        r"This PCI I/O region assigned to your NVIDIA device is invalid|NVRM: BAR\d is \d{1,6}M @ 0x0\b|NVRM: No address space to allocate resized BAR1",
         ("pci-bar-not-assigned",),
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
     ),
     Signature(
-        r"NVRM: No NVIDIA GPU found",
-        ("no-gpu",),
+        r"NVRM: No NVIDIA (?:GPU|PCI devices|graphics adapter) found|NVRM: No NVIDIA (?:graphics adapter|devices) probed",
+        ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "nouveau-loaded", "vfio-bound"),
         "the driver found no NVIDIA GPU",
-        ("NVRM: No NVIDIA GPU found.",),
+        ("NVRM: No NVIDIA GPU found.", "NVRM: No NVIDIA devices probed."),
     ),
     Signature(
         rf"{_XID}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
@@ -95,8 +95,8 @@ DRIVER_LOG = (
     # https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387
     Signature(
         r"Unable to determine the device handle for (?:GPU|gpu)",
-        ("gpu-fell-off-bus",),
+        ("gpu-fell-off-bus", "gpu-count-mismatch", "gpu-requires-reset"),
         "the driver lists a GPU that it cannot open",
-        ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
+        ("Unable to determine the device handle for GPU0000:1F:00.0: Unknown Error",),
     ),
 )

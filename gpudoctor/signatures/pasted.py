@@ -5,16 +5,6 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 PASTED = (
-    # https://github.com/NVIDIA/nvidia-docker/issues/1034; the other is the kernel's answer to a missing program
-    Signature(
-        r"could not select device driver \"\" with capabilities: \[\[gpu\]\]|nvidia-container-runtime: no such file or directory",
-        ("container-toolkit-missing",),
-        "the container engine has no NVIDIA runtime",
-        (
-            'could not select device driver "" with capabilities: [[gpu]]',
-            "fork/exec /usr/bin/nvidia-container-runtime: no such file or directory",
-        ),
-    ),
     # https://github.com/NVIDIA/nccl/issues/525
     Signature(
         r"Call to posix_fallocate failed",
@@ -38,20 +28,6 @@ PASTED = (
         ("cuda-visible-devices-uuid-unsupported",),
         "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
         ("ValueError: invalid literal for int() with base 10: 'MIG-",),
-    ),
-    # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
-    Signature(
-        r"Failed to initialize NVML: Unknown Error",
-        ("container-cgroup-device-lost",),
-        "a container has lost its GPU devices",
-        ("Failed to initialize NVML: Unknown Error",),
-    ),
-    # what nvidia-smi prints without a loaded kernel module
-    Signature(
-        r"NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",
-        ("no-driver", "secure-boot-unsigned-module", "nouveau-loaded", "kernel-module-not-built"),
-        "the NVIDIA kernel module is not loaded",
-        ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver",),
     ),
     # aten/src/ATen/cuda/CUDAContext.cpp: https://github.com/pytorch/pytorch/issues/130181
     Signature(

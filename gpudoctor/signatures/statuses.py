@@ -6,18 +6,22 @@ import re
 
 from gpudoctor.signatures.signature import Signature
 
-_RUNTIME_ONLY = 35
-"""cudaErrorInsufficientDriver: cuda.h has no name for it."""
+_RUNTIME_ONLY = (35, 36)
+"""Statuses for which cuda.h has no name."""
+_BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|failed to get device context|Call to cuInit results in)"
+"""How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
 
 
-def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str) -> Signature:
-    """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem.
+def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, also: str = "") -> Signature:
+    """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem. `also` is one more pattern.
 
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|[?.] Error {number}: |\bcuda runtime error \({number}\)|{'|'.join(map(re.escape, texts))}"
-    known = () if number == _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}\b"
+    pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
+    known = () if number in _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
+    pattern += f"|{also}" if also else ""
     return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known))
 
 
@@ -56,6 +60,20 @@ STATUSES = (
         ("CUDA driver version is insufficient for CUDA runtime version",),
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
+    ),
+    status(
+        36,
+        "CALL_REQUIRES_NEWER_DRIVER",
+        ("API call is not supported in the installed CUDA driver",),
+        ("driver-too-old",),
+        "the driver is too old for this build's CUDA version",
+    ),
+    status(
+        102,
+        "DEVICE_NOT_LICENSED",
+        ("device doesn't have valid Grid license",),
+        ("vgpu-unlicensed",),
+        "the vGPU has no licence",
     ),
     status(
         222,

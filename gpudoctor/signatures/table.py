@@ -6,12 +6,16 @@ import msgspec
 
 from gpudoctor.signatures.building import BUILDING
 from gpudoctor.signatures.builds import BUILDS
+from gpudoctor.signatures.containers import CONTAINERS
 from gpudoctor.signatures.driver_log import DRIVER_LOG
 from gpudoctor.signatures.libraries import LIBRARIES
+from gpudoctor.signatures.management import MANAGEMENT
+from gpudoctor.signatures.modules import MODULES
 from gpudoctor.signatures.packages import PACKAGES
 from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.statuses import STATUSES, status
+from gpudoctor.signatures.windows import WINDOWS
 
 _FRAMEWORKS = (
     Signature(
@@ -21,20 +25,42 @@ _FRAMEWORKS = (
         ("The NVIDIA driver on your system is too old (found version 11040)",),
     ),
     Signature(
-        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine",
-        ("no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
+        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|no compatible GPUs were discovered",
+        ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
         "the framework found no NVIDIA driver",
         ("Found no NVIDIA driver on your system", "Could not find cuda drivers on your machine"),
     ),
+    # the driver's packages provide libcuda.so; below WSL only its own folder does: https://github.com/NVIDIA/cuda-python/issues/17
+    Signature(
+        r"[Ff]ailed to dlopen libcuda\.so(?!\.)",
+        ("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path", "no-driver", "container-no-gpu-access"),
+        "libcuda.so was not found",
+        ("RuntimeError: Failed to dlopen libcuda.so",),
+    ),
+    # the last three are TensorFlow 0.12's and cudarc's
     Signature(
         r"cuInit: UNKNOWN ERROR \(303\)"
-        r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file",
+        r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
+        r"|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
         ("libcuda-not-on-loader-path", "no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (
             "failed call to cuInit: UNKNOWN ERROR (303)",
             "JAX was unable to load the CUDA libraries",
         ),
+    ),
+    # https://github.com/ollama/ollama/issues/6626
+    Signature(
+        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}",
+        ("driver-too-old",),
+        "the driver's libcuda lacks a function that this build needs",
+        ("/usr/lib64/libcuda.so.460.106.00: undefined symbol: cuCtxCreate_v3",),
+    ),
+    Signature(
+        r"libcuda\.so\.1: wrong ELF class",
+        ("libcuda-wrong-architecture",),
+        "the loader finds a libcuda for another architecture",
+        ("ImportError: libcuda.so.1: wrong ELF class: ELFCLASS32",),
     ),
     Signature(
         r"kernel version [\d.]+ does not match DSO version [\d.]+",
@@ -113,6 +139,8 @@ _MEMORY = (
         ),
     ),
 )
+_OF_CUDA = r"(?:\bCUDA|\bcuInit|\bcuda error|\bcuda runtime error \(30?\))[^\n]{0,60}"
+"""What stands before a status' text where its number and name are left out."""
 _VAGUE = (
     # torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; Slurm's reason for a drained node; NVIDIA's open-gpu-kernel-modules
     Signature(
@@ -164,17 +192,31 @@ _VAGUE = (
             "failed to create cublas handle",
         ),
     ),
-    Signature(
-        r"CUDA_ERROR_UNKNOWN\b|\bcudaErrorUnknown\b|CUDA unknown error|\? Error 999: ",
+    status(
+        999,
+        "UNKNOWN",
+        ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        (
-            "CUDA_ERROR_UNKNOWN",
-            "CUDA unknown error",
-        ),
+        also=rf"{_OF_CUDA}: unknown error\b",
+    ),
+    status(
+        304,
+        "OPERATING_SYSTEM",
+        ("OS call failed or operation not supported on this OS",),
+        ("cuda-init-fails", "device-nodes-missing", "device-permission-denied", "container-no-gpu-access"),
+        "CUDA's call into the kernel driver failed: its device files are missing or may not be opened",
+    ),
+    status(
+        3,
+        "NOT_INITIALIZED",
+        ("CUDA driver initialization failed, you might not have a CUDA gpu",),
+        ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch"),
+        "CUDA failed to initialise",
+        also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)",
     ),
     Signature(
-        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|CUDA driver initialization failed, you)",
+        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount)",
         ("cuda-init-fails",),
         "CUDA failed to initialise",
         (
@@ -182,6 +224,13 @@ _VAGUE = (
             "operation cuInit(0) failed",
             "Unexpected error from cudaGetDeviceCount",
         ),
+    ),
+    # torch/cuda/__init__.py; nvidia-smi of 550 and of 470
+    Signature(
+        r"Can't initialize NVML|^\s{0,20}No devices (?:were )?found\.?$",
+        ("gpu-count-mismatch", "gpu-too-new-for-driver", "driver-too-new-for-gpu", "gpu-fell-off-bus", "container-no-gpu-access"),
+        "the driver is loaded and lists no GPU",
+        ("UserWarning: Can't initialize NVML", "No devices were found"),
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(
@@ -200,12 +249,16 @@ _VAGUE = (
 
 SIGNATURES: tuple[Signature, ...] = (
     *STATUSES,
+    *MODULES,
+    *CONTAINERS,
+    *WINDOWS,
     *_FRAMEWORKS,
     *LIBRARIES,
     *BUILDS,
     *BUILDING,
     *PACKAGES,
     *DRIVER_LOG,
+    *MANAGEMENT,
     *PASTED,
     *_MEMORY,
     *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),
