@@ -42,7 +42,7 @@ MANAGEMENT = (
     ),
     # what nvidia-smi prints without a loaded kernel module
     Signature(
-        r"NVIDIA-SMI has failed because it could ?n[o'’‘]t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
+        r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
         (
             "no-driver",
             "kernel-module-not-built",

@@ -22,7 +22,10 @@ MODULES = (
         r"supported through the NVIDIA \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore",
         ("driver-too-new-for-gpu",),
         "this driver no longer supports the GPU and ignores it",
-        ("NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please", "NVRM:  information.  The 535.129.03 NVIDIA driver will ignore"),
+        (
+            "NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please",
+            "NVRM:  information.  The 535.129.03 NVIDIA driver will ignore",
+        ),
     ),
     Signature(
         r"installed in this system is not supported by the(?: NVIDIA|$)|NVRM: NVIDIA [\d.]{3,20} driver release",

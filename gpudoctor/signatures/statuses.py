@@ -12,7 +12,7 @@ _BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err
 """How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
 
 
-def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, also: str = "") -> Signature:
+def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, *, also: str = "") -> Signature:
     """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem. `also` is one more pattern.
 
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html

@@ -35,7 +35,9 @@ WINDOWS = (
         rf"WinError (?:126|127|1114)\][^\n]{{0,200}}(?:{_TORCH_DLL})",
         ("msvc-redistributable-missing", "framework-files-damaged", "cpu-lacks-avx"),
         "Windows cannot load a library of PyTorch or one that it needs",
-        (r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\venv\Lib\site-packages\torch\lib\fbgemm.dll"',),
+        (
+            r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\venv\Lib\site-packages\torch\lib\fbgemm.dll"',
+        ),
     ),
     Signature(
         r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
@@ -57,6 +59,9 @@ WINDOWS = (
         r"HIP error: invalid device function|hipErrorNoBinaryForGpu|hipErrorInvalidDeviceFunction|TensileLibrary\S{0,40}\.dat[^\n]{0,80}for GPU arch",
         ("rocm-arch-unsupported",),
         "the ROCm build has no kernels for this GPU",
-        ("RuntimeError: HIP error: invalid device function", "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103"),
+        (
+            "RuntimeError: HIP error: invalid device function",
+            "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103",
+        ),
     ),
 )

@@ -141,6 +141,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "glibc_too_old",
         "cpu_lacks_avx",
         "conda_cuda_override_wrong",
+        "python_32bit",
+        "msvc_redistributable_missing",
     ),
     "state": (
         "cuda_visible_devices_masked",

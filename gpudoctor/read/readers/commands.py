@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
+from gpudoctor.read.statements import Rank
 
 READER = Reader(
     "command output",
@@ -15,6 +16,11 @@ READER = Reader(
         Form("torch cuda", r"torch\.version\.cuda\)?\s*[:=]{0,2}\s*['\"]?(?P<value>\d+\.\d+|None)"),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
+        # sys.version on Windows, platform.architecture(), the folder of python.org's installer, pip debug's tags
+        Form("bits", r"\[MSC v\.\d{4} (?P<value>32|64) bit \((?:Intel|AMD64|ARM64)\)\]"),
+        Form("bits", r"\(['\"](?P<value>32|64)bit['\"], ?['\"]"),
+        Form("bits", r"\bPython3?\d{2,3}-(?P<value>32)\\", Rank.LOG),
+        Form("bits", r"(?i)\bpython\b[^\n]{0,30}[ (](?P<value>32|64)[ -]?bit\b(?! os| system| windows)", Rank.PROSE),
         Form("libc", rf"^ldd \(.{{0,60}}\) {VERSION}"),
         Form(
             "tensorflow cuda", r"(?:is_built_with_cuda|is_cuda_build)(?:\(\))?['\"]?\)?\s{0,3}(?::|=|->|returns?)?\s{0,3}(?P<value>False)\b"

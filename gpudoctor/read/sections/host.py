@@ -91,7 +91,7 @@ def python(stated: Stated) -> Python | Missing:
     """Return the interpreter that the text names, or that conda's list implies."""
     version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
     in_conda = next(iter(stated.all("conda:").values()), None)
-    named = version or in_conda
+    named = version or in_conda or bits
     if named is None:
         return NOT_STATED
     return Python(

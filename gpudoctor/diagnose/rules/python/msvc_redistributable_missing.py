@@ -1,0 +1,58 @@
+"""GD649: msvc-redistributable-missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import Platform, TextLog
+
+_SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"
+"""What torch/__init__.py and tensorflow/python/platform/self_check.py say after they looked for its DLLs."""
+_INSTALL = (
+    Fix(
+        "Install the Microsoft Visual C++ Redistributable, then open a new terminal: https://aka.ms/vc14/vc_redist.x64.exe",
+        "winget install --exact --id Microsoft.VCRedist.2015+.x64",
+        (DOWNLOAD,),
+        action=Action.INSTALL_PACKAGE,
+    ),
+    Fix(
+        "In a conda environment without administrator rights",
+        "conda install -c conda-forge vc14_runtime",
+        (DOWNLOAD,),
+        kind=FixKind.INSTEAD,
+    ),
+)
+
+
+@rule(
+    "GD649",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    since="0.1",
+    predicts=False,
+    on_cpu_too=True,
+    explains=(Explains(TRAINING_FAILS, "Windows cannot load the framework's libraries."),),
+)
+def msvc_redistributable_missing(machine: MachineView) -> Iterator[Problem]:
+    """Microsoft Visual C++ Redistributable is not installed."""
+    log = machine.observed.text_log
+    lines = log.lines if isinstance(log, TextLog) else ()
+    said = next((line for line in lines if re.search(_SAID, line.value)), None)
+    if said is None:
+        if known(machine.host.platform) != Platform.WINDOWS:
+            not_applicable("not Windows")
+        known(log)
+        return
+    yield Problem(
+        message="The framework did not find the Microsoft Visual C++ Redistributable, which its libraries need.",
+        evidence=(Evidence("log", said.value, said.where),),
+        fixes=_INSTALL,
+    )

@@ -1,0 +1,49 @@
+"""GD648: python-32bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive.unknown import known
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+
+_WIDE = 64
+_INSTALL = Fix(
+    "Install a 64-bit Python, and create the environment with it: https://www.python.org/downloads/",
+    needs=(DOWNLOAD,),
+    action=Action.INSTALL_PACKAGE,
+)
+
+
+@rule(
+    "GD648",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    since="0.1",
+    predicts=False,
+    explains=(
+        Explains(
+            ("python-version-unsupported", "package-not-installable", "no-cuda-wheel-for-platform", "framework-missing"),
+            "No framework publishes wheels for a 32-bit Python.",
+        ),
+        Explains(("libcuda-wrong-architecture", "framework-files-damaged"), "A 32-bit Python cannot load 64-bit libraries."),
+        Explains(TRAINING_FAILS, "A 32-bit Python cannot load a framework."),
+    ),
+)
+def python_32bit(environment: EnvironmentView) -> Iterator[Problem]:
+    """Python is a 32-bit build."""
+    python = environment.python
+    bits = known(python.bits)
+    if bits >= _WIDE:
+        return
+    version = f" {python.version}" if isinstance(python.version, str) else ""
+    yield Problem(
+        message=f"Python{version} is a {bits}-bit build; TensorFlow, PyTorch and JAX publish 64-bit wheels only.",
+        evidence=(Evidence("Python", f"{bits}-bit", python.why),),
+        fixes=(_INSTALL,),
+    )
