@@ -18,6 +18,7 @@ MODULES = {
     "check": "check",
     "smoke": "smoke",
     "diagnose": "diagnose",
+    "ticket": "ticket",
     "diff": "diff",
     "compat": "compat",
     "matrix": "matrix",

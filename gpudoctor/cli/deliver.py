@@ -49,10 +49,10 @@ def _report(examination: Examination, command: str, root: str, *, named: bool) -
     clean = redactor(root, stays=named)
     redacted = clean.struct(examination)
     argv = ("gpudoctor", *(clean.text(readable(word)) for word in sys.argv[1:]))
-    return build(redacted if named else _runnable(redacted), command, argv)
+    return build(redacted if named else runnable_examination(redacted), command, argv)
 
 
-def _runnable(examination: Examination) -> Examination:
+def runnable_examination(examination: Examination) -> Examination:
     """Return a redacted examination whose commands a shell still parses correctly."""
     replace = msgspec.structs.replace
     found = examination.diagnosis.findings

@@ -31,8 +31,8 @@ def destinations(form: Format, file: str | None, beside: Mapping[Format, str | N
 
     Raises UsageError if two would overwrite each other.
     """
-    asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, _file(file))}
-    asked |= {f"--{other.value}": Destination(other, _file(name)) for other, name in beside.items() if name is not None}
+    asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, file_named(file))}
+    asked |= {f"--{other.value}": Destination(other, file_named(name)) for other, name in beside.items() if name is not None}
     _refuse_the_same_place(asked)
     return (*asked.values(), *(_step_summary() if form is Format.GITHUB else ()))
 
@@ -43,7 +43,8 @@ def require_writable(places: Iterable[Destination]) -> None:
         output.check(one.file, append=one.append)
 
 
-def _file(name: str | None) -> str | None:
+def file_named(name: str | None) -> str | None:
+    """Return the file that -o names; None for standard output, by whatever name."""
     return None if name is None or name in _STANDARD_OUTPUT else name
 
 

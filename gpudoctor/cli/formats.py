@@ -21,6 +21,14 @@ FOR_PEOPLE = frozenset((Format.TEXT, Format.MARKDOWN, Format.GITHUB))
 """What a person reads, in a terminal or a log."""
 
 
+class TicketFormat(str, enum.Enum):
+    """The form of a ticket."""
+
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+
+
 class TextOrJson(str, enum.Enum):
     """The form of anything else."""
 

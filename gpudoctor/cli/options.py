@@ -155,6 +155,30 @@ Requirements = Annotated[
     typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
 Text = Annotated[str, typer.Argument(metavar="FILE", help="A text file; - reads standard input.")]
+Report = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[REPORT]",
+        help="A report, or any text that `gpudoctor diagnose` reads; - reads standard input. Default: check this machine without training.",
+    ),
+]
+TicketFormat = Annotated[
+    formats.TicketFormat,
+    typer.Option("--format", help="markdown (for an issue, under 60 kB), html (one page that works offline) or json (gpudoctor.report/1)."),
+]
+TicketOutput = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the ticket to FILE; - is standard output. FILE gets mode 0600 and is replaced atomically.",
+    ),
+]
+ShowRedactions = Annotated[
+    bool, typer.Option("--show-redactions", help="Print to standard error how many values of each kind were removed, never the values.")
+]
+QuietTicket = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver version: 535.104.05. For WSL, the Windows driver.")]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]

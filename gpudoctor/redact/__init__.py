@@ -1,7 +1,8 @@
 """Removes from a report that leaves the machine what the user would not put on a public ticket.
 
-Namely secrets, home folders, user names, host names, network addresses and e-mail. A path is changed the same way everywhere,
-so two facts about one folder still agree. Pure; every pattern is linear and sees at most LONGEST characters.
+Namely secrets, home folders, user names, host names, network addresses and e-mail; in a ticket UUIDs and serial numbers too.
+A path is changed the same way everywhere, so two facts about one folder still agree. Pure; every pattern is linear and sees at
+most LONGEST characters.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.redact import names
-from gpudoctor.redact.shapes import SHAPES
+from gpudoctor.redact import identifiers, names
+from gpudoctor.redact.anybody import ANYBODY, is_own_name
+from gpudoctor.redact.pseudonyms import REMOVED, Kind, Marks, Pseudonyms, is_removed
+from gpudoctor.redact.shapes import SHAPES, Shape
 
 LONGEST = 1 << 16
 """Characters of one text that are searched; the rest is cut off."""
@@ -26,17 +29,13 @@ _BY_FOLDED_HINT = tuple((hint, shape) for shape in SHAPES for hint in shape.hint
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-_HOMES = r"([/\\](?:home|Users))([/\\])(?!~)[^/\\\s:;,'\"]+"
+_HOMES = r"([/\\](?:home|Users)[/\\])([^/\\\s:;,'\"]+)"
 _PATH = r"/[^\s:;,'\"]+"
 _TOO_GENERAL = ("", "/", "/home", "/usr", "/opt", "/var", "/tmp", "/mnt", "/data", "/nonexistent")  # noqa: S108 -- names, not files
-_ANYBODY_WORDS = (
-    "root user admin ubuntu debian centos fedora rhel ec2-user azureuser vagrant docker jovyan jupyter nobody daemon bin lib lib64"
-    " share local opt src home data test app work workspace localhost host server node machine container linux kernel driver wsl box"
-    " vm instance pod job cluster worker master login"
-    " pci nvml gpu cuda cudnn nvidia python python3 conda venv env torch pytorch tensorflow jax keras ray slurm"
-)
-_ANYBODY = frozenset(_ANYBODY_WORDS.split())
-"""Names of users and hosts that identify nobody and mean other things in a report."""
+_FIELDS = {"hostname": Kind.HOST, "username": Kind.USER, "serial": Kind.SERIAL, "chassis_serial": Kind.SERIAL}
+"""Fields of a snapshot that hold nothing but what identifies."""
+_LEAST = 4
+"""Letters of a name that is removed where nothing shows that it is one."""
 
 
 class Owner(msgspec.Struct, frozen=True):
@@ -55,21 +54,27 @@ class Owner(msgspec.Struct, frozen=True):
 class Redactor:
     """What to remove. Without an owner, as on a terminal or with --identify, only secrets."""
 
-    def __init__(self, owner: Owner | None = None) -> None:
-        """`owner` is whom the report would identify."""
+    def __init__(self, owner: Owner | None = None, pseudonyms: Pseudonyms | None = None) -> None:
+        """`owner` is whom the report would identify; with `pseudonyms`, as in a ticket, UUIDs and serial numbers are removed too."""
         self.owner = owner
+        self._marks = pseudonyms or Marks()
+        self._pseudonyms = pseudonyms
         self._seen: dict[str, str] = {}
         self._ours: set[int] = set()  # members of enumerations, which are singletons
         if owner is None:
             return
-        homes = sorted((path for path in owner.homes if path not in _TOO_GENERAL and path.startswith("/")), key=len, reverse=True)
+        homes = [path for path in owner.homes if path not in _TOO_GENERAL and path.startswith("/")]
         self._homes = _any_of(homes, r"(?:(?<![\w.~-])|(?<=-[LI]))", r"(?![\w.-])")
-        user = [owner.user] if owner.user and owner.user.lower() not in _ANYBODY else []
-        self._users = {name for name in (*user, *owner.users) if name and name.lower() not in _ANYBODY}
-        self._user = _any_of(user, r"(?<![\w.~-])", r"(?![\w-]|\.\w)")
-        called = sorted((name for name in owner.hosts if len(name) > 1 and name.lower() not in _ANYBODY), key=len, reverse=True)
-        self._called = tuple(name.lower() for name in called)
-        self._hosts = _any_of(called, r"(?<![\w-])", r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){0,8}(?![\w-])", re.IGNORECASE)
+        met = pseudonyms.values(Kind.USER) if pseudonyms else ()
+        named = [name for name in (owner.user, *met) if len(name) > 1 and name.lower() not in ANYBODY]
+        self._users = {name.lower() for name in (*named, *owner.users) if name and name.lower() not in ANYBODY}
+        self._named = tuple(name.lower() for name in named)
+        self._user = _any_of(named, r"(?<![\w.~-])", r"(?![\w-]|\.\w)", re.IGNORECASE if pseudonyms else 0)
+        own = {name.lower(): owner.hosts[0] for name in owner.hosts if len(name) > 1 and name.lower() not in ANYBODY}
+        self._called = {name: name for name in (pseudonyms.values(Kind.HOST) if pseudonyms else ()) if is_own_name(name)} | own
+        self._hosts = _any_of(list(self._called), r"(?<![\w-])", r"(?:\.[A-Za-z][A-Za-z0-9-]{0,62}){0,8}(?![\w-])", re.IGNORECASE)
+        self._uuids = pseudonyms.values(Kind.UUID) if pseudonyms else ()
+        self._serials = _any_of(list(pseudonyms.values(Kind.SERIAL) if pseudonyms else ()), r"(?<![\w-])", r"(?![\w-])", re.IGNORECASE)
 
     def text(self, text: str) -> str:
         """`text` without secrets and what identifies the owner."""
@@ -84,30 +89,55 @@ class Redactor:
             text = text[:LONGEST].rpartition(" ")[0]
         for hint, shape in _BY_HINT:
             if hint in text and len(text) >= shape.shortest:
-                text = re.sub(shape.pattern, shape.kept, text)
+                text = self._without(shape, text)
         lower = text.lower()
         for hint, shape in _BY_FOLDED_HINT:
             if hint in lower:
-                text = re.sub(shape.pattern, shape.kept, text)
+                text = self._without(shape, text)
         if self.owner is not None:
             text = self._anonymous(text)
         return f"{text} ... ({beyond} characters more)" if beyond > 0 else text
 
+    def _without(self, shape: Shape, text: str) -> str:
+        return re.sub(shape.pattern, lambda match: self._secret(shape, match), text)
+
+    def _secret(self, shape: Shape, match: re.Match[str]) -> str:
+        """What precedes a secret, as `shape` keeps it, and what stands in its place."""
+        kept = match.expand(shape.kept)
+        secret = match.group()[len(kept.partition(REMOVED)[0]) :]
+        return match.group() if is_removed(secret.removesuffix("@")) else kept.replace(REMOVED, self._marks.of(shape.kind, secret))
+
     def _anonymous(self, text: str) -> str:
-        text = names.mail(text)
+        text = names.mail(text, self._marks)
         if "/" in text or "\\" in text:
-            text = re.sub(_HOMES, r"\1\2~", self._homes.sub("~", text) if self._homes else text)
-            if any(name in text for name in self._users):
+            text = self._homes.sub(lambda match: self._marks.of(Kind.HOME, match.group()), text) if self._homes else text
+            text = re.sub(_HOMES, self._home, text)
+            if any(name in text.lower() for name in self._users):
                 text = re.sub(_PATH, self._path, text)
         lower = text.lower()
         if self._hosts and any(name in lower for name in self._called):
-            text = self._hosts.sub(names.HOST, text)
-        text = names.addresses(names.hosts(text))
-        return self._user.sub(names.USER, text) if self._user and self.owner and self.owner.user in text else text
+            text = self._hosts.sub(self._host, text)
+        text = names.addresses(names.hosts(text, self._marks), self._marks)
+        if self._user and any(name in text.lower() for name in self._named):
+            text = self._user.sub(lambda match: self._marks.of(Kind.USER, match.group()), text)
+        return self._without_devices(text) if self._pseudonyms else text
+
+    def _without_devices(self, text: str) -> str:
+        text = identifiers.serials(identifiers.uuids(text, self._marks, self._uuids), self._marks)
+        return self._serials.sub(lambda match: self._marks.of(Kind.SERIAL, match.group()), text) if self._serials else text
+
+    def _home(self, match: re.Match[str]) -> str:
+        """The folder of somebody else in /home, or among the users of Windows."""
+        return match.group() if is_removed(match[2]) else match[1] + self._marks.folder(match[2])
 
     def _path(self, match: re.Match[str]) -> str:
         """A path in which a folder has a user's name, as on shared storage."""
-        return "/".join("~" if part in self._users else part for part in match.group().split("/"))
+        return "/".join(self._marks.folder(part) if part.lower() in self._users else part for part in match.group().split("/"))
+
+    def _host(self, match: re.Match[str]) -> str:
+        """One of the machine's names, or of another machine that the document names."""
+        found = match.group().lower()
+        return self._marks.of(Kind.HOST, self._called[max((name for name in self._called if found.startswith(name)), key=len)])
 
     def struct(self, struct: T) -> T:
         """The struct with every text in it redacted; the same object if nothing was removed."""
@@ -116,10 +146,17 @@ class Redactor:
             value = getattr(struct, field)
             if type(value) in _PLAIN or id(value) in self._ours:
                 continue
-            kept = self._walk(value)
+            kept = self._identity(_FIELDS[field], value) if field in _FIELDS and type(value) is str else self._walk(value)
             if kept is not value:
                 changed[field] = kept
         return msgspec.structs.replace(struct, **changed) if changed else struct
+
+    def _identity(self, kind: Kind, value: str) -> str:
+        """The value of a field that only identifies; in a ticket a pseudonym, unless it is one that identifies nobody."""
+        kept = self.text(value)
+        if self._pseudonyms is None or kept != value or not value or value.lower() in ANYBODY:
+            return value if kept == value else kept
+        return self._pseudonyms.of(kind, value, everywhere=len(value) >= _LEAST)
 
     def _walk(self, value: Any) -> Any:
         if type(value) is str:
@@ -145,5 +182,16 @@ class Redactor:
         return value
 
 
+def for_ticket(owner: Owner, document: msgspec.Struct) -> tuple[Redactor, Pseudonyms]:
+    """Return the redactor for a ticket about `document`, and its pseudonyms.
+
+    A first reading finds the names that some place shows to be names, so that they are removed at every other place too.
+    """
+    pseudonyms = Pseudonyms(msgspec.json.encode(document).decode())
+    Redactor(owner, pseudonyms).struct(document)
+    return Redactor(owner, pseudonyms), pseudonyms
+
+
 def _any_of(words: list[str], before: str, after: str, flags: int = 0) -> re.Pattern[str] | None:
-    return re.compile(f"{before}(?:{'|'.join(map(re.escape, words))}){after}", flags) if words else None
+    longest_first = sorted(words, key=len, reverse=True)
+    return re.compile(f"{before}(?:{'|'.join(map(re.escape, longest_first))}){after}", flags) if words else None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
-ADDRESS, EMAIL, HOST, USER = "<address>", "<e-mail>", "<host>", "<user>"
+from gpudoctor.redact.pseudonyms import Kind, Marks
 
 _PUBLIC_WORDS = (
     "nvidia.com github.com githubusercontent.com pytorch.org tensorflow.org python.org google.com"
@@ -37,14 +38,14 @@ _SHORT = r"(?i)(?<![\w:.])(?:[23][0-9a-f]{3}|f[cdef][0-9a-f]{2}):(?:[0-9a-f]{1,4
 _HARDWARE = r"(?i)(?<![\w:])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:]|\.\d)"
 _MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})"
 _NAME = r"([A-Za-z0-9][\w.-]{0,252})"
-_AUTHORITY = rf"(?<=://)(\*\*\*@)?{_NAME}"
+_AUTHORITY = rf"(?<=://)((?:\*\*\*|<credentials-\d{{1,9}}>)@)?{_NAME}"
 _DOTTED = r"(?<![\w./@-])[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){2,8}(?![\w-]|\.\w)"
 _NAMED_HOST = r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?[=:] ?[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"
 _CONTEXTS = (
     # NCCL_DEBUG=INFO begins its lines with host:process:thread: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
     (" nccl ", rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?NCCL )"),
     # syslog: https://www.rfc-editor.org/rfc/rfc3164#section-4.1.2
-    (": ", rf"(?m)^((?:[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]{{8,24}}) ){_NAME}(?= [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?: )"),
+    (": ", rf"(?<![^\s\"'>])((?:[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]{{8,24}}) ){_NAME}(?= [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?: )"),
     # c10d: "connect to [node17]:29500"; Gloo, gRPC and Slurm: node17:29500
     ("]:", rf"(\[){_NAME}(?=\]:\d{{2,5}}\b)"),
     (":", r"(?<![\w./:@-])()((?=[A-Za-z-]{0,62}\d)[A-Za-z][A-Za-z0-9-]{2,62})(?=:[1-9]\d{3,4}(?![\w:.]))"),
@@ -58,22 +59,20 @@ _CONTEXTS = (
 """What lower-case text with such a host name contains, and the pattern: what precedes the name, and the name."""
 
 
-def addresses(text: str) -> str:
+def addresses(text: str, marks: Marks) -> str:
     """`text` without network addresses; four numbers in the place of a version are kept."""
     if "::" in text or text.count(":") > _COLONS:
-        text = re.sub(_HARDWARE, ADDRESS, re.sub(_SHORT, _short, re.sub(_LONG, ADDRESS, text)))
-    return re.sub(_QUAD, _quad, text) if text.count(".") >= _DOTS else text
+        text = re.sub(_LONG, lambda match: marks.of(Kind.ADDRESS, match.group()), text)
+        text = re.sub(_SHORT, lambda match: marks.of(Kind.ADDRESS, match.group()) if "::" in match.group() else match.group(), text)
+        text = re.sub(_HARDWARE, lambda match: marks.of(Kind.MAC, match.group()), text)
+    return re.sub(_QUAD, lambda match: _quad(match, marks), text) if text.count(".") >= _DOTS else text
 
 
 _COLONS, _DOTS = 4, 3
 """A hardware address has five colons, an IPv4 address three dots."""
 
 
-def _short(match: re.Match[str]) -> str:
-    return ADDRESS if "::" in match.group() else match.group()
-
-
-def _quad(match: re.Match[str]) -> str:
+def _quad(match: re.Match[str], marks: Marks) -> str:
     """No CUDA component's version begins with 14 or more, and only CUDA 11 and 12 libraries' with 10, as most private networks do."""
     found, whole = match.group(), match.string
     first, *rest = (int(part) for part in found.split("."))
@@ -81,26 +80,34 @@ def _quad(match: re.Match[str]) -> str:
         return found
     before, after = whole[max(0, match.start() - 24) : match.start()], whole[match.end() : match.end() + 8]
     if first > 13 or re.match(_ADDRESS_AFTER, after) or re.search(_ADDRESS_BEFORE, before):
-        return ADDRESS
+        return marks.of(Kind.ADDRESS, found)
     version = first != 10 or found == whole or re.search(_VERSION_BEFORE, before)
-    return found if version else ADDRESS
+    return found if version else marks.of(Kind.ADDRESS, found)
 
 
-def mail(text: str) -> str:
+def mail(text: str, marks: Marks) -> str:
     """`text` without addresses of e-mail."""
-    return re.sub(_MAIL, lambda match: match.group() if _ending(match[1]) in _NO_MAIL else EMAIL, text) if "@" in text else text
+    return re.sub(_MAIL, lambda match: _mail(match, marks), text) if "@" in text else text
 
 
-def hosts(text: str) -> str:
+def _mail(match: re.Match[str], marks: Marks) -> str:
+    return match.group() if _ending(match[1]) in _NO_MAIL else marks.of(Kind.MAIL, match.group())
+
+
+def hosts(text: str, marks: Marks) -> str:
     """`text` without host names that show by their form or their context."""
+
+    def in_context(match: re.Match[str], *, surely: bool = True) -> str:
+        return (match[1] or "") + _host(match[2], marks, everywhere=surely)
+
     if "://" in text:
-        text = re.sub(_AUTHORITY, lambda match: (match[1] or "") + _host(match[2]), text)
+        text = re.sub(_AUTHORITY, in_context, text)
     if text.count(".") > 1:
-        text = re.sub(_DOTTED, lambda match: _host(match.group()) if _ending(match.group()) in _DOMAINS else match.group(), text)
+        text = re.sub(_DOTTED, lambda match: _host(match.group(), marks) if _ending(match.group()) in _DOMAINS else match.group(), text)
     lower = text.lower()
     for hint, context in _CONTEXTS:
         if hint in lower:
-            text = re.sub(context, lambda match: match[1] + _host(match[2]), text)
+            text = re.sub(context, partial(in_context, surely=context is not _NAMED_HOST), text)
     return text
 
 
@@ -108,10 +115,10 @@ def _ending(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
 
-def _host(name: str) -> str:
-    """`name` if it is a public name or one that any machine has, otherwise a placeholder."""
+def _host(name: str, marks: Marks, *, everywhere: bool = True) -> str:
+    """`name` if it is a public name or one that any machine has, otherwise what stands for it."""
     lower = name.lower().rstrip(".")
     parts = lower.split(".")
     if lower == "localhost" or any(".".join(parts[number:]) in PUBLIC for number in range(len(parts))):
         return name
-    return name if re.fullmatch(r"[\d.]+", name) else HOST
+    return name if re.fullmatch(r"[\d.]+", name) else marks.of(Kind.HOST, lower, everywhere=everywhere)

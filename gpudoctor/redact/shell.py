@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.redact.pseudonyms import Kind
+
 _LONGEST = 1 << 16
 """Characters; nobody pastes a longer command."""
 _HOME, _USER = '"$HOME"', '"$USER"'
@@ -12,7 +14,7 @@ _HOME_ITSELF = r"'~'"
 _BARE_HOME = r"(?<![\w/.~$\"'-])~(?=/|$|[\s:;\"])"
 _WITHIN_QUOTES = r"'([^'~]*/)~(/[^'~]*)'"
 _WITHIN = r"(?<=/)~(?=/|$|[\s:;])"
-_PLACEHOLDER = r"<(address|e-mail|host|user)>"
+_PLACEHOLDER = rf"<({'|'.join(kind.value for kind in Kind)})(-\d{{1,9}})?>"
 
 
 def runnable(command: str) -> str:
@@ -21,4 +23,6 @@ def runnable(command: str) -> str:
         command = re.sub(_HOME_ITSELF, _HOME, re.sub(_QUOTED_HOME, f"{_HOME}/'", command))
         command = re.sub(_BARE_HOME, _HOME, command)
         command = re.sub(_WITHIN, _USER, re.sub(_WITHIN_QUOTES, rf"'\1'{_USER}'\2'", command))
-    return re.sub(_PLACEHOLDER, lambda match: match[1].upper().replace("-", ""), command) if "<" in command else command
+    return (
+        re.sub(_PLACEHOLDER, lambda match: f"{match[1]}{match[2] or ''}".upper().replace("-", ""), command) if "<" in command else command
+    )

@@ -21,7 +21,7 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     if not report.is_supposed:
         lines.append(("Examined", _environment(report)))
     lines.append(("Tool", _program(report)))
-    lines += [("Read", reading) for reading in _read(report.snapshot.text_log)]
+    lines += [("Read", reading) for reading in readings(report.snapshot.text_log)]
     lines += [("Note", remark) for remark in report.snapshot.remarks]
     if report.skipped:
         names = (f"{rule.code} {rule.name}" + (f" ({rule.reason})" if rule.reason else "") for rule in report.skipped)
@@ -32,7 +32,7 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     return [*lines, ("More", "; ".join(more))] if more else lines
 
 
-def _read(log: TextLog | Missing) -> list[str]:
+def readings(log: TextLog | Missing) -> list[str]:
     """Return what was recognised in a pasted text, and how much was not."""
     if isinstance(log, Missing):
         return []

@@ -5,33 +5,32 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.findings import Confidence, RungState
+from gpudoctor.findings import Confidence
 from gpudoctor.findings.naming import counted
-from gpudoctor.report import gpus, groups, markup, not_checked, summary, supposed, training, words
+from gpudoctor.report import details, gpus, groups, markup, not_checked, stages, summary, supposed, training, words
 from gpudoctor.report.fixes import Step, steps
 from gpudoctor.report.headline import headline
-from gpudoctor.report.model import Finding, LadderRow, Report
+from gpudoctor.report.model import Finding, Report
 from gpudoctor.report.page import Look, Page
 
 LIMIT = 60_000
 """Characters. GitHub takes 65,536 in the body of an issue (https://github.com/PyGithub/PyGithub/issues/1906 quotes its answer)."""
 
 
-_UNTRIED = {RungState.NOT_SHOWN.value, RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
-
-
 def render(report: Report) -> str:
     """Return `report` as a Markdown document that ends with a newline."""
     head = [*_headline(report), *_causes(report), *_drawn(report), *_stages(report)]
-    details = [list(part) for part in (_evidence(report), _explained(report), _notes(report), _not_checked(report)) if part]
-    return "\n".join(_within(head, details, _footer(report)))
+    folded = [
+        list(part) for part in (_evidence(report), _explained(report), _notes(report), _not_checked(report), _recognised(report)) if part
+    ]
+    return "\n".join(_within(head, folded, _footer(report)))
 
 
-def _within(head: list[str], details: list[list[str]], footer: list[str]) -> list[str]:
+def _within(head: list[str], folded: list[list[str]], footer: list[str]) -> list[str]:
     """Return the lines, less the last details where all would be too long for an issue."""
-    while details and sum(len(line) + 1 for part in (head, *details, footer) for line in part) > LIMIT:
-        details.pop()
-    return [*head, *(line for part in details for line in part), *footer]
+    while folded and sum(len(line) + 1 for part in (head, *folded, footer) for line in part) > LIMIT:
+        folded.pop()
+    return [*head, *(line for part in folded for line in part), *footer]
 
 
 def _headline(report: Report) -> list[str]:
@@ -76,25 +75,15 @@ def _drawn(report: Report) -> list[str]:
 
 def _stages(report: Report) -> Iterator[str]:
     """Yield the table of stages, with equal GPUs in one row; nothing if none was tried."""
-    if not any(step.state not in _UNTRIED for row in report.ladder for step in row.steps):
+    table = stages.table(report)
+    if table is None:
         return
-    alike: dict[tuple[str, ...], list[LadderRow]] = {}
-    for row in report.ladder:
-        alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
-    stages = [words.STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps]
     yield from ("### Stages per GPU", "")
     yield from markup.table(
-        ["GPU", *stages],
-        ([markup.text(f"{gpus.gpu_label(rows)} {model}".rstrip()), *map(_state, states)] for (model, *states), rows in alike.items()),
+        ["GPU", *table.stages],
+        ([markup.text(f"{row.gpus} {row.model}".rstrip()), *(markup.text(mark.sign) for mark in row.marks)] for row in table.rows),
     )
-    used = {step.state for row in report.ladder for step in row.steps}
-    marks = [mark for state, mark in words.STATES.items() if state in used and mark.word != mark.sign]
-    yield from ("", ", ".join(f"{mark.sign} {mark.word}" for mark in marks), "")
-
-
-def _state(state: str) -> str:
-    mark = words.STATES.get(state)
-    return mark.sign if mark else markup.text(state)
+    yield from ("", ", ".join(f"{mark.sign} {mark.word}" for mark in table.legend), "")
 
 
 def _evidence(report: Report) -> list[str]:
@@ -134,6 +123,12 @@ def _not_checked(report: Report) -> list[str]:
     ]
     lines += [f"- {markup.text(one.what)}: {markup.text(one.reason)}" for one in report.not_judged]
     return _folded(f"Not checked ({len(lines)})", lines) if lines else []
+
+
+def _recognised(report: Report) -> list[str]:
+    """Return what was recognised in a pasted text."""
+    lines = [f"- {markup.text(line)}" for line in details.readings(report.snapshot.text_log)]
+    return _folded(f"Read ({len(lines)})", lines) if lines else []
 
 
 def _folded(title: str, lines: Iterable[str]) -> list[str]:

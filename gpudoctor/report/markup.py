@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.report.words import printable
 
-_MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d+(?=[.)]))")
+_MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d{1,9}(?=[.)](?:\s|$)))")
+_ADDRESS = re.compile(r"https://[\w./#-]+", re.ASCII)
 _TICKS = re.compile("`+")
 
 
@@ -32,11 +33,16 @@ def code(told: str, *, in_table: bool = False) -> str:
     return span.replace("|", "\\|") if in_table else span
 
 
-def block(commands: Iterable[str]) -> list[str]:
-    """Return the lines of commands to copy."""
+def block(commands: Iterable[str], language: str = "sh") -> list[str]:
+    """Return the lines of commands to copy, or of other text in which nothing is markup."""
     shown = [printable(line, plain=False) for command in commands for line in command.split("\n")]
-    fence = "`" * max(3, *(_longest_run(line) + 1 for line in shown))
-    return [f"{fence}sh", *shown, fence]
+    fence = "`" * max([3, *(_longest_run(line) + 1 for line in shown)])
+    return [f"{fence}{language}", *shown, fence]
+
+
+def is_address(url: str) -> bool:
+    """Return whether `url` can be the target of a link as it is."""
+    return _ADDRESS.fullmatch(url) is not None
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

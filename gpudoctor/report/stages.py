@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.findings import RungState
 from gpudoctor.report.gpus import gpu_label
 from gpudoctor.report.model import LadderRow, Report, Step
 from gpudoctor.report.page import Page
-from gpudoctor.report.words import STAGES, STATES
+from gpudoctor.report.words import STAGES, STATES, Mark
 
 _PROVEN, _IDLE = RungState.PROVEN.value, {RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
+_UNTRIED = {RungState.NOT_SHOWN.value, *_IDLE}
 _GAP = 2
+
+
+class Row(msgspec.Struct, frozen=True):
+    """GPUs of one model that passed the same stages."""
+
+    gpus: str
+    model: str
+    marks: tuple[Mark, ...]
+    told: str
+    """What stopped the first of them; empty if nothing did."""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The stages as columns, a row for equal GPUs, and what the marks mean."""
+
+    stages: tuple[str, ...]
+    rows: tuple[Row, ...]
+    legend: tuple[Mark, ...]
+
+
+def table(report: Report) -> Table | None:
+    """Return the stages of the report's GPUs; None if none was tried."""
+    if not any(step.state not in _UNTRIED for row in report.ladder for step in row.steps):
+        return None
+    alike: dict[tuple[str, ...], list[LadderRow]] = {}
+    for row in report.ladder:
+        alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
+    rows = tuple(
+        Row(gpu_label(rows), model, tuple(map(_mark, states)), _sentence(rows[0]) if _trouble(rows[0]) else "")
+        for (model, *states), rows in alike.items()
+    )
+    used = {step.state for row in report.ladder for step in row.steps}
+    legend = tuple(mark for state, mark in STATES.items() if state in used and mark.word != mark.sign)
+    return Table(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, legend)
+
+
+def _mark(state: str) -> Mark:
+    return STATES.get(state) or Mark(state, state, "", state)
 
 
 def draw(page: Page, report: Report) -> None:

@@ -67,6 +67,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
             "Guide": [
                 {"Check": "check.md"},
                 {"Diagnose": "diagnose.md"},
+                {"Ticket": "ticket.md"},
                 {"Diff": "diff.md"},
                 {"Compat": "compat.md"},
                 {"X-ray": "xray.md"},

@@ -74,6 +74,21 @@ NAMES = {
 NAMED = (HOME, USER, "carol", "mallory", HOST, "rack4", "example", "10.20.30.40", "192.168", "172.16", "fe23", "8a2e", "52:54", "liddell")
 
 
+DEVICES = {
+    "serial number of nvidia-smi -q": "    Serial Number                         : 1324021057683",
+    "serial number in a log": "NVRM: GPU at PCI:0000:07:00: serial number 1324021057683",
+    "asset tag": "Asset Tag: RACK-77Z1",
+    "GPU": "GPU-8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f",
+    "GPU in a path": "/var/run/cdi/GPU-8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f/x",
+    "GPU, upper case": "GPU-8F6F2C4E-1B2A-4C3D-9E8F-0A1B2C3D4E5F",
+    "shortened": "CUDA_VISIBLE_DEVICES=GPU-8f6f2c4e",
+    "MIG": "MIG-8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f",
+    "MIG of old drivers": "MIG-GPU-8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f/1/0",
+    "any": "pod 8f6f2c4e-1b2a-4c3d-9e8f-0a1b2c3d4e5f evicted",
+}
+IDENTIFIED = ("1324021057683", "77Z1", "8f6f2c4e", "8F6F2C4E", "0a1b2c3d4e5f")
+
+
 def examination(text: str, *, gaps: bool) -> Examination:
     """One with `text` in every field that can hold it; with `gaps`, in the reason of every value that can be missing."""
     made: Examination = _value(inspect.type_info(Examination), text, gaps=gaps)

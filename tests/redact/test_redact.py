@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.redact import LONGEST, Owner, Redactor
-from gpudoctor.redact.shapes import REMOVED
+from gpudoctor.redact.pseudonyms import REMOVED
 from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded

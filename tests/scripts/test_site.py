@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import http.server
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +19,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from gpudoctor.diagnose import RULES
 from gpudoctor.exit_codes import EXIT_CODES
+from tests.browser import chromium
 from tests.scripts.programs import SCRIPTS
 
 RESULTS = (
@@ -50,14 +50,7 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[webdriver.Chrome]:
-    driver, program = shutil.which("chromedriver"), shutil.which("chromium")
-    if driver is None or program is None:
-        pytest.skip("needs chromium and chromedriver (Debian: chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,900"):
-        options.add_argument(argument)
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as chrome:
+    with chromium() as chrome:
         yield chrome
 
 

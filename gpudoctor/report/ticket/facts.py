@@ -1,0 +1,71 @@
+"""Everything that was observed, as names and values: a section of the snapshot each."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from gpudoctor.snapshot import Cause, Fact, Missing, Parameter, Snapshot
+
+_ABOUT = {"version", "created", "origin", "remarks"}
+"""Fields of a snapshot that are no observation."""
+_NOT_LOOKED_AT = {Cause.NOT_ASKED, Cause.NOT_STATED}
+_SILENT = {*_NOT_LOOKED_AT, Cause.ABSENT, Cause.UNSUPPORTED}
+"""Of a single value; that a whole section is absent is worth a line."""
+_LINE = 300
+"""Letters of a value that are shown; the JSON report has all."""
+
+
+class Section(NamedTuple):
+    """A section of the snapshot."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+
+
+def sections(snapshot: Snapshot) -> list[Section]:
+    """Return the sections that were looked at; one without a value has its reason as the only fact."""
+    named = ((name, getattr(snapshot, name)) for name in Snapshot.__struct_fields__ if name not in _ABOUT)
+    every = (Section(name.replace("_", " "), tuple(_flat("", value))) for name, value in named)
+    return [section for section in every if section.facts]
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Yield every value within `value` with its path."""
+    if isinstance(value, Missing):
+        if value.cause not in (_SILENT if name else _NOT_LOOKED_AT):
+            yield name, f"{value.cause}: {value.reason}"
+    elif isinstance(value, Fact):
+        yield name, f"{_shown(value.value)} [{value.where}]"
+    elif isinstance(value, Parameter):
+        yield f"{name} {value.name}".strip(), _shown(value.value)
+    elif isinstance(value, msgspec.Struct):
+        for field in value.__struct_fields__:
+            yield from _flat(f"{name}.{field}" if name else field, getattr(value, field))
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _flat(f"{name}.{key}" if name else str(key), one)
+    elif isinstance(value, tuple):
+        yield from _several(name, value)
+    else:
+        yield name, _shown(value)
+
+
+def _several(name: str, values: tuple[Any, ...]) -> Iterator[tuple[str, str]]:
+    if all(isinstance(one, str | int | float) for one in values):
+        yield name, _shown(", ".join(map(_word, values)) or "none")
+        return
+    for number, one in enumerate(values):
+        yield from _flat(f"{name}[{number}]" if name else f"[{number}]", one)
+
+
+def _word(value: Any) -> str:
+    return str(value.value if isinstance(value, enum.Enum) else value)
+
+
+def _shown(value: Any) -> str:
+    text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else _word(value)
+    return text if len(text) <= _LINE else f"{text[:_LINE]}…"

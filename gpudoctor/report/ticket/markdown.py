@@ -1,0 +1,119 @@
+"""The ticket as Markdown for a tracker: never longer than one takes, and inert whatever the machine's names hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.report import markup
+from gpudoctor.report.model import Report
+from gpudoctor.report.ticket import embed
+from gpudoctor.report.ticket.numbers import numbers
+from gpudoctor.report.ticket.templates import environment, footer
+from gpudoctor.report.ticket.view import view
+from gpudoctor.report.words import printable
+
+LIMIT = 60_000
+"""Bytes. GitHub takes 65,536 in the body of an issue (https://github.com/PyGithub/PyGithub/issues/1906 quotes its answer)."""
+
+
+_EMPTY_LINES = re.compile(r"\n{3,}")
+
+
+class _Size(NamedTuple):
+    """How much a ticket shows."""
+
+    letters: int
+    """Of one text."""
+    rows: int
+    """Of one list."""
+    facts: bool
+    embedded: str
+    """plain, packed or nothing."""
+
+
+_SIZES = (
+    _Size(2000, 1000, facts=True, embedded="plain"),
+    _Size(2000, 1000, facts=True, embedded="packed"),
+    _Size(2000, 1000, facts=False, embedded="packed"),
+    _Size(300, 30, facts=False, embedded="packed"),
+    _Size(100, 6, facts=False, embedded="packed"),
+    _Size(100, 6, facts=False, embedded=""),
+)
+"""The first that is short enough is used."""
+
+
+def render(report: Report, removed: Mapping[Kind, int]) -> str:
+    """Return the ticket about `report`, from which `removed` values of each kind were removed."""
+    shown, lines, forms = view(report, removed), numbers(report), {"plain": embed.plain, "packed": embed.packed}
+
+    @cache
+    def embedded(form: str) -> str:
+        return forms[form](report) if form else ""
+
+    written = ""
+    for size in _SIZES:
+        if len(embedded(size.embedded)) > LIMIT:
+            continue
+        template = _template(size.letters)
+        rendered = template.render(
+            view=shown,
+            most=size.rows,
+            with_facts=size.facts,
+            training=lines[: size.rows],
+            embedded=embedded(size.embedded),
+            footer=footer(shown),
+        )
+        written = _EMPTY_LINES.sub("\n\n", rendered).strip() + "\n"
+        if len(written.encode("utf-8", "backslashreplace")) <= LIMIT:
+            break
+    return written
+
+
+@cache
+def _template(letters: int) -> Any:
+    """Return the template, in which every value is escaped unless a filter of ours returned it."""
+
+    def short(told: object) -> str:
+        text = printable(str(told), plain=False)
+        return text if len(text) <= letters else f"{text[:letters]}…"
+
+    def escaped(told: object) -> Markup:
+        return told if isinstance(told, Markup) else Markup(markup.text(short(told)))  # noqa: S704 -- escaped as Markdown, not as HTML
+
+    def code(told: object) -> Markup:
+        return Markup(markup.code(short(told)))  # noqa: S704
+
+    def cell_code(told: object) -> Markup:
+        return Markup(markup.code(short(told), in_table=True))  # noqa: S704
+
+    def block(lines: Iterable[str], language: str = "sh", *, whole: bool = False) -> Markup:
+        every = [line for one in lines for line in one.split("\n")]
+        shown = every if whole or language == "text" else [line if len(line) <= _COMMAND else _TOO_LONG for line in every]
+        return Markup("\n".join(markup.block(shown, language)))  # noqa: S704
+
+    return environment(
+        escaped,
+        cell=escaped,
+        cell_code=cell_code,
+        code=code,
+        block=block,
+        row=lambda cells: Markup(f"| {' | '.join(map(str, cells))} |"),  # noqa: S704 -- cells are Markdown already
+        listing=_listing,
+        address=lambda url: Markup(url if markup.is_address(url) else ""),  # noqa: S704
+        trusted=Markup,
+    ).get_template("ticket.md.jinja")
+
+
+_COMMAND = 2000
+"""Letters of a command; nobody wrote a longer one."""
+_TOO_LONG = "# this command is too long to show; it is in the JSON report"
+
+
+def _listing(facts: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{name} = {printable(value, plain=False)}" if name else value for name, value in facts]

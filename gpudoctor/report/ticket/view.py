@@ -1,0 +1,131 @@
+"""What a ticket shows, worked out once for both templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpudoctor.findings import Confidence
+from gpudoctor.findings.naming import counted
+from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.report import gpus, groups, not_checked, stages, summary
+from gpudoctor.report.details import readings
+from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.headline import headline
+from gpudoctor.report.model import Evidence, Finding, Report
+from gpudoctor.report.ticket import curves, facts, versions
+from gpudoctor.report.words import Mark, upper_first
+
+_REMOVED = {
+    Kind.SECRET: "secret",
+    Kind.CREDENTIALS: "login in a URL",
+    Kind.HOME: "home folder",
+    Kind.USER: "user name",
+    Kind.HOST: "host name",
+    Kind.ADDRESS: "IP address",
+    Kind.MAC: "MAC address",
+    Kind.MAIL: "e-mail address",
+    Kind.UUID: "UUID",
+    Kind.SERIAL: "serial number",
+}
+_MANY = {Kind.CREDENTIALS: "logins in URLs", Kind.ADDRESS: "IP addresses", Kind.MAC: "MAC addresses", Kind.MAIL: "e-mail addresses"}
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """A root cause or a note."""
+
+    code: str
+    name: str
+    url: str
+    title: str
+    severity: str
+    aside: str
+    """What it is about, and how sure it is."""
+    message: str
+    steps: tuple[Step, ...]
+    evidence: tuple[Evidence, ...]
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """A ticket."""
+
+    mark: Mark
+    verdict: str
+    scope: str
+    headline: str
+    about: list[str]
+    causes: list[Cause]
+    notes: list[Cause]
+    explained: list[tuple[Finding, str]]
+    """Findings that follow from the causes, and what each is about."""
+    stages: stages.Table | None
+    versions: list[versions.Row]
+    unchecked: list[tuple[str, str]]
+    """Why, and which rules."""
+    passed: int
+    remarks: tuple[str, ...]
+    readings: list[str]
+    facts: list[facts.Section]
+    trainings: list[curves.Panel]
+    loads: list[curves.Panel]
+    removed: str
+    """What was redacted."""
+    report: Report
+
+
+def view(report: Report, removed: Mapping[Kind, int]) -> View:
+    """Return what a ticket shows of `report`, from which `removed` values of each kind were removed."""
+    top = headline(report)
+    return View(
+        mark=top.mark,
+        verdict=report.verdict,
+        scope=top.scope,
+        headline=(top.text or upper_first(report.proved_to.text)).rstrip("."),
+        about=summary.parts(report.summary),
+        causes=[_cause(report, group) for group in groups.causes(report)],
+        notes=[_cause(report, group) for group in groups.notes(report)],
+        explained=[(one, gpus.subjects(report, (one.subject,))) for one in report.findings if one.because_of],
+        stages=stages.table(report),
+        versions=versions.rows(report),
+        unchecked=[
+            *(
+                (reason, ", ".join(dict.fromkeys(f"{item.code} {item.name}" for item in items)))
+                for reason, items in not_checked.reasons(report)
+            ),
+            *((one.reason, one.what) for one in report.not_judged),
+        ],
+        passed=len(report.passed),
+        remarks=(
+            *report.snapshot.remarks,
+            *(f"{one.code} {one.name} skipped: {one.reason or 'no reason given'}" for one in report.skipped),
+        ),
+        readings=readings(report.snapshot.text_log),
+        facts=facts.sections(report.snapshot),
+        trainings=curves.trainings(report.snapshot),
+        loads=curves.loads(report.snapshot),
+        removed=said(removed),
+        report=report,
+    )
+
+
+def said(removed: Mapping[Kind, int]) -> str:
+    """Return how many values of each kind were removed, in words: 1 user name, 2 IP addresses."""
+    parts = [f"{count} {_MANY[kind]}" if count > 1 and kind in _MANY else counted(count, _REMOVED[kind]) for kind, count in removed.items()]
+    return ", ".join(parts) or "nothing"
+
+
+def _cause(report: Report, group: groups.Group) -> Cause:
+    first = group.first
+    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
+    return Cause(
+        code=first.code,
+        name=first.name,
+        url=first.url,
+        title=first.title,
+        severity=first.severity,
+        aside=", ".join(filter(None, (gpus.subjects(report, (one.subject for one in group.findings)), doubt))),
+        message=groups.message(report, group),
+        steps=tuple(steps(group)),
+        evidence=tuple(dict.fromkeys(seen for one in group.findings for seen in one.evidence)),
+    )
