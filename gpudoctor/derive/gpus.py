@@ -63,7 +63,9 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         for layer in (self.nvml, self.cuda_unmasked, self.cuda):
             if not isinstance(layer, Missing) and isinstance(layer.name, str):
                 return layer.name
-        return self.proc.model if isinstance(self.proc, ProcGpu) else _NOT_THERE
+        if isinstance(self.proc, ProcGpu):
+            return self.proc.model
+        return self.pci.name if isinstance(self.pci, PciDevice) and isinstance(self.pci.name, str) else _NOT_THERE
 
     @property
     def label(self) -> str:
@@ -72,6 +74,13 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
         if self.key.startswith("nvml:"):
             return " ".join(("GPU", *filter(None, (index, self.name if isinstance(self.name, str) else ""))))
         return f"GPU {index} ({self.key})" if index else f"GPU {self.key}"
+
+    @property
+    def assumed(self) -> bool:
+        """Whether nothing is known of it: pasted text is about a GPU even if it names none."""
+        said = self.nvml if isinstance(self.nvml, NvmlGpu) else None
+        unnamed = said is not None and all(_not_stated(fact) for fact in (said.address, said.name, said.compute_capability))
+        return unnamed and not isinstance(self.pci, PciDevice)
 
     @property
     def minor(self) -> int | Missing:
@@ -181,6 +190,10 @@ class _Join:
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*self.pci, *self.proc, *self.nvml, *self.cuda, *self.unmasked}))
+
+
+def _not_stated(value: object) -> bool:
+    return isinstance(value, Missing) and value.cause is Cause.NOT_STATED
 
 
 def _not_asked(value: object) -> bool:

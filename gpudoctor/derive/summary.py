@@ -54,9 +54,10 @@ def _driver(machine: MachineView) -> str | None:
 
 
 def _models(machine: MachineView) -> tuple[GpuModel, ...] | None:
-    if not machine.hardware and not (machine.site.has_pci and isinstance(machine.observed.pci, Pci)):
+    hardware = [gpu for gpu in machine.hardware if not gpu.assumed]
+    if not hardware and not (machine.site.has_pci and isinstance(machine.observed.pci, Pci)):
         return None
-    counts = Counter((_known(gpu.name) or "", _memory(gpu)) for gpu in machine.hardware)
+    counts = Counter((_known(gpu.name) or "", _memory(gpu)) for gpu in hardware)
     return tuple(GpuModel(model, count, memory) for (model, memory), count in counts.items())
 
 

@@ -25,7 +25,7 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         return list(runs)
     by_name = {rule.name: rule for rule in rules}
     spoken_for, impossible = supported(machine, log), excluded(machine)
-    found = {run.rule.name for run in runs if run.findings}
+    found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
     more = []
     for sign in recognise("\n".join(line.value for line in log.lines)):
         named = [name for name in sign.signature.causes if name in by_name]

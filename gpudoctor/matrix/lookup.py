@@ -177,6 +177,10 @@ class Matrix:
         """
         return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
 
+    def gpu_cut(self, name: str) -> GpuProduct | None:
+        """One of the GPUs whose names begin with a name that was cut ("Tesla V100-SXM2..."), if they share a compute capability."""
+        return names.cut(name, self._gpu_index())
+
     def chip(self, device: str) -> Chip | None:
         """The generation of an NVIDIA GPU, by its PCI device id of four hexadecimal digits."""
         number = int(device, 16)

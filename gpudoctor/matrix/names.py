@@ -75,6 +75,13 @@ def begins(name: str, line: str) -> bool:
     return bool(wanted) and words[: len(wanted)] == wanted
 
 
+def cut(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
+    """A product whose name begins with `name`, which ends in "..."; None if such products differ in compute capability."""
+    begun = normalise(name.partition("...")[0]) if "..." in name else ""
+    family = [product for key, product in products.items() if key.startswith(begun)] if len(begun) > _TELLING else []
+    return family[0] if len({product.compute_capability for product in family}) == 1 else None
+
+
 def other_vendor(name: str) -> str:
     """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; otherwise empty."""
     typed = " ".join(name.casefold().translate(_SEPARATORS).split())[:LONGEST]

@@ -11,7 +11,7 @@ from gpudoctor.read.readers import READERS
 from gpudoctor.read.statements import Line, Statement
 
 _FORMS = tuple((reader.name, form) for reader in READERS for form in reader.forms)
-_COUNTED = ("gpu", "memory", "compute mode")
+_COUNTED = ("gpu",)
 """What is stated once for each GPU: without a number of its own, the next one's."""
 _SPACE = re.compile(r"\s+")
 

@@ -18,13 +18,10 @@ MANAGEMENT = (
         ("Failed to initialize NVML: GPU access blocked by the operating system",),
     ),
     Signature(
-        r"GPU is lost\b|\bNVIDIA[^\n]{0,120}\(rev ff\)",
+        r"GPU is lost\b",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
-        (
-            "Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",
-            "01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev ff)",
-        ),
+        ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
     ),
     Signature(
         r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|Operation not permitted|EACCES|EPERM)"

@@ -82,6 +82,8 @@ class PciDevice(Observed, frozen=True):
     """The CPUs next to it, as a list of ranges: 0-31,64-95."""
     bars: tuple[PciBar, ...] | Missing = NOT_ASKED
     """The memory BARs that the kernel knows."""
+    name: str | Missing = NOT_ASKED
+    """The product's name, as lspci has it; of pasted text only."""
 
     @property
     def is_nvidia_gpu(self) -> bool:

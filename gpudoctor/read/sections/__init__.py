@@ -8,14 +8,15 @@ import msgspec
 
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.sections.frameworks import frameworks
-from gpudoctor.read.sections.gpus import nvml
+from gpudoctor.read.sections.gpus import matching, nvml
 from gpudoctor.read.sections.host import host, python
 from gpudoctor.read.sections.kernel import kernel_driver, kernel_log, kernel_modules
 from gpudoctor.read.sections.other_vendors import amd, without_nvidia
 from gpudoctor.read.sections.packages import packages, variables
+from gpudoctor.read.sections.pci import pci
 from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.sections.text_log import text_log
+from gpudoctor.read.sections.text_log import lacks_memory, text_log
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.snapshot import TEXT, Missing, Snapshot, Toolkit
@@ -26,12 +27,14 @@ __all__ = ["assemble"]
 def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs, matrix: Matrix, created: str) -> Snapshot:
     """Return the snapshot of the machine that `statements` and `signs` describe, all of which are in `lines`."""
     stated = Stated(statements)
-    machine, seen = host(stated), nvml(stated, matrix)
+    machine, bus = host(stated), pci(stated)
+    seen = nvml(stated, matrix, bus, starved=lacks_memory(signs))
     snapshot = Snapshot(
         created=created,
         origin=TEXT,
         host=machine,
         python=python(stated),
+        pci=matching(bus, seen),
         nvml=msgspec.structs.replace(seen, gpus=()) if without_nvidia(stated, machine) else seen,
         amd=amd(stated),
         kernel_driver=kernel_driver(stated),

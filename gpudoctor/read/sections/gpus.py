@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
 from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.sections.gpu import gpu_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.snapshot import Nvml, NvmlGpu, Status
+from gpudoctor.read.statements import Rank, Statement
+from gpudoctor.snapshot import GpuPair, Missing, Nvml, NvmlGpu, Pci, Status, normalise_address
 
 _NVML_ERRORS = (
     ("API mismatch", NvmlError.LIB_RM_VERSION_MISMATCH),
@@ -14,37 +20,121 @@ _NVML_ERRORS = (
     ("couldn't communicate with the NVIDIA driver", NvmlError.DRIVER_NOT_LOADED),
     ("Insufficient Permissions", NvmlError.NO_PERMISSION),
     ("GPU is lost", NvmlError.GPU_IS_LOST),
+    ("GPU requires reset", NvmlError.RESET_REQUIRED),
+    ("Insufficient External Power", NvmlError.INSUFFICIENT_POWER),
     ("Unknown Error", NvmlError.UNKNOWN),
 )
-_MODES = {"Default": "default", "E. Process": "exclusive-process", "E. Thread": "exclusive-thread", "Prohibited": "prohibited"}
-"""nvidia-smi's words for NVML's compute modes."""
+_PATHS = {
+    "PIX": "single-switch",
+    "PXB": "multiple-switches",
+    "PHB": "host-bridge",
+    "NODE": "numa-node",
+    "SOC": "system",
+    "SYS": "system",
+}
+"""nvidia-smi's abbreviations of the paths between two GPUs; NV4 is a path over NVLink."""
+
+Facts = Mapping[str, Statement]
+"""What is stated of one GPU, by key; a key with a part is "process/4711"."""
 
 
-def nvml(stated: Stated, matrix: Matrix) -> Nvml:
-    """Return what NVML would show. Whoever asks about a GPU has one, even if the text does not say which."""
-    error, gpus = stated.get("nvml error"), stated.all("gpu:")
+def nvml(stated: Stated, matrix: Matrix, bus: Pci | Missing, *, starved: bool) -> Nvml:
+    """Return what NVML would show. Whoever asks about a GPU has one, even if the text does not say which.
+
+    `starved`: a program ran out of GPU memory, so it matters how much is free. Otherwise the memory in use is the program's own.
+    """
+    error = stated.get("nvml error")
     code = next((code for words, code in _NVML_ERRORS if error and words.lower() in error.value.lower()), None)
-    listed = tuple(_gpu(index, name, gpus[name].value.strip(), stated, matrix) for index, name in enumerate(sorted(gpus, key=int)))
+    listed = tuple(gpu_of(index, facts, matrix, starved=starved) for index, facts in enumerate(_listed(stated)))
     return Nvml(
         init=NOT_STATED if error is None or code is None else Status(int(code), code.name, error.value),
         driver_version=stated.value("driver"),
         nvml_version=stated.value("libraries"),
         cuda_served=stated.value("cuda served"),
-        gpus=listed or (NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=stated.value("capability")),),
+        gpus=_placed(listed, bus) or (NOT_STATED if isinstance(bus, Pci) else (_from_prose(stated, matrix),)),
+        pairs=tuple(_pairs(stated)) or NOT_STATED,
     )
 
 
-def _gpu(index: int, key: str, name: str, stated: Stated, matrix: Matrix) -> NvmlGpu:
-    product = matrix.gpu(name)
-    known = product.compute_capability if product else ""
-    memory, mode = stated.get(f"memory:{key}"), stated.get(f"compute mode:{key}")
-    used, total = (int(number) << 20 for number in memory.value.replace("MiB", "").split("/")) if memory else (NOT_STATED, NOT_STATED)
-    return NvmlGpu(
-        index=index,
-        address=NOT_STATED,
-        name=name,
-        compute_capability=str(known) if known else stated.value("capability"),
-        memory_used=used,
-        memory_total=total,
-        compute_mode=_MODES[mode.value] if mode else NOT_STATED,
-    )
+def _placed(listed: tuple[NvmlGpu, ...], bus: Pci | Missing) -> tuple[NvmlGpu, ...]:
+    """Return the GPUs, with addresses from the bus if nothing else states them and there are as many: NVML lists GPUs by address."""
+    free = _free(bus)
+    if len(free) != len(listed) or any(isinstance(gpu.address, str) for gpu in listed):
+        return listed
+    return tuple(msgspec.structs.replace(gpu, address=address) for gpu, address in zip(listed, free, strict=True))
+
+
+def _free(bus: Pci | Missing) -> list[str]:
+    """Return the addresses of the GPUs that no driver other than NVIDIA's has bound."""
+    devices = bus.devices if isinstance(bus, Pci) else ()
+    return sorted(one.address for one in devices if one.is_nvidia_gpu and (one.driver == "nvidia" or isinstance(one.driver, Missing)))
+
+
+def matching(bus: Pci | Missing, seen: Nvml) -> Pci | Missing:
+    """Return the bus, unless the text lists GPUs without addresses that cannot be told apart on it."""
+    unplaced = isinstance(seen.gpus, tuple) and any(isinstance(gpu.address, Missing) for gpu in seen.gpus)
+    return NOT_STATED if unplaced else bus
+
+
+def _listed(stated: Stated) -> list[Facts]:
+    """Return the facts of each GPU that the most direct listing names, in NVML's order."""
+    by_index: dict[str, dict[str, Statement]] = {}
+    for what, one in stated.all("").items():
+        fact, _, place = what.partition(":")
+        gpu, _, part = place.partition("/")
+        if gpu:
+            by_index.setdefault(gpu, {})[f"{fact}/{part}" if part else fact] = one
+    gpus = {gpu: facts for gpu, facts in by_index.items() if "gpu" in facts or "address" in facts}
+    if not gpus:
+        return []
+    best = max(_rank(facts) for facts in gpus.values())
+    return _merged({gpu: facts for gpu, facts in gpus.items() if _rank(facts) is best})
+
+
+def _rank(facts: Facts) -> Rank:
+    return max(facts[fact].rank for fact in ("gpu", "address") if fact in facts)
+
+
+def _merged(gpus: dict[str, dict[str, Statement]]) -> list[Facts]:
+    """Return one entry a GPU: some outputs number them, others tell them by address, and the numbers follow the addresses."""
+    numbered = sorted((gpu for gpu in gpus if gpu.isdecimal()), key=int)
+    placed = sorted(gpu for gpu in gpus if not gpu.isdecimal())
+    known = {normalise_address(gpus[gpu]["address"].value): gpu for gpu in numbered if "address" in gpus[gpu]}
+    if not known and len(numbered) == len(placed):
+        known = dict(zip(placed, numbered, strict=True))
+    for address in placed:
+        same = known.get(address)
+        if same is not None:
+            gpus[same] = _both(gpus[same], gpus.pop(address))
+    return [gpus[gpu] for gpu in sorted(gpus, key=_place)]
+
+
+def _place(gpu: str) -> tuple[int, int, str]:
+    """Return where a GPU belongs among the others: by its number, otherwise by its address."""
+    return (0, int(gpu), "") if gpu.isdecimal() else (1, 0, gpu)
+
+
+def _both(one: dict[str, Statement], other: dict[str, Statement]) -> dict[str, Statement]:
+    """Return the facts of two outputs on one GPU; of a fact that both state, the earlier. A shortened name is no better than a whole one."""
+    together = {**one, **other}
+    for fact in one.keys() & other.keys():
+        first, second = sorted((one[fact], other[fact]), key=lambda statement: (statement.value.endswith("..."), statement.line))
+        together[fact] = first if first.value else second
+    return together
+
+
+def _from_prose(stated: Stated, matrix: Matrix) -> NvmlGpu:
+    """Return the GPU that sentences name, if all of them name one model; otherwise one of which nothing is known."""
+    capability = stated.value("capability")
+    unknown = NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=capability)
+    named = {product.name: (product, one.value) for one in stated.all("gpu prose:").values() if (product := matrix.gpu(one.value))}
+    if len(named) != 1 or isinstance(capability, str):
+        return unknown
+    ((product, name),) = named.values()
+    return msgspec.structs.replace(unknown, name=name, compute_capability=str(product.compute_capability))
+
+
+def _pairs(stated: Stated) -> Iterator[GpuPair]:
+    for place, one in stated.all("pair:").items():
+        first, _, second = place.partition("/")
+        yield GpuPair(one=int(first), other=int(second), ancestor=_PATHS.get(one.value, NOT_STATED))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
+from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Fact, Reading, TextLog
+
+_HELD = "gpu-memory-held-by-other-process"
+_ACCOUNT = re.compile(r"total capacity|reserved in total|already allocated|Free memory")
 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:
@@ -23,3 +28,9 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
 def _reading(reader: str, statements: Sequence[Statement]) -> Reading:
     numbers = [one.line for one in statements if one.reader == reader]
     return Reading(reader=reader, facts=len(numbers), first=min(numbers), last=max(numbers))
+
+
+def lacks_memory(signs: Signs) -> bool:
+    """Return whether a program ran out of GPU memory and its log does not account for it."""
+    text = "\n".join(line.text for line in signs.faults)
+    return any(_HELD in sign.signature.causes for sign in recognise(text)) and not _ACCOUNT.search(text)

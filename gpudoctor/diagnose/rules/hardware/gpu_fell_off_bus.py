@@ -48,4 +48,6 @@ def gpu_fell_off_bus(gpu: GpuView) -> Iterator[Problem]:
 
 def _why(sign: Evidence) -> str:
     """Return a sign without the name of the call that gave it, which is evidence."""
-    return f"NVML error {NvmlError.GPU_IS_LOST.value}, GPU is lost" if sign.what == "NVML" else f"{sign.what}: {sign.value}"
+    if sign.what != "NVML":
+        return f"{sign.what}: {sign.value}"
+    return sign.value if sign.value.startswith("nvidia-smi") else f"NVML error {NvmlError.GPU_IS_LOST.value}, GPU is lost"

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import NvmlGpu
+from gpudoctor.snapshot import Missing, NvmlGpu
 
 _ERRORS = {
     "reset": "a reset",
@@ -41,9 +41,10 @@ _WARNINGS = {
 )
 def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
     """GPU needs a reset or reboot."""
-    alarm = gpu.nvml_error(NvmlError.RESET_REQUIRED)
-    action = _reported_action(gpu) if alarm else gpu.recovery_action
-    wanted = _ERRORS.get(action) or _WARNINGS.get(action, "")
+    reported = _reported_action(gpu)
+    wanted = _ERRORS.get(reported) or _WARNINGS.get(reported, "")
+    alarm = None if wanted and isinstance(gpu.nvml.alarms, Missing) else gpu.nvml_error(NvmlError.RESET_REQUIRED)
+    action = reported if alarm or wanted else gpu.recovery_action
     if not alarm and not wanted:
         return
     severe = bool(alarm) or action in _ERRORS

@@ -1,0 +1,111 @@
+"""Reads `nvidia-smi --query-gpu=… --format=csv`: rows of values whose names are in the header, or in the command if it says noheader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.snapshot import normalise_address
+
+_NAME = "nvidia-smi --query-gpu"
+_COMMAND = re.compile(r"--query-gpu[= ](?P<names>[\w.,]{3,2000})")
+_COLUMN = re.compile(r"^[\w.]{2,80}(?: \[(?:MiB|MHz|W|%)\])?$")
+_LONGEST = 80
+"""Names in a query: more is no table that a person pasted."""
+FACTS = {
+    "name": "gpu",
+    "gpu_name": "gpu",
+    "uuid": "uuid",
+    "gpu_uuid": "uuid",
+    "pci.bus_id": "address",
+    "gpu_bus_id": "address",
+    "memory.total": "memory total",
+    "memory.used": "memory used",
+    "memory.free": "memory free",
+    "memory.reserved": "memory reserved",
+    "utilization.gpu": "utilization",
+    "temperature.gpu": "temperature",
+    "power.draw": "power",
+    "enforced.power.limit": "power limit",
+    "power.default_limit": "power limit default",
+    "pstate": "performance state",
+    "compute_mode": "compute mode",
+    "compute_cap": "capability",
+    "persistence_mode": "persistence",
+    "mig.mode.current": "mig mode",
+    "mig.mode.pending": "mig pending",
+    "ecc.mode.current": "ecc mode",
+    "ecc.mode.pending": "ecc pending",
+    "ecc.errors.uncorrected.volatile.total": "ecc",
+    "ecc.errors.uncorrected.aggregate.total": "ecc total",
+    "retired_pages.single_bit_ecc.count": "retired single",
+    "retired_pages.sbe": "retired single",
+    "retired_pages.double_bit.count": "retired double",
+    "retired_pages.dbe": "retired double",
+    "retired_pages.pending": "retirement pending",
+    "pcie.link.gen.current": "link generation",
+    "pcie.link.gen.max": "link generation max",
+    "pcie.link.gen.gpumax": "link generation own",
+    "pcie.link.width.current": "link width",
+    "pcie.link.width.max": "link width max",
+    "reset_status.reset_required": "reset required",
+    "reset_status.drain_and_reset_recommended": "drain recommended",
+    "fabric.state": "fabric state",
+    "fabric.status": "fabric status",
+    "driver_version": "driver",
+    "index": "index",
+}
+"""The keys of the facts, by the names of `nvidia-smi --help-query-gpu` in releases 470 to 550."""
+_REASONS = re.compile(r"clocks_(?:throttle|event)_reasons\.(?P<reason>\w{4,40})")
+_UNITS = {"memory total": "MiB", "memory used": "MiB", "memory free": "MiB", "memory reserved": "MiB"}
+"""The units that a query with nounits leaves out."""
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield what the rows state. A table ends with the first line that has another number of values."""
+    names: list[str] = []
+    started = False
+    row = 0
+    for line in lines:
+        command = _COMMAND.search(line.text) if "--query-gpu" in line.text else None
+        if command is not None:
+            names, row, started = command["names"].strip(",").split(","), 0, False
+            continue
+        cells = [cell.strip() for cell in line.text.split(",")] if "," in line.text or len(names) == 1 else []
+        if _is_header(cells):
+            names, row, started = [cell.partition(" ")[0] for cell in cells], 0, False
+        elif names and len(cells) == len(names):
+            for what, value in _facts(dict(zip(names, cells, strict=True)), str(row)):
+                yield Statement(what, value, _NAME, line.number, Rank.TOOL)
+            row, started = row + 1, True
+        elif started:
+            names = []
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    if not 1 < len(cells) <= _LONGEST or not all(_COLUMN.match(cell) for cell in cells):
+        return False
+    names = [cell.partition(" ")[0] for cell in cells]
+    known = sum(name in FACTS or _REASONS.fullmatch(name) is not None for name in names)
+    return known >= 2 or (known == 1 and any(" [" in cell for cell in cells))
+
+
+def _facts(row: dict[str, str], number: str) -> Iterator[tuple[str, str]]:
+    address = normalise_address(row.get("pci.bus_id", row.get("gpu_bus_id", "")))
+    index = row.get("index", "")
+    gpu = index if index.isdecimal() else address or number
+    if index and not index.isdecimal():
+        return
+    for name, value in row.items():
+        what, reason = FACTS.get(name), _REASONS.fullmatch(name)
+        if reason is not None and reason["reason"] != "supported":
+            yield f"clock reason:{gpu}/{reason['reason']}", value
+        elif what == "driver":
+            yield what, value
+        elif what is not None and what != "index":
+            yield f"{what}:{gpu}", f"{value} {_UNITS[what]}" if what in _UNITS and value.isdecimal() else value
+
+
+READER = Reader(_NAME, blocks=_blocks)

@@ -1,0 +1,119 @@
+"""Reads `nvidia-smi -q`, as text and as XML (`-x`): both have the same tree of labels, and a line holds one of them.
+
+The XML is not parsed as a document. Its tags are read one by one: what is cut off costs only itself, and no entity is declared or expanded.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, PROCESS, REASONS, UNCORRECTED
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.snapshot import normalise_address
+
+_NAME = "nvidia-smi -q"
+_SIGNS = ("NVSMI LOG", "Attached GPUs", "nvidia_smi_log", "<gpu id=", "Product Name", "FB Memory Usage")
+_GPU = re.compile(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
+_LABEL = re.compile(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
+_ELEMENT = re.compile(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
+_WORDS = re.compile(r"[A-Za-z0-9]+")
+_INSTANCE_PARTS: tuple[str, ...] = ("gi", "ci", "used", "total")
+_PROCESS_PARTS: tuple[str, ...] = ("type", "memory", "name")
+_LAST_PARTS = ("used", "total", "memory")
+_FOREIGN = 6
+"""Lines in a row without a label, after which the output has ended."""
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    if any(sign in line.text for line in lines for sign in _SIGNS):
+        output = _Output()
+        for line in lines:
+            for what, value in output.stated(line.text):
+                yield Statement(what, value, _NAME, line.number, Rank.TOOL)
+
+
+def _labels(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the labels of a line with their values; "" for a heading."""
+    if text.lstrip().startswith("<"):
+        for element in _ELEMENT.finditer(text):
+            yield element["label"].lower(), html.unescape(element["value"] or "").strip()
+    else:
+        found = _LABEL.match(text)
+        if found is not None:
+            yield "_".join(_WORDS.findall(found["label"])).lower(), (found["value"] or "").strip()
+
+
+class _Output:
+    """Where in an output a reading is: its GPU, and the last headings."""
+
+    def __init__(self) -> None:
+        self.gpu = self.section = self.epoch = ""
+        """The epoch of ECC counters: volatile (since the driver was loaded) or aggregate."""
+        self.foreign = 0
+        self.parts: dict[str, str] = {}
+        """Of the process or the MIG instance that is being read."""
+
+    def stated(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yield what a line states."""
+        gpu = _GPU.match(text)
+        if gpu is not None:
+            self.gpu, self.section, self.parts = normalise_address(gpu["address"]) or "", "", {}
+            yield f"address:{self.gpu}", gpu["address"]
+            return
+        labels = list(_labels(text))
+        self.foreign = 0 if labels else self.foreign + 1
+        if self.foreign > _FOREIGN or "</gpu>" in text:
+            self.gpu = ""
+        for label, value in labels:
+            if self.gpu:
+                yield from self._of_gpu(label, value)
+            elif label in ("driver_version", "cuda_version", "cuda_umd_version") and value[:1].isdigit():
+                yield "driver" if label == "driver_version" else "cuda served", value
+
+    def _of_gpu(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+        if label == "mig_devices" and value == "None":
+            yield f"mig devices:{self.gpu}", value
+        elif label in ("/processes", "processes") and (label[0] == "/" or value == "None"):
+            yield f"processes:{self.gpu}", "complete"
+        elif not value:
+            self._enter(label)
+        elif self.section in ("mig_device", "processes"):
+            yield from self._of_part(label, value)
+        elif self.section in REASONS and value in ("Active", "Not Active"):
+            yield f"clock reason:{self.gpu}/{label.removeprefix(self.section[:-1]).strip('_')}", value
+        elif self.epoch and (label in UNCORRECTED or (self.section, label) == (UNCORRECTED[0], "total")):
+            yield f"uncorrected {self.epoch}:{self.gpu}/{label}", value
+        else:
+            fact = FACTS.get(f"{self.section}/{label}") or FACTS.get(label)
+            if fact is not None:
+                yield f"{fact}:{self.gpu}", value
+
+    def _enter(self, label: str) -> None:
+        """Begin the section of a heading. A process and a MIG instance have sections of their own."""
+        if label in ("mig_device", "processes", "process_info"):
+            self.section, self.parts = label.replace("process_info", "processes"), {}
+        elif label[0] != "/" and self.section != "mig_device":
+            self.section = label
+        self.epoch = label if label in ("volatile", "aggregate") else self.epoch if label in ("single_bit", "double_bit") else ""
+
+    def _of_part(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+        """Yield a process or MIG instance, once its last part is known. After the instances, the GPU's own facts go on."""
+        is_instance = self.section == "mig_device"
+        if is_instance and label == "accounting_mode":
+            self.section = ""
+            return
+        part = (INSTANCE if is_instance else PROCESS).get(label)
+        if part == "pid":
+            self.parts = {}
+        if part is None or part in self.parts:
+            return
+        self.parts[part] = value
+        what, key, order = ("mig device", "place", _INSTANCE_PARTS) if is_instance else ("process", "pid", _PROCESS_PARTS)
+        if part in _LAST_PARTS and key in self.parts and all(one in self.parts for one in order):
+            yield f"{what}:{self.gpu}/{self.parts[key]}", " ".join(self.parts[one] for one in order)
+
+
+READER = Reader(_NAME, blocks=_blocks)

@@ -1,0 +1,228 @@
+"""One GPU, of what a text states of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.read.sections.gpu_values import ANSWER, COUNT, FAILED, FIELDS, MIB, SENSORS, clock_reasons, value_of
+from gpudoctor.read.sections.stated import NOT_STATED
+from gpudoctor.read.statements import Statement
+from gpudoctor.snapshot import (
+    Cause,
+    Fabric,
+    GpuProcess,
+    Licence,
+    MigInstance,
+    Missing,
+    NvLink,
+    NvmlGpu,
+    RemappedRows,
+    RetiredPages,
+    Sram,
+    normalise_address,
+)
+
+_BUSY = 10
+"""Percent utilisation from which a GPU is not idle; an idle one may have dropped lanes to save power."""
+_DEAD = 3
+"""Sensors that cannot be read of a GPU that no longer answers. One or two fail on healthy GPUs: a fan without a tachometer, a laptop's power."""
+_PROCESS = re.compile(r"(?P<type>\S+) (?P<memory>\d+ MiB|\S+) (?P<name>.+)")
+
+Facts = Mapping[str, Statement]
+
+
+def gpu_of(index: int, facts: Facts, matrix: Matrix, *, starved: bool) -> NvmlGpu:
+    """Return the GPU of which these facts are stated."""
+    name = facts["gpu"].value if "gpu" in facts else NOT_STATED
+    fields: dict[str, Any] = {field: _value(facts, fact, parse) for fact, (field, parse) in FIELDS.items() if fact in facts}
+    address = normalise_address(facts["address"].value) if "address" in facts else None
+    if "capability" in facts:
+        fields["compute_capability"] = facts["capability"].value
+    else:
+        fields["compute_capability"] = _capability(name, matrix)
+    fields |= _settled(facts, fields)
+    fields |= {field: value for field, value in _structures(facts).items() if value is not None}
+    if not starved:
+        fields.pop("memory_free", None)
+    return NvmlGpu(index=index, address=address or NOT_STATED, name=name, **fields)
+
+
+def _value(facts: Facts, fact: str, parse: Any) -> Any:
+    return value_of(facts[fact].value, parse)
+
+
+def _capability(name: str | Missing, matrix: Matrix) -> str | Missing:
+    """Return the compute capability of a product, also of one whose name nvidia-smi cut to its column."""
+    if isinstance(name, Missing):
+        return NOT_STATED
+    product = matrix.gpu(name) or matrix.gpu_cut(name)
+    return str(product.compute_capability) if product else NOT_STATED
+
+
+def _settled(facts: Facts, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that several facts decide together."""
+    settled: dict[str, Any] = {}
+    dead = [fact for fact in SENSORS if fact in facts and FAILED.fullmatch(facts[fact].value)]
+    if len(dead) >= _DEAD:
+        settled["temperature"] = Missing(Cause.LOST, f"nvidia-smi shows {facts[dead[0]].value} for {', '.join(dead)}")
+    ecc = facts["ecc"].value if "ecc" in facts else ""
+    if "ecc mode" not in facts and ecc:
+        settled["ecc_enabled"] = True if ecc.isdecimal() else value_of(ecc, ANSWER)
+    load = fields.get("utilization")
+    if "link_width" in fields and not (isinstance(load, int) and load >= _BUSY):
+        settled["link_width"] = NOT_STATED
+    used, total = fields.get("memory_used"), fields.get("memory_total")
+    if isinstance(used, int) and isinstance(total, int):
+        settled["memory_free"] = value_of(facts["memory free"].value, MIB) if "memory free" in facts else max(0, total - used)
+    return settled
+
+
+def _structures(facts: Facts) -> dict[str, Any]:
+    """Return the fields that are structures; None where the text states nothing of one."""
+    return {
+        "compute_processes": _processes(facts, drawing=False),
+        "graphics_processes": _processes(facts, drawing=True),
+        "mig_instances": _instances(facts),
+        "nvlinks": tuple(_links(facts)) or None,
+        "ecc_uncorrected": _uncorrected(facts, "volatile"),
+        "ecc_uncorrected_total": _uncorrected(facts, "aggregate"),
+        "remapped_rows": _remapped(facts),
+        "retired_pages": _retired(facts),
+        "sram": _sram(facts),
+        "recovery_action": _recovery(facts),
+        "licences": _licences(facts),
+        "fabric": _fabric(facts),
+        "clocks_event_reasons": _reasons(facts),
+    }
+
+
+def _parts(facts: Facts, fact: str) -> dict[str, str]:
+    """Return the values of a fact that has parts, by part."""
+    return {what.partition("/")[2]: one.value for what, one in facts.items() if what.startswith(f"{fact}/")}
+
+
+def _processes(facts: Facts, *, drawing: bool) -> tuple[GpuProcess, ...] | None:
+    listed = _parts(facts, "process")
+    if not listed and "processes" not in facts:
+        return None
+    found = ((pid, _PROCESS.match(value)) for pid, value in listed.items())
+    return tuple(
+        GpuProcess(pid=int(pid), memory=value_of(one["memory"], MIB), name=_program(one["name"]))
+        for pid, one in found
+        if one and pid.isdecimal() and ("C" not in one["type"]) is drawing
+    )
+
+
+def _program(name: str) -> str:
+    """Return the program of a command line without its folder; empty for one that nvidia-smi does not show."""
+    if name.startswith(("[", "N/A")):
+        return ""
+    command = name if "\\" in name else name.split(" ", maxsplit=1)[0]
+    return re.split(r"[/\\]", command.rstrip("/\\"))[-1].removeprefix("...")
+
+
+def _instances(facts: Facts) -> tuple[MigInstance, ...] | None:
+    shown, named = _parts(facts, "mig device"), _parts(facts, "mig uuid")
+    if not shown and not named:
+        return () if "mig devices" in facts else None
+    return tuple(_instance(int(place), shown.get(place, ""), named.get(place, "")) for place in sorted({*shown, *named}, key=int))
+
+
+def _instance(place: int, shown: str, named: str) -> MigInstance:
+    parts = re.findall(r"\d+", shown)
+    gpu_instance, compute_instance, used, total = parts if len(parts) == 4 else ("", "", "", "")
+    profile, _, uuid = named.partition(" ")
+    return MigInstance(
+        place=place,
+        uuid=uuid or NOT_STATED,
+        name=profile or NOT_STATED,
+        memory_used=int(used) << 20 if used else NOT_STATED,
+        memory_total=int(total) << 20 if total else NOT_STATED,
+        gpu_instance=int(gpu_instance) if gpu_instance else NOT_STATED,
+        compute_instance=int(compute_instance) if compute_instance else NOT_STATED,
+    )
+
+
+def _links(facts: Facts) -> Iterator[NvLink]:
+    for link, state in _parts(facts, "nvlink").items():
+        speed = re.match(r"[\d.]+", state)
+        yield NvLink(link=int(link), active=speed is not None, speed=round(float(speed[0]) * 1000) if speed else NOT_STATED)
+
+
+def _uncorrected(facts: Facts, epoch: str) -> int | None:
+    counts = [int(value) for value in _parts(facts, f"uncorrected {epoch}").values() if value.isdecimal()]
+    return sum(counts) if counts else None
+
+
+def _count(facts: Facts, fact: str) -> int:
+    """Return a number; 0 if it is not stated."""
+    value = _value(facts, fact, COUNT) if fact in facts else 0
+    return value if isinstance(value, int) else 0
+
+
+def _yes(facts: Facts, fact: str) -> bool | None:
+    """Return an answer; None if there is none."""
+    answer = _value(facts, fact, ANSWER) if fact in facts else None
+    return answer if isinstance(answer, bool) else None
+
+
+def _remapped(facts: Facts) -> RemappedRows | None:
+    pending, failed = _yes(facts, "remap pending"), _yes(facts, "remap failed")
+    if pending is None and failed is None:
+        return None
+    return RemappedRows(
+        correctable=_count(facts, "remapped correctable"),
+        uncorrectable=_count(facts, "remapped uncorrectable"),
+        pending=pending is True,
+        failed=failed is True,
+    )
+
+
+def _retired(facts: Facts) -> RetiredPages | None:
+    pending = _yes(facts, "retirement pending")
+    if pending is None:
+        return None
+    return RetiredPages(single_bit=_count(facts, "retired single"), double_bit=_count(facts, "retired double"), pending=pending)
+
+
+def _sram(facts: Facts) -> Sram | None:
+    exceeded = _yes(facts, "sram threshold exceeded")
+    return None if exceeded is None else Sram(uncorrected_total=_uncorrected(facts, "aggregate") or 0, threshold_exceeded=exceeded)
+
+
+def _recovery(facts: Facts) -> str | None:
+    """Return the recovery action that NVML names, or that older releases name by two questions."""
+    if "recovery action" in facts:
+        action = facts["recovery action"].value.lower().replace(" ", "-")
+        return action if re.fullmatch(r"[a-z0-9-]{3,24}", action) else None
+    needed, recommended = _yes(facts, "reset required"), _yes(facts, "drain recommended")
+    if needed is None and recommended is None:
+        return None
+    return "reset" if needed else "drain-and-reset" if recommended else "none"
+
+
+def _licences(facts: Facts) -> tuple[Licence, ...] | None:
+    if "licence" not in facts:
+        return None
+    state = facts["licence"].value
+    product = facts["licensed product"].value if "licensed product" in facts else "vGPU software"
+    return (Licence(product=product, enabled=state != "N/A", licensed=state.startswith("Licensed")),)
+
+
+def _fabric(facts: Facts) -> Fabric | Missing | None:
+    if "fabric state" not in facts:
+        return None
+    state = value_of(facts["fabric state"].value, lambda text: text.lower().replace(" ", "-"))
+    status = facts["fabric status"].value if "fabric status" in facts else ""
+    return state if isinstance(state, Missing) else Fabric(state=state, status=0 if status in ("Success", "N/A", "") else 999, clique=0)
+
+
+def _reasons(facts: Facts) -> int | None:
+    parts = _parts(facts, "clock reason")
+    active = parts.get("active", "")
+    if active.startswith("0x"):
+        return int(active, 16)
+    return clock_reasons(parts.items()) if parts else None

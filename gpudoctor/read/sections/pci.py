@@ -1,0 +1,68 @@
+"""The PCI bus that a text describes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpudoctor.codes import PciVendor
+from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.snapshot import Cause, Missing, Pci, PciBar, PciDevice
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_NO_DRIVER = Missing(Cause.ABSENT, "lspci names kernel modules, but no driver in use")
+
+
+def pci(stated: Stated) -> Pci | Missing:
+    """Return the GPUs of a list of PCI devices; not stated if the list may have been cut to the GPUs of another vendor."""
+    devices = tuple(_device(address, one.value, stated) for address, one in sorted(stated.all("pci:").items()))
+    whole = stated.get("pci list") is not None
+    return Pci(devices=devices) if whole or any(device.vendor == PciVendor.NVIDIA for device in devices) else NOT_STATED
+
+
+def _device(address: str, value: str, stated: Stated) -> PciDevice:
+    vendor, device, kind = value.split(" ")
+    driver: str | Missing = stated.value(f"pci driver:{address}")
+    if isinstance(driver, Missing) and stated.get(f"pci modules:{address}") is not None:
+        driver = _NO_DRIVER
+    return PciDevice(
+        address=address,
+        vendor=vendor,
+        device=device.replace("----", "0000"),
+        class_code=f"{kind}00",
+        driver=driver,
+        name=stated.value(f"pci name:{address}"),
+        answers=False if _is_silent(address, stated) else NOT_STATED,
+        bars=_bars(address, stated),
+        **_link(address, stated),
+    )
+
+
+def _is_silent(address: str, stated: Stated) -> bool:
+    """Return whether reads from a device return only ones. A laptop's GPU looks so while it is switched off."""
+    name = stated.get(f"pci name:{address}")
+    in_laptop = name is not None and re.search(r"(?i)mobile|laptop|max-?q|\dM\b", name.value) is not None
+    return stated.get(f"pci revision:{address}") is not None and not in_laptop and stated.get("gpu switch") is None
+
+
+def _link(address: str, stated: Stated) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field, fact, read in (
+        ("link_width", "pci width", int),
+        ("link_width_max", "pci width max", int),
+        ("link_speed", "pci speed", float),
+        ("link_speed_max", "pci speed max", float),
+    ):
+        one = stated.get(f"{fact}:{address}")
+        found[field] = read(one.value) if one is not None else NOT_STATED
+    return found
+
+
+def _bars(address: str, stated: Stated) -> tuple[PciBar, ...] | Missing:
+    bars = tuple(_bar(int(number), one.value) for number, one in sorted(stated.all(f"pci region:{address}/").items()))
+    return bars or NOT_STATED
+
+
+def _bar(number: int, value: str) -> PciBar:
+    size = re.search(r"\[size=(\d{1,6})([KMG]?)\]", value)
+    return PciBar(number=number, size=int(size[1]) * _UNITS[size[2]] if size else 0, assigned="<unassigned>" not in value)

@@ -1,0 +1,74 @@
+"""GPUs that only sentences name."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.summary import summary
+from gpudoctor.findings import Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Missing
+from tests.read.seeing import found, gpus, read
+
+ERROR = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+
+
+def named(sentence: str, matrix: Matrix) -> str | None:
+    (gpu,) = gpus(ERROR + sentence, matrix)
+    return None if isinstance(gpu.name, Missing) else gpu.name
+
+
+@pytest.mark.parametrize(
+    ("sentence", "name", "capability"),
+    [
+        ("It happens on my RTX 5090.", "RTX 5090", "12.0"),
+        ("I have a GTX 1080 Ti with the latest driver", "GTX 1080 Ti", "6.1"),
+        ("We run this with 8xH100 nodes", "H100", "9.0"),
+        ("I am using a Tesla K80 on Azure", "Tesla K80", "3.7"),
+        ("my 5090 arrived yesterday", "5090", "12.0"),
+        ("running in docker on an NVIDIA A100", "A100", "8.0"),
+        ("I run it on a Jetson Orin Nano", "Jetson Orin Nano", "8.7"),
+    ],
+)
+def test_a_gpu_named_in_a_sentence_fills_the_gap(sentence: str, name: str, capability: str, matrix: Matrix) -> None:
+    (gpu,) = gpus(ERROR + sentence, matrix)
+    assert (gpu.name, gpu.compute_capability) == (name, capability)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It works on 4090 but fails on 5090",
+        "It works with my RTX 4090.",
+        "I have an RTX 4090.\nI have an RTX 5090.",
+        "Does torch support the RTX 5090?",
+        "This needs at least an RTX 3090 with 24 GB",
+        "I upgraded from a GTX 1080 to an RTX 4090",
+        "set TORCH_CUDA_ARCH_LIST=8.0 for A100-like cards",
+        "using model-H100-v2.bin with RTX 99999",
+    ],
+)
+def test_sentences_that_compare_or_name_others_gpus_state_none(sentence: str, matrix: Matrix) -> None:
+    assert named(sentence, matrix) is None
+
+
+def test_a_sentence_contradicts_no_listing(matrix: Matrix) -> None:
+    (gpu,) = gpus("GPU 0: Tesla T4 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\nOn my RTX 5090 it fails.\n", matrix)
+    assert gpu.name == "Tesla T4"
+
+
+def test_versions_and_a_gpu_in_prose_convict(matrix: Matrix) -> None:
+    text = "On my RTX 5090 training fails.\nPyTorch version: 2.5.1+cu124\nCUDA used to build PyTorch: 12.4\n"
+    assert found(text, matrix) == ["gpu-too-new-for-build"]
+    assert found(text.replace("5090", "4090"), matrix) == []
+
+
+def test_a_text_that_names_no_gpu_counts_none(matrix: Matrix) -> None:
+    def counted(text: str) -> object:
+        return summary(MachineView(read(text, matrix), matrix, Policy(level=None))).gpus
+
+    assert counted(ERROR) is None
+    models = counted(ERROR + "I have an RTX 4090.")
+    assert isinstance(models, tuple)
+    assert [(one.model, one.count) for one in models] == [("RTX 4090", 1)]
