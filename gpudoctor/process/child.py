@@ -19,7 +19,9 @@ ANSWER = "{answer}"
 LINE_LIMIT = 1 << 20
 """Bytes; a longer answer line is dropped as noise."""
 ANSWER_LIMIT = 16 << 20
-"""Bytes of the whole answer."""
+"""Bytes of the whole answer; 72 GPUs or 20,000 distributions take a tenth."""
+ANSWER_LINES = 1 << 17
+"""Lines of the whole answer, progress marks included."""
 TAIL_LIMIT = 32 << 10
 """Bytes of standard output and standard error to keep, from the end."""
 MARK = ord("@")
@@ -36,6 +38,7 @@ class End(str, enum.Enum):
     SIGNALLED = "signalled"
     STALLED = "stalled"  # no sign of life for too long
     OVERDUE = "overdue"  # its own deadline or the check's passed
+    FLOODED = "flooded"  # its answer had too many lines or bytes
     STOPPED = "stopped"  # we were told to stop
     NOT_STARTED = "not started"
 
@@ -96,6 +99,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         if self.end is End.OVERDUE:
             silent = f", and gave no sign of life for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
             return f"was not finished after {self.seconds:.0f} s{doing}{silent}"
+        if self.end is End.FLOODED:
+            return f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}"
         if self.end is End.STOPPED:
             return f"was stopped{doing}"
         return f"could not be started: {self.reason}"
@@ -146,18 +151,23 @@ class Tail:
 
 
 class Lines:
-    """Splits an answer into lines and drops those that are too long or too many."""
+    """Splits an answer into lines and drops those that are too long. `flooded` once the answer is too long or has too many lines."""
 
-    def __init__(self, limit: float = ANSWER_LIMIT) -> None:
-        self._limit = limit
+    def __init__(self, limit: float = ANSWER_LIMIT, most: float = ANSWER_LINES) -> None:
+        self._bytes, self._lines = limit, most
         self._rest = b""
-        self._total = 0
         self._dropping = False
+
+    @property
+    def flooded(self) -> bool:
+        """Whether the answer has exceeded its limits."""
+        return self._bytes < 0 or self._lines < 0
 
     def add(self, data: bytes) -> list[bytes]:
         """Take more of the answer; returns the lines that it completes."""
-        self._total += len(data)
-        if self._total > self._limit:
+        self._bytes -= len(data)
+        self._lines -= data.count(b"\n")
+        if self.flooded:
             return []
         *whole, self._rest = (self._rest + data).split(b"\n")
         if self._dropping and whole:
@@ -175,7 +185,7 @@ class Child:
         self.spec = spec
         self.stall = spec.stall
         self._on_line = on_line
-        self._lines = Lines(ANSWER_LIMIT if spec.keep else float("inf"))
+        self._lines = Lines() if spec.keep else Lines(float("inf"), float("inf"))
         self._answer: list[bytes] = []
         self._stdout, self._stderr = Tail(), Tail()
         self._mark = ""
@@ -201,6 +211,11 @@ class Child:
         }
         for descriptor in self.streams:
             os.set_blocking(descriptor, False)
+
+    @property
+    def flooded(self) -> bool:
+        """Whether its answer has exceeded the limits."""
+        return self._lines.flooded
 
     def _take_answer(self, data: bytes) -> None:
         self.last_sign = time.monotonic()

@@ -38,11 +38,13 @@ class Supervisor:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
         if self._adopts:
-            end_all_but(self._known, GRACE)
             adopt(yes=False)
 
     def start(self, spec: Spec, on_line: Callable[[bytes], None] | None = None) -> None:
         """Start a child; `wait` passes each line of its answer, progress marks included, to `on_line`."""
+        if not self._adopts:  # before anything can be orphaned
+            self._adopts = True
+            adopt(yes=True)
         try:
             child = Child(spec, on_line)
         except (OSError, ValueError) as error:
@@ -60,9 +62,6 @@ class Supervisor:
     def wait(self, names: Iterable[str], until: float = float("inf")) -> dict[str, Outcome]:
         """The outcomes of the named children once all have ended; those still running at `until` (monotonic) are overdue."""
         wanted = set(names)
-        if self._running and not self._adopts:
-            self._adopts = True
-            adopt(yes=True)
         while pending := wanted & set(self._running):
             self._turn(until)
             for name in pending & set(self._running):
@@ -116,11 +115,13 @@ class Supervisor:
         now = time.monotonic()
         if now >= min(child.started + child.spec.deadline, until, self._deadline):
             self._end(child, End.OVERDUE)
+        elif child.flooded:
+            self._end(child, End.FLOODED)
         elif now >= child.last_sign + child.stall:
             self._end(child, End.STALLED)
 
     def _end(self, child: Child, end: End | None) -> None:
-        """Kill the child's group, which may outlive the child, and keep the outcome."""
+        """Kill the child's group, which may outlive the child, and whatever it left in other groups; keep the outcome."""
         stuck = end is not None and child.state() == "D"
         left = mapped(child.process.pid, child.spec.shares)
         child.kill()
@@ -130,6 +131,7 @@ class Supervisor:
             del self._pidfds[descriptor]
             os.close(descriptor)
         del self._running[child.spec.name]
+        end_all_but(self._known, GRACE)
         self._ended[child.spec.name] = child.outcome(end, stuck=stuck)
 
     @staticmethod

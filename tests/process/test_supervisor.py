@@ -90,8 +90,17 @@ def test_a_crash_differs_from_an_exit() -> None:
 @pytest.mark.parametrize("stream", ["sys.stdout.fileno()", "sys.stderr.fileno()", "int(sys.argv[1])"])
 def test_a_flood_is_capped(stream: str) -> None:
     outcome = run(f"for _ in range(2000): os.write({stream}, b'x' * 65536)\nos.write({stream}, b'\\nend\\n')")
-    assert outcome.end is End.EXITED
+    assert outcome.end is (End.FLOODED if "argv" in stream else End.EXITED)
     assert len(outcome.stdout) + len(outcome.stderr) + sum(map(len, outcome.lines)) < 200_000
+
+
+@pytest.mark.parametrize("line", ["{}", "@on", "x" * 900])
+def test_an_endless_answer_is_cut_short_and_its_beginning_kept(line: str) -> None:
+    outcome = run(f"answer(b'first\\n')\nwhile True: answer(b'{line}\\n' * 50)", deadline=60)
+    assert outcome.end is End.FLOODED
+    assert outcome.lines[0] == b"first"
+    assert "answered with over" in outcome.trouble
+    assert outcome.seconds < 30
 
 
 def test_undecodable_output_is_escaped() -> None:
@@ -217,6 +226,20 @@ def test_no_descriptor_is_leaked() -> None:
     for _ in range(5):
         run("pass", stall=5)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+DAEMON = "if not os.fork():\n os.setsid()\n if not os.fork(): print(os.getpid(), flush=True); time.sleep(60)\n os._exit(0)\n"
+
+
+@pytest.mark.parametrize("then", ["", "time.sleep(0.2)", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
+def test_a_daemon_that_a_child_starts_ends_with_the_child(then: str) -> None:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="other", argv=("sleep", "60")))
+        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", f"import os, time\n{DAEMON}time.sleep(0.1)\n{then}"), stall=0.6))
+        outcome = supervisor.wait(["child"])["child"]
+        assert gone_soon(int(outcome.stdout)), "while the supervisor still runs"
+        assert supervisor._running["other"].process.poll() is None
+        supervisor.stop()
 
 
 def test_processes_in_another_session_end_with_the_context() -> None:

@@ -172,8 +172,9 @@ def main():
     head(nvml, "confidential", (("nvmlSystemGetConfComputeState",),), lambda value: truth(value.ccFeature))
     head(nvml, "confidential_ready", (("nvmlSystemGetConfComputeGpusReadyState",),), truth)
     count = nvml.ask((("nvmlDeviceGetCount",),), number)
-    if isinstance(count, dict):
-        answer.say({"type": "nvml", "gpus": count})
+    gap = count if isinstance(count, dict) else answer.absurd("nvmlDeviceGetCount", count[0])
+    if gap:
+        answer.say({"type": "nvml", "gpus": gap})
         return
     answer.say({"type": "nvml", "alarms": list(nvml.record.alarms.values())})
     answer.say({"type": "count", "count": count[0]})

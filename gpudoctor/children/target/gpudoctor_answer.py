@@ -49,8 +49,19 @@ def as_json(value):
     return quoted(value)
 
 
+MOST_GPUS = 256
+"""More than a driver can have found: a PCI domain has 256 buses, and each GPU takes at least one."""
+
+
 def missing(cause, reason):
     return {"type": "missing", "cause": cause, "reason": reason}
+
+
+def absurd(function, count):
+    """Why the number of GPUs that a driver library counts is not believed; None if it is credible."""
+    if 0 <= count <= MOST_GPUS:
+        return None
+    return missing("failed", "%s counts %d GPUs, which no machine has" % (function, count))
 
 
 def say(value):

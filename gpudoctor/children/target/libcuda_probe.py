@@ -81,7 +81,7 @@ def main():
         answer.say({"type": "libcuda", "devices": failure(cuda, "cuInit", code)})
         return
     answer.mark("cuDeviceGetCount")
-    problem = call(cuda, ["cuDeviceGetCount"], ctypes.byref(number))
+    problem = call(cuda, ["cuDeviceGetCount"], ctypes.byref(number)) or answer.absurd("cuDeviceGetCount", number.value)
     if problem:
         answer.say({"type": "libcuda", "devices": problem})
         return
