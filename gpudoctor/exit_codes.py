@@ -69,10 +69,10 @@ EXIT_CODES = (
         "Report the error as a bug, with the output of the same command under GPUDOCTOR_DEBUG=1.",
     ),
     ExitCode(
-        (130, 143),
+        (129, 130, 143),
         "",
         "stopped by a signal",
-        "Ctrl-C (130) or SIGTERM (143) stopped the command. What was found until then is still reported.",
+        "SIGHUP (129, the terminal was closed), Ctrl-C (130) or SIGTERM (143) stopped the command. What was found until then is still reported.",
         "Run the command again. If a scheduler or service manager stopped it, give it more time or lower --timeout.",
     ),
 )

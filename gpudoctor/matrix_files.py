@@ -1,6 +1,6 @@
 """Finds the compatibility tables on disk and reads them; an error names the file and line."""
 # pathlib costs 10 ms at start-up and this module is on the hot path
-# ruff: noqa: PTH100, PTH112, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH112, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.consistency import problems
 from gpudoctor.matrix.table import Row, Table
+from gpudoctor.regular_files import beginning
+
+_LARGEST = 64 << 20
+"""Bytes of a table; the largest has less than one MiB."""
 
 
 def open_matrix(directory: str | None = None) -> Matrix:
@@ -46,8 +50,7 @@ def _vouch(matrix: Matrix, directory: str) -> None:
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return beginning(path, _LARGEST)
     except OSError as error:
         raise UsageError(f"The compatibility table {path} cannot be read: {error.strerror}; restore it or leave out --compat.") from None
 

@@ -9,7 +9,7 @@ from gpudoctor.findings import Verdict
 
 def test_every_code_is_described_once() -> None:
     codes = [code for one in EXIT_CODES for code in one.codes]
-    named = {exit_codes.READY, exit_codes.BROKEN, exit_codes.USAGE, exit_codes.UNKNOWN, exit_codes.CRASHED, 130, 143}
+    named = {exit_codes.READY, exit_codes.BROKEN, exit_codes.USAGE, exit_codes.UNKNOWN, exit_codes.CRASHED, 129, 130, 143}
     assert codes == sorted(named)
 
 

@@ -1,9 +1,15 @@
-"""Ctrl-C and SIGTERM end a check in order: children first, then a report on what was seen."""
+"""Ctrl-C, SIGTERM and the end of a terminal end a check in order: children first, then a report on what was seen."""
 
 from __future__ import annotations
 
 import signal
 from types import TracebackType
+
+
+def stopping() -> tuple[signal.Signals, ...]:
+    """Return the signals that stop a check; nohup has SIGHUP ignored, and then it stays so."""
+    kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return (signal.SIGINT, signal.SIGTERM) if kept else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(Exception):  # noqa: N818 -- not an error
@@ -22,7 +28,7 @@ class Interrupts:
         self._allowed = False
 
     def __enter__(self) -> Interrupts:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
-        self._before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._before = {number: signal.signal(number, self._take) for number in stopping()}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

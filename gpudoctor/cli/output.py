@@ -52,6 +52,8 @@ def check(file: str | None, *, append: bool = False) -> None:
         raise OutputError(f"{file} is a folder; name a file in it.")
     if not os.path.isdir(folder):
         raise OutputError(f"{folder} is not a folder; create it first, or name another file than {os.path.basename(file)}.")
+    if _is_foreign_pipe(file):
+        raise OutputError(f"{file} is a named pipe of another user, who would get the report; name a file or a pipe of your own.")
     if _special(file) or (append and os.path.exists(file)):
         if not os.access(file, os.W_OK):
             raise OutputError(f"{file} cannot be written to; name another file.")
@@ -106,6 +108,14 @@ def _special(file: str) -> bool:
         return False
 
 
+def _is_foreign_pipe(file: str) -> bool:
+    try:
+        found = os.lstat(file)
+    except OSError:
+        return False
+    return stat.S_ISFIFO(found.st_mode) and found.st_uid != os.geteuid()
+
+
 def _write_existing(file: str, data: bytes, how: int = 0) -> None:
     descriptor = os.open(file, _SAFELY | how, 0o600)
     try:
@@ -132,7 +142,9 @@ def _replace(file: str, data: bytes) -> None:
 def _create_beside(file: str) -> tuple[int, str]:
     """Return a new file in the folder of `file`, open for writing, and its name."""
     beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
-    return os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600), beside
+    descriptor = os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.fchmod(descriptor, 0o600)  # whatever the umask
+    return descriptor, beside
 
 
 def _discard(descriptor: int, file: str) -> None:

@@ -19,7 +19,11 @@ from gpudoctor.frameworks import MISTAKEN, TRAINED
 from gpudoctor.nearest import suggestion
 from gpudoctor.preflight import FRAMEWORKS, parse
 from gpudoctor.probe.script_folder import absolute_folder
+from gpudoctor.regular_files import beginning
 from gpudoctor.snapshot import readable
+
+_LARGEST = 1 << 20
+"""Bytes of a configuration file."""
 
 
 class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -239,9 +243,13 @@ def _configured(file: str) -> GivenOptions:
 def _toml(file: str) -> dict[str, object]:
     tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        with open(file, "rb") as opened:
-            return dict(tomllib.load(opened))
+        content = beginning(file, _LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise UsageError(f"The configuration file {file} has more than {_LARGEST >> 20} MiB; name a file of options.")
+        return dict(tomllib.loads(content.decode()))
     except OSError as error:
         raise UsageError(f"The configuration file {file} cannot be read: {error.strerror}.") from None
+    except RecursionError:
+        raise UsageError(f"The configuration file {file} is nested too deeply.") from None
     except ValueError as error:
         raise UsageError(f"The configuration file {file} is not TOML: {error}.") from None

@@ -10,6 +10,7 @@ from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import CRASHED, UNKNOWN
+from gpudoctor.regular_files import beginning
 from gpudoctor.report import document, libraries
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
@@ -68,8 +69,7 @@ def _file(path: str) -> str:
     """Return the absolute path of an ELF file. Raises UsageError for anything else."""
     place = os.path.abspath(path)
     try:
-        with open(place, "rb") as file:
-            begins = file.read(len(_ELF))
+        begins = beginning(place, len(_ELF))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; name a shared library or a program.") from None
     if begins != _ELF:

@@ -104,12 +104,8 @@ def _processes(root: str) -> set[str] | Missing:
 
 def _tail(path: str) -> str | Missing:
     """The last 64 KiB of a log."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - (64 << 10)))
-            return file.read().decode("utf-8", "backslashreplace")
-    except OSError as error:
-        return files.missing(path, error)
+    kept = files.end(path, 64 << 10)
+    return kept if isinstance(kept, Missing) else kept.decode("utf-8", "backslashreplace")
 
 
 def _version(root: str, log: str | Missing) -> Fact | Missing:

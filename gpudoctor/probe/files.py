@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 
+from gpudoctor import regular_files
 from gpudoctor.snapshot import Cause, Missing, readable
 
 LIMIT = 256 << 10
@@ -36,22 +38,21 @@ def read(path: str, limit: int = LIMIT) -> str | Missing:
 
 def content(path: str, limit: int = LIMIT) -> bytes | Missing:
     """The first bytes of a file."""
+    return _or_missing(regular_files.beginning, path, limit)
+
+
+def end(path: str, limit: int) -> bytes | Missing:
+    """The last bytes of a file."""
+    return _or_missing(regular_files.ending, path, limit)
+
+
+def _or_missing(read: Callable[[str, int], bytes], path: str, limit: int) -> bytes | Missing:
     try:
-        # a FIFO or a terminal in a file's place must not block us
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        return read(path, limit)
     except OSError as error:
         return missing(path, error)
     except ValueError as error:
         return Missing(Cause.FAILED, f"{readable(path)!r}: {error}")
-    kept = b""
-    try:
-        while len(kept) < limit and (piece := os.read(descriptor, limit - len(kept))):
-            kept += piece
-    except OSError as error:
-        return missing(path, error)
-    finally:
-        os.close(descriptor)
-    return kept
 
 
 def names(path: str) -> list[str] | Missing:

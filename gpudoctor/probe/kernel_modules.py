@@ -74,17 +74,8 @@ def _installed(root: str, kernel: str) -> tuple[ModuleFile, ...] | Missing:
 def _signed(place: str) -> bool | Missing:
     if not place.endswith(".ko"):
         return Missing(Cause.UNSUPPORTED, "the file is compressed")
-    try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return files.missing(place, error)
-    try:
-        size = os.fstat(descriptor).st_size
-        return os.pread(descriptor, len(SIGNATURE), max(0, size - len(SIGNATURE))) == SIGNATURE
-    except OSError as error:
-        return files.missing(place, error)
-    finally:
-        os.close(descriptor)
+    kept = files.end(place, len(SIGNATURE))
+    return kept if isinstance(kept, Missing) else kept == SIGNATURE
 
 
 def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:

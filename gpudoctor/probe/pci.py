@@ -83,16 +83,9 @@ def _answers(place: str) -> bool | Missing:
     """Whether the configuration space starts with anything but ones. Sleeping devices are skipped: a read would wake them."""
     if _text(f"{place}/power/runtime_status") == "suspended":
         return Missing(Cause.NOT_ASKED, "the device is in a sleep state")
-    try:
-        descriptor = os.open(f"{place}/config", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        return files.missing(f"{place}/config", error)
-    try:
-        head = os.read(descriptor, len(ONES))
-    except OSError as error:
-        return files.missing(f"{place}/config", error)
-    finally:
-        os.close(descriptor)
+    head = files.content(f"{place}/config", len(ONES))
+    if isinstance(head, Missing):
+        return head
     return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is truncated")
 
 

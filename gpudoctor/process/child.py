@@ -94,16 +94,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             return f"ended with status {self.code}{doing}" if self.code else ""
         if self.end is End.SIGNALLED:
             return f"was killed by {_signal_name(self.code)}{doing}{self._killer}"
-        if self.end is End.STALLED:
-            return f"gave no sign of life for {self.quiet:.0f} s{doing}"
         if self.end is End.OVERDUE:
             silent = f", and gave no sign of life for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
             return f"was not finished after {self.seconds:.0f} s{doing}{silent}"
-        if self.end is End.FLOODED:
-            return f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}"
-        if self.end is End.STOPPED:
-            return f"was stopped{doing}"
-        return f"could not be started: {self.reason}"
+        return {
+            End.STALLED: f"gave no sign of life for {self.quiet:.0f} s{doing}",
+            End.FLOODED: f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}",
+            End.STOPPED: f"was stopped{doing}",
+            End.NOT_STARTED: f"could not be started: {self.reason}",
+        }[self.end]
 
     @property
     def _killer(self) -> str:

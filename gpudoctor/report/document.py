@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
@@ -19,6 +20,9 @@ from gpudoctor.snapshot.xray import Environment, File, Files
 def _text(meaning: str, *examples: object) -> msgspec.Meta:
     return msgspec.Meta(description=meaning, examples=list(examples) or None)
 
+
+_INVISIBLE = re.compile(rb"\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xa9]|\xef\xbb\xbf")
+"""Controls, and characters that change the direction of a text or cannot be seen, in UTF-8; a terminal that shows the JSON would obey them."""
 
 FORM = _text("The form of this document.")
 
@@ -147,4 +151,5 @@ def matrix(
 
 def encode(document: msgspec.Struct | dict[str, Any]) -> bytes:
     """Any document as indented JSON."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+    return text if text.isascii() else _INVISIBLE.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), text)

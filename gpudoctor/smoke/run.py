@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -17,6 +12,7 @@ from gpudoctor.process import Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.smoke.plan import Plan
 from gpudoctor.smoke.read import read, read_all_reduce
+from gpudoctor.smoke.scratch import scratch
 from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
 from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageKind, StageState
 
@@ -27,8 +23,6 @@ SUM_STALL = 60.0
 DEADLINE = 1800.0
 
 _SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linux.cc; it removes them as soon as all processes have them
-_PATIENCE = 1.0
-"""Seconds until everything a killed child started is gone too and writes no more."""
 
 
 def train(
@@ -53,27 +47,11 @@ def train(
                     left_alone=plan.left_alone,
                 )
             elif plan.devices or plan.on_cpu:
-                with _temporary() as place:
+                with scratch() as place:
                     run.train({**environment, **place})
                     run.sum({**environment, **place})
         finally:
             done(run.smoke)
-
-
-@contextmanager
-def _temporary() -> Iterator[dict[str, str]]:
-    """A variable that names a folder for what frameworks and compilers write; ours, so it is removed even if a child is killed."""
-    try:
-        folder = tempfile.mkdtemp(prefix="gpudoctor-")
-    except OSError:  # a machine without room for it may still train
-        yield {}
-        return
-    try:
-        yield {"TMPDIR": folder}
-    finally:
-        until = time.monotonic() + _PATIENCE
-        while os.path.exists(folder) and time.monotonic() < until:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Run:

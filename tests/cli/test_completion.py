@@ -87,7 +87,7 @@ def offered(line: str) -> list[str]:
         ("gpudoctor explain ", [rule.name for rule in RULES]),
         ("gpudoctor explain GD20", [rule.code for rule in RULES if rule.code.startswith("GD20")]),
         ("gpudoctor explain gd203", ["gd203"]),
-        ("gpudoctor explain exit-1", ["exit-1", "exit-130"]),
+        ("gpudoctor explain exit-1", ["exit-1", "exit-129"]),
         ("gpudoctor check --only GD101,GD203", ["GD101,GD203"]),
         ("gpudoctor check --skip nccl-v", ["nccl-version-conflict"]),
         ("gpudoctor check --framework ", list(TRAINED)),

@@ -66,6 +66,25 @@ def test_a_fifo_is_written_to_and_stays(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(fifo.stat().st_mode)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a pipe to another user")
+def test_a_pipe_of_another_user_gets_no_report(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    os.chown(fifo, 12345, -1)
+    with pytest.raises(OutputError, match="named pipe of another user"):
+        output.check(str(fifo))
+
+
+@pytest.mark.parametrize("umask", [0o777, 0o000, 0o277])
+def test_the_umask_changes_no_mode(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        output.write(b"new", str(tmp_path / "report"))
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "report").stat().st_mode) == 0o600
+
+
 def test_a_folder_that_takes_no_file() -> None:
     """/proc: nobody but root may write there, and root cannot make a file."""
 

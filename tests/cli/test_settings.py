@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -140,3 +141,18 @@ def test_an_unknown_framework_in_a_file_is_one_sentence(tmp_path: Path) -> None:
     file.write_text('framework = ["pytorch"]\n')
     with pytest.raises(UsageError, match=r"^--framework pytorch: did you mean torch\?$"):
         settle(GivenOptions(), str(file))
+
+
+def test_a_configuration_that_is_no_regular_file_or_has_no_end_is_refused(tmp_path: Path) -> None:
+    fifo, large, deep = tmp_path / "fifo", tmp_path / "large.toml", tmp_path / "deep.toml"
+    os.mkfifo(fifo)
+    large.write_bytes(b"#" * (2 << 20))
+    deep.write_text(f"only = {'[' * 5000}{']' * 5000}")
+    for file, why in (
+        (fifo, "Not a regular file"),
+        ("/dev/zero", "Not a regular file"),
+        (large, "more than 1 MiB"),
+        (deep, "nested too deeply"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            settle(GivenOptions(), str(file))

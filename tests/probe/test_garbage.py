@@ -171,9 +171,9 @@ def test_special_files_do_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "big").write_bytes(b"x" * 1_000_000)
-    assert files.read(str(tmp_path / "fifo")) == ""
     assert len(str(files.read(str(tmp_path / "big")))) == files.LIMIT
     for name, cause in (
+        ("fifo", Cause.FAILED),
         ("loop", Cause.FAILED),
         (".", Cause.FAILED),
         ("none", Cause.ABSENT),

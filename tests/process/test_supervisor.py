@@ -235,7 +235,9 @@ DAEMON = "if not os.fork():\n os.setsid()\n if not os.fork(): print(os.getpid(),
 def test_a_daemon_that_a_child_starts_ends_with_the_child(then: str) -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="other", argv=("sleep", "60")))
-        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", f"import os, time\n{DAEMON}time.sleep(0.1)\n{then}"), stall=0.6))
+        supervisor.start(
+            Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", f"import os, time\n{DAEMON}time.sleep(0.1)\n{then}"), stall=0.6)
+        )
         outcome = supervisor.wait(["child"])["child"]
         assert gone_soon(int(outcome.stdout)), "while the supervisor still runs"
         assert supervisor._running["other"].process.poll() is None

@@ -1,0 +1,40 @@
+"""Files of others: bounded, never blocking."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.regular_files import beginning, ending
+
+
+def test_the_beginning_and_the_end(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"0123456789")
+    assert [beginning(str(file), size) for size in (0, 4, 10, 11)] == [b"", b"0123", b"0123456789", b"0123456789"]
+    assert [ending(str(file), size) for size in (0, 4, 10, 11)] == [b"", b"6789", b"0123456789", b"0123456789"]
+
+
+def test_a_file_that_grows_while_it_is_read_has_an_end(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"x" * (3 << 20))
+    assert len(beginning(str(file), 2 << 20)) == 2 << 20
+
+
+@pytest.mark.parametrize("read", [beginning, ending])
+def test_what_is_no_regular_file_is_refused_at_once(read: type, tmp_path: Path) -> None:
+    fifo, folder, listening = tmp_path / "fifo", tmp_path / "folder", tmp_path / "socket"
+    os.mkfifo(fifo)
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(listening))
+        for path in (fifo, folder, listening, "/dev/zero", "/dev/tty", tmp_path / "absent"):
+            with pytest.raises(OSError, match=r"."):
+                read(str(path), 10)
+
+
+def test_files_of_the_kernel_count_as_regular() -> None:
+    assert b"Pid:" in beginning("/proc/self/status", 4096)
