@@ -272,5 +272,5 @@ def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: t
 def fit_with_faults(code: Code, capability: Version, faults: tuple[Fault, ...]) -> Fit:
     """Return how code meets a GPU, given the known faults of its release: PTX that a driver refuses is no code for the GPU."""
     fit = runs(code, capability)
-    refused = any(one.fault == PTX_REFUSED and capability >= one.oldest_capability for one in faults)
+    refused = any(one.fault == PTX_REFUSED and one.oldest_capability and capability >= one.oldest_capability for one in faults)
     return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

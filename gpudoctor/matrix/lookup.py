@@ -18,6 +18,7 @@ from gpudoctor.matrix.rows import (
     Engine,
     Fault,
     FrameworkRelease,
+    GpuNeed,
     GpuProduct,
     Source,
     Sxid,
@@ -34,6 +35,7 @@ from gpudoctor.matrix.tables import (
     DRIVERS,
     ENGINES,
     FAULTS,
+    GPU_NEEDS,
     GPUS,
     OTHERS,
     SOURCE_TABLE,
@@ -202,6 +204,11 @@ class Matrix:
     def cpu_need(self, distribution: str, version: Version) -> CpuNeed | None:
         """What this release of a distribution requires of an x86_64 processor; None if no row states it."""
         rows = [row for row in self.rows(CPU, distribution) if row.release <= version]
+        return rows[-1] if rows else None
+
+    def gpu_need(self, distribution: str, version: Version) -> GpuNeed | None:
+        """What this release of a distribution requires of a GPU by its own statement; None if no row states it."""
+        rows = [row for row in self.rows(GPU_NEEDS, distribution) if row.release <= version]
         return rows[-1] if rows else None
 
     def bound(self, package: str, bound: str) -> Version | None:

@@ -128,15 +128,16 @@ class TorchBuild(msgspec.Struct, frozen=True):
 class Fault(msgspec.Struct, frozen=True):
     """A reported defect of published wheels.
 
-    It affects a distribution's releases from `first` to `last`, on GPUs from `oldest_capability` on. `fault` is "ptx-refused": a driver
-    does not load the PTX of the release's own kernels.
+    It affects a distribution's releases from `first` to `last` on a platform ("any": all). `fault` is "ptx-refused": on GPUs from
+    `oldest_capability` on a driver does not load the PTX of the release's own kernels; or "broken": the wheel lacks a part that it needs.
     """
 
     distribution: str
     first: Version
     last: Version
     fault: str
-    oldest_capability: Version
+    oldest_capability: Version | None
+    platform: str
     source: tuple[str, ...]
     note: str
 
@@ -239,6 +240,16 @@ class CpuNeed(msgspec.Struct, frozen=True):
     distribution: str
     release: Version
     features: tuple[str, ...]
+    source: tuple[str, ...]
+    note: str
+
+
+class GpuNeed(msgspec.Struct, frozen=True):
+    """The lowest compute capability that a distribution supports by its own statement, from `release` on."""
+
+    distribution: str
+    release: Version
+    oldest_capability: Version
     source: tuple[str, ...]
     note: str
 

@@ -16,6 +16,7 @@ from gpudoctor.matrix.rows import (
     Engine,
     Fault,
     FrameworkRelease,
+    GpuNeed,
     GpuProduct,
     Source,
     Sxid,
@@ -163,7 +164,8 @@ FAULTS: Table[Fault] = Table(
         "first": RELEASE,
         "last": RELEASE,
         "fault": FAULT,
-        "oldest_capability": VERSION,
+        "oldest_capability": optional(VERSION),
+        "platform": PLATFORM,
         "source": SOURCES,
         "note": TEXT,
     },
@@ -249,6 +251,13 @@ CPU: Table[CpuNeed] = Table(
     key=lambda row: (row.distribution, row.release),
 )
 
+GPU_NEEDS: Table[GpuNeed] = Table(
+    name="gpu_needs",
+    row=GpuNeed,
+    columns={"distribution": REQUIRED, "release": VERSION, "oldest_capability": VERSION, "source": SOURCES, "note": TEXT},
+    key=lambda row: (row.distribution, row.release),
+)
+
 BOUNDS: Table[Bound] = Table(
     name="bounds",
     row=Bound,
@@ -274,5 +283,6 @@ ALL: tuple[Table[Any], ...] = (
     SXIDS,
     ENGINES,
     CPU,
+    GPU_NEEDS,
     BOUNDS,
 )

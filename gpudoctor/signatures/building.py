@@ -18,30 +18,70 @@ BUILDING = (
         "the headers of this Python are not installed",
         ("fatal error: Python.h: No such file or directory",),
     ),
-    # torch/utils/cpp_extension.py of 2.15, crt/host_config.h of CUDA 13.0
+    # torch/utils/cpp_extension.py of 1.5 to 2.15, op_builder/builder.py of DeepSpeed, setup.py of apex
     Signature(
-        r"The detected CUDA version \([\d.]{1,20}\) mismatches the version that was used to compile",
+        r"The detected CUDA version \([\d.]{1,20}\) mismatches the version that was used to compile"
+        r"|Installed CUDA version [\d.]{1,12} does not match the version torch was compiled with(?![^\n]{0,80}accepting this combination)"
+        r"|being compiled with a version of Cuda that does not match the version used to compile Pytorch",
         ("nvcc-framework-cuda-mismatch",),
-        "nvcc and PyTorch have different CUDA major versions",
-        ("The detected CUDA version (11.8) mismatches the version that was used to compile",),
+        "nvcc and PyTorch have different CUDA versions",
+        (
+            "The detected CUDA version (11.8) mismatches the version that was used to compile",
+            "Installed CUDA version 12.2 does not match the version torch was compiled with 11.7",
+            "Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch binaries",
+        ),
     ),
+    # nvcc 13.0, setup.py of flash-attn
     Signature(
-        r"unsupported GNU version! gcc versions later than",
+        r"nvcc fatal\s{1,6}: Unsupported gpu architecture|Unsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
+        ("nvcc-framework-cuda-mismatch", "gpu-too-new-for-build"),
+        "nvcc is of a CUDA release that cannot compile for this GPU",
+        ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
+    ),
+    # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
+    Signature(
+        r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
+        r"|parameter packs not expanded with",
         ("host-compiler-unsupported",),
-        "gcc is newer than this nvcc supports",
-        ("unsupported GNU version! gcc versions later than 13 are not supported!",),
+        "this nvcc does not support this version of the C++ compiler",
+        (
+            "unsupported GNU version! gcc versions later than 13 are not supported!",
+            "unsupported Microsoft Visual Studio version! Only the versions between 2017 and 2022 (inclusive) are supported!",
+            "The current installed version of g++ (13.2.0) is greater than the maximum required version by CUDA 11.8",
+            "error: parameter packs not expanded with '...'",
+        ),
     ),
+    # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed, setup.py of flash-attn, CMake's FindCUDAToolkit
     Signature(
-        r"CUDA_HOME environment variable is not set",
+        r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist, unable to compile CUDA|was requested, but nvcc was not found"
+        r"|No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|Could NOT find CUDA(?:Toolkit)? \(missing:|Could not find nvcc, please set CUDAToolkit_ROOT",
         ("nvcc-toolkit-missing",),
         "a build found no CUDA toolkit",
-        ("CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",),
+        (
+            "CUDA_HOME environment variable is not set. Please set it to your CUDA install root.",
+            "CUDA_HOME does not exist, unable to compile CUDA op(s)",
+            "flash_attn was requested, but nvcc was not found.",
+            "No CMAKE_CUDA_COMPILER could be found.",
+        ),
     ),
-    # DeepSpeed: https://github.com/microsoft/DeepSpeed/issues/2772; the shell
+    # shells, Python, compilers and linkers
     Signature(
-        r"CUDA_HOME does not exist, unable to compile CUDA|nvcc: (?:command )?not found|No such file or directory: '[^'\n]{0,200}nvcc'",
+        r"nvcc: (?:command )?not found|No such file or directory: '[^'\n]{0,200}nvcc'|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
+        r"|fatal error: (?:cuda_runtime(?:_api)?|cuda|cublas_v2|cusparse|cusolverDn|nvrtc|cuda_fp16|device_launch_parameters)\.h: No such file|Cannot open include file: 'cuda_runtime\.h'|cannot find -lcudart",
         ("nvcc-toolkit-missing",),
-        "a build found no CUDA compiler",
-        ("CUDA_HOME does not exist, unable to compile CUDA op(s)", "nvcc: command not found"),
+        "a build found no CUDA compiler or no CUDA headers",
+        (
+            "nvcc: command not found",
+            "error: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'",
+            "fatal error: cuda_runtime.h: No such file or directory",
+            "/usr/bin/ld: cannot find -lcudart",
+        ),
+    ),
+    # setuptools and torch/utils/cpp_extension.py on Windows
+    Signature(
+        r"Microsoft Visual C\+\+ \d{2}\.\d or greater is required|Error checking compiler version for (?:cl|c\+\+|g\+\+)|Compiler: cl is not found",
+        ("c-compiler-missing",),
+        "a build found no C++ compiler",
+        ("error: Microsoft Visual C++ 14.0 or greater is required.", "Error checking compiler version for cl: [WinError 2]"),
     ),
 )

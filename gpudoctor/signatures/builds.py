@@ -11,8 +11,73 @@ BUILDS = (
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled",),
     ),
+    # what other packages say without CUDA: Paddle, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
-        r"CUDA capability sm_\d+ is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU",
+        r"you have installed CPU version PaddlePaddle|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
+        r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support|not compiled with GPU offload support"
+        r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
+        r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA",
+        ("cpu-only-build",),
+        "this package is built without CUDA",
+        (
+            "Specified provider 'CUDAExecutionProvider' is not in available provider names.Available providers: 'CPUExecutionProvider'",
+            "This CTranslate2 package was not compiled with CUDA support",
+            "XGBoost version not compiled with GPU support",
+            "not compiled with GPU offload support, --gpu-layers option will be ignored",
+            "Device API cuda is not enabled. Please install the cuda version of dgl.",
+        ),
+    ),
+    # xformers/_cpp_lib.py, glibc's loader
+    Signature(
+        r"PyTorch \S{3,40} with CUDA \w{2,6} \(you have \d[\w.]{1,30}\+cpu\)|lib(?:c10|torch)_cuda\.so: cannot open shared object file",
+        ("cpu-only-build",),
+        "an extension is built for CUDA and this PyTorch is not",
+        ("PyTorch 2.4.0+cu121 with CUDA 1201 (you have 2.4.0+cpu)", "libc10_cuda.so: cannot open shared object file"),
+    ),
+    Signature(
+        r"PyTorch [\w.]{3,30}\+cu(\d{2,3}) with CUDA \d{2,6} \(you have \d[\w.]{1,30}\+cu(?!\1\b)\d{2,3}\)",
+        ("extension-built-for-other-cuda",),
+        "xFormers is built for another CUDA release than PyTorch",
+        ("PyTorch 2.1.0+cu118 with CUDA 1108 (you have 2.1.0+cu121)",),
+    ),
+    Signature(
+        r"PyTorch [\w.+]{3,40} with CUDA \d{2,6} \(you have \d|xFormers can't load C\+\+/CUDA extensions|xFormers was built for a different version of PyTorch",
+        ("extension-abi-mismatch", "extension-built-for-other-cuda"),
+        "xFormers is built for another release of PyTorch",
+        ("xFormers can't load C++/CUDA extensions. xFormers was built for:",),
+        vague=True,
+    ),
+    # torch_geometric's extensions, op_builder/builder.py of DeepSpeed
+    Signature(
+        r"PyTorch and torch_\w{2,20} were compiled with different CUDA|CUDA version mismatch! DeepSpeed ops",
+        ("extension-built-for-other-cuda",),
+        "an extension is built for another CUDA release than PyTorch",
+        (
+            "Detected that PyTorch and torch_scatter were compiled with different CUDA versions.",
+            "CUDA version mismatch! DeepSpeed ops were compiled and installed with a different version",
+        ),
+    ),
+    # bitsandbytes/cextension.py and cuda_setup/main.py
+    Signature(
+        r"Could not find the bitsandbytes CUDA binary|Configured (?:CUDA|GPU) binary not found at|Required library version not found: libs?bitsandbytes_cuda\d",
+        ("extension-built-for-other-cuda",),
+        "bitsandbytes has no library for this CUDA version",
+        (
+            "Could not find the bitsandbytes CUDA binary at PosixPath('/opt/venv/lib/python3.12/site-packages/bitsandbytes/libbitsandbytes_cuda132.so')",
+            "CUDA SETUP: Required library version not found: libbitsandbytes_cuda117.so.",
+        ),
+    ),
+    Signature(
+        r"installed version of bitsandbytes was compiled without GPU support|CUDA Setup failed despite GPU being available",
+        ("cuda-library-missing", "extension-built-for-other-cuda", "cpu-only-build"),
+        "bitsandbytes did not find a CUDA runtime that it has a library for",
+        ("CUDA Setup failed despite GPU being available.",),
+        vague=True,
+    ),
+    # torch/cuda/__init__.py of 0.4 to 2.15
+    Signature(
+        r"CUDA capability sm_\d+\w? is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU"
+        r"|but your PyTorch was compiled with CUDA_VERSION \d",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "this build has no kernels for this GPU",
         (
@@ -21,9 +86,37 @@ BUILDS = (
             "Your installed torch==2.15.0 does not include kernels for this GPU",
         ),
     ),
+    Signature(
+        r"PyTorch no longer supports this GPU because it is too old|cuda capability supported by this library is \d",
+        ("gpu-too-old-for-build",),
+        "this build has no kernels for a GPU this old",
+        ("PyTorch no longer supports this GPU because it is too old.",),
+    ),
+    # ggml-cuda/common.cuh of llama.cpp
+    Signature(
+        r"has no device code compatible with CUDA arch \d|ggml-cuda\.cu was compiled for: \d",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "this build has no kernels for this GPU",
+        ("ERROR: CUDA kernel flash_attn_ext_f16 has no device code compatible with CUDA arch 700. ggml-cuda.cu was compiled for: 890",),
+    ),
+    # cublas_api.h: a build's libraries, unlike its kernels, know only the GPUs of their time
+    Signature(
+        r"CUBLAS_STATUS_ARCH_MISMATCH|CUSOLVER_STATUS_ARCH_MISMATCH|CUSPARSE_STATUS_ARCH_MISMATCH",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "a CUDA library has no kernels for this GPU",
+        ("CUBLAS_STATUS_ARCH_MISMATCH",),
+    ),
+    Signature(
+        r"CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "a CUDA library or kernel failed on this GPU",
+        ("CUFFT_INTERNAL_ERROR", "CUBLAS_STATUS_EXECUTION_FAILED", "cudaErrorInvalidDeviceFunction"),
+        vague=True,
+        needs_support=True,
+    ),
     # read in torch/_inductor of 2.0.0 to 2.15.0
     Signature(
-        r"too old to be supported by the triton GPU compiler",
+        r"too old to be supported by the triton GPU compiler|Triton only supports devices of CUDA Capability",
         ("gpu-too-old-for-triton",),
         "torch.compile does not support a GPU this old",
         ("which is too old to be supported by the triton GPU compiler",),
@@ -45,12 +138,13 @@ BUILDS = (
         "JAX and its CUDA plugin have incompatible versions",
         ("it is not compatible with the installed jaxlib version", "is newer than and incompatible with jax version"),
     ),
-    # jax/_src/xla_bridge.py of 0.12
+    # jax/_src/xla_bridge.py of 0.3 to 0.12: it says so too if the plugin is installed and failed to start
     Signature(
-        r"CUDA-enabled jaxlib is not installed",
-        ("cpu-only-build",),
-        "JAX is installed without its CUDA plugin",
+        r"CUDA-enabled jaxlib is not installed|No GPU/TPU found, falling back to CPU",
+        ("cpu-only-build", "jax-plugin-version-mismatch", "cuda-library-missing", "cudnn-version-mismatch"),
+        "JAX is installed without a CUDA plugin that starts",
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
+        vague=True,
     ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
@@ -61,24 +155,38 @@ BUILDS = (
     ),
     # torchvision/extension.py and torch/library.py
     Signature(
-        r"operator torchvision::nms does not exist|PyTorch and torchvision were compiled with different CUDA",
+        r"operator torchvision::nms does not exist|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
+        r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z",
         ("torch-torchvision-mismatch",),
         "torchvision does not match the installed torch",
         ("operator torchvision::nms does not exist", "PyTorch and torchvision were compiled with different CUDA major versions"),
     ),
     # torchaudio/_extension/utils.py
     Signature(
-        r"PyTorch and TorchAudio were compiled with different CUDA|libtorchaudio\.so: undefined symbol",
+        r"PyTorch and TorchAudio were compiled with different CUDA|(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?\.so: undefined symbol",
         ("torch-torchaudio-mismatch",),
         "torchaudio does not match the installed torch",
         ("PyTorch and TorchAudio were compiled with different CUDA versions", "libtorchaudio.so: undefined symbol"),
     ),
-    # glibc's dynamic loader
+    # glibc's dynamic loader: PyTorch's own libraries lack a symbol only beside those of another release
     Signature(
-        r"undefined symbol: _ZNK?(?:2at|3c10|5torch)",
+        r"/torch/(?:lib/lib\w{3,30}|_C\S{0,40})\.so[\d.]{0,8}: undefined symbol: _Z\w{0,40}(?:N2at|N3c10|N5torch|N6caffe2)",
+        ("two-copies-of-framework", "framework-files-damaged"),
+        "the libraries of two PyTorch releases are mixed in one folder",
+        ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
+    ),
+    Signature(
+        r"undefined symbol: _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
+        r"|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
         ("extension-abi-mismatch",),
-        "an extension was compiled for a different version of PyTorch",
-        ("undefined symbol: _ZN3c105Error", "undefined symbol: _ZN2at", "undefined symbol: _ZN5torch"),
+        "an extension was compiled for a different version of the framework",
+        (
+            "undefined symbol: _ZN3c105Error",
+            "undefined symbol: _ZN2at4_ops",
+            "undefined symbol: _ZN5torch3jit",
+            "undefined symbol: _ZN10tensorflow12OpDefBuilder",
+            "PyTorch version mismatch! DeepSpeed ops were compiled and installed with a different version",
+        ),
     ),
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(
@@ -87,12 +195,42 @@ BUILDS = (
         "CuPy did not find the CUDA libraries of its wheel",
         ("Failed to import CuPy.", "CuPy failed to load libnvrtc.so.12"),
     ),
-    # https://github.com/vllm-project/vllm/issues/1284
+    # vLLM's setup.py: https://github.com/vllm-project/vllm/issues/1284
     Signature(
-        r"GPUs? with (?:CUDA |compute )capability (?:below|less than|lower than|<) ?\d\.\d[^\n]{0,20} not supported",
-        ("gpu-too-old-for-build",),
+        r"GPUs? with (?:CUDA |compute )?[Cc]apability (?:below|less than|lower than|<) ?\d\.\d[^\n]{0,20} not supported",
+        ("gpu-too-old-for-build", "gpu-below-framework-minimum"),
         "this GPU is older than the program supports",
         ("GPUs with compute capability below 7.0 are not supported",),
+    ),
+    # vLLM's model_loader, FlashAttention, TensorRT, RAPIDS
+    Signature(
+        r"is not supported for the current GPU\. Minimum capability: \d|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
+        r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\(Compute Capability \d\.\d\) or newer architecture is required",
+        ("gpu-below-framework-minimum",),
+        "this GPU is older than the program supports",
+        (
+            "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: 70.",
+            "FlashAttention only supports Ampere GPUs or newer.",
+            "Target GPU SM 61 is not supported by this TensorRT release.",
+        ),
+    ),
+    # a wheel for Linux on Windows; what the extra and-cuda of TensorFlow 2.15.0 requires
+    Signature(
+        r"[A-Z]:\\[^\n]{0,300}bitsandbytes\\libbitsandbytes_cpu\.so|requirement tensorrt[-_]libs==8\.|No matching distribution found for tensorrt[-_]libs==8\.",
+        ("broken-release",),
+        "the published wheel lacks a part that it needs",
+        (
+            "CUDA SETUP: Loading binary C:\\venv\\Lib\\site-packages\\bitsandbytes\\libbitsandbytes_cpu.so",
+            "No matching distribution found for tensorrt-libs==8.6.1",
+        ),
+    ),
+    # PyTorch 2.4.0 on Windows: https://github.com/pytorch/pytorch/issues/131662
+    Signature(
+        r"torch\\lib\\fbgemm\.dll\"? or one of its dependencies",
+        ("broken-release",),
+        "a library of PyTorch's wheel needs one that the wheel lacks",
+        ('Error loading "C:\\venv\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies',),
+        needs_support=True,
     ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(

@@ -4,74 +4,199 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl)"
+_DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
+_NO_CUDA = (
+    "cuda-library-missing",
+    "pip-nvidia-libs-not-on-path",
+    "cuda-version-mismatch",
+    "cuda-libs-not-on-loader-path",
+    "ld-library-path-shadowing",
+)
+_NO_CUDNN = (
+    "cudnn-missing",
+    "pip-nvidia-libs-not-on-path",
+    "cudnn-wrong-major",
+    "cuda-libs-not-on-loader-path",
+    "cudnn-shadowed-by-system",
+)
+
+
+def _not_found(pattern: str, *lines: str) -> Signature:
+    return Signature(pattern, _NO_CUDA, "a CUDA library was not found", lines)
+
+
+def _no_cudnn(pattern: str, *lines: str) -> Signature:
+    return Signature(pattern, _NO_CUDNN, "cuDNN or one of its libraries was not found", lines)
+
+
 LIBRARIES = (
+    # torch/backends/cudnn/__init__.py since 1.13
     Signature(
-        r"Loaded runtime CuDNN library: \S{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled",
+        r"Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",
+        ("cudnn-shadowed-by-system",),
+        "LD_LIBRARY_PATH leads to another cuDNN than the one in PyTorch's wheel",
+        ("Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",),
+    ),
+    # glibc's loader on the parts of two cuDNN releases: https://github.com/pytorch/pytorch/issues/119989
+    Signature(
+        r"libcudnn\S{0,200}: undefined symbol: _ZN5cudnn|undefined symbol: \S{1,300}, version libcudnn\w{0,40}\.so",
+        ("cudnn-shadowed-by-system", "cudnn-version-mismatch"),
+        "libraries of two cuDNN releases are loaded together",
+        ("libcudnn_cnn_train.so.8: undefined symbol: _ZN5cudnn3cnn",),
+    ),
+    # cudnn_graph.h of cuDNN 9
+    Signature(
+        r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system", "nvidia-wheel-version-conflict"),
+        "libraries of two cuDNN releases are loaded together",
+        ("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",),
+    ),
+    # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since
+    Signature(
+        r"Loaded runtime CuDNN library: \S{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
+        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the loaded cuDNN is older than this build needs",
         (
             "Loaded runtime CuDNN library: 8.9.4 but source was compiled with: 9.1.0",
             "cuDNN version incompatibility: PyTorch was compiled",
+            "Found cuDNN version 8600, but JAX was built against version 8904",
+            "Outdated cuDNN installation found.",
         ),
     ),
     Signature(
-        # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591
-        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file"
-        r"|Unable to load cuDNN\. Is it installed",
-        ("cudnn-missing", "pip-nvidia-libs-not-on-path", "cudnn-wrong-major"),
-        "cuDNN or one of its libraries was not found",
+        r"(?<!_)undefined symbol: cudnn[A-Z]\w{1,80}|(?<!Could not load library )libcudnn\S{0,200}: undefined symbol",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "the loaded cuDNN is older than this build needs",
+        ("undefined symbol: cudnnGetVersion",),
+    ),
+    # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
+    _no_cudnn(
+        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
+        "Could not load library libcudnn_cnn_infer.so.8",
+        "libcudnn.so.9: cannot open shared object file",
+        "Unable to load cuDNN. Is it installed?",
+    ),
+    # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
+    _no_cudnn(
+        r"Could not load dynamic library 'cudnn64_|Could not find 'cudnn64_|which depends on \\?\"cudnn64_\d{1,2}\.dll",
+        "Could not load dynamic library 'cudnn64_8.dll'",
+    ),
+    # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
+    _no_cudnn(
+        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|Cannot load symbol cudnn[A-Z]",
+        "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
+        "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
+        "Cannot load symbol cudnnCreateTensorDescriptor",
+    ),
+    # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
+    Signature(
+        r"undefined symbol: (?:__)?(?:nvJitLink|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
+        r"|symbol (?:cublas|cusparse|cusolver|cufft|curand|cuda|cudnn)\w{1,80},? version lib\S{1,60} not defined in file",
+        ("ld-library-path-shadowing", "nvidia-wheel-version-conflict", "cuda-mixed-versions"),
+        "libraries of two CUDA releases are loaded together",
         (
-            "Could not load library libcudnn_cnn_infer.so.8",
-            "libcudnn.so.9: cannot open shared object file",
-            "Unable to load cuDNN. Is it installed?",
+            "libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
+            "symbol cublasLtGetStatusString version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference",
         ),
     ),
+    # jaxlib 0.4, and jax_plugins/cuda/__init__.py since
     Signature(
-        r"lib(?:cudart|cublas\w{0,40}|cufft|curand|cusolver|cusparse\w{0,40}|nvrtc|nvJitLink|cupti|nccl)\.so[\d.]*: cannot open shared object file"
-        r"|Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.)|Cannot dlopen (?:some GPU|all CUDA) libraries",
-        ("cuda-library-missing", "pip-nvidia-libs-not-on-path", "cuda-version-mismatch"),
-        "a CUDA library was not found",
-        (
-            "libcudart.so.12: cannot open shared object file",
-            "libcublas.so.12: cannot open shared object file",
-            "Cannot dlopen some GPU libraries",
-            "Cannot dlopen all CUDA libraries",
-        ),
+        r"Found (?:CUDA|cuBLAS|cuFFT|cuPTI|cuSOLVER|cuSPARSE) version \d{2,6}, but JAX was built against|Outdated (?:CUDA|cuBLAS|cuFFT|cuPTI|cuSOLVER|cuSPARSE) installation found",
+        ("cuda-version-mismatch", "ld-library-path-shadowing"),
+        "the loaded CUDA libraries are older than JAX needs",
+        ("Found CUDA version 12010, but JAX was built against version 12020", "Outdated cuSPARSE installation found."),
+    ),
+    # glibc's loader, as TensorFlow, PyTorch, ONNX Runtime and others pass it on
+    _not_found(
+        rf"{_CUDA}\.so[\d.]*: ?cannot open shared object file",
+        "libcudart.so.12: cannot open shared object file",
+    ),
+    _not_found(
+        rf"Could not load library {_CUDA}|libNVVM cannot be found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
+        "Could not load library libcublasLt.so.12.",
+    ),
+    # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
+    _not_found(
+        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
+        "Cannot dlopen some GPU libraries",
+        "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
+    ),
+    _not_found(
+        rf"Could not find '{_DLL}'|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded",
+        "Library cublas64_12.dll is not found or cannot be loaded",
+    ),
+    # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba
+    _not_found(
+        rf"Library {_CUDA}\S{{0,20}} is not found or cannot be loaded|{_CUDA}\.so\.\S{{1,12}} not found in the system path"
+        r"|failed to open (?:lib)?nvrtc-builtins",
+        "failed to open libnvrtc-builtins.so.12.4",
+    ),
+    # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc
+    _not_found(
+        r"Unable to load cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)\. Is it installed|Unable to load CUDA\. Is it installed|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
+        "Unable to load cuSPARSE. Is it installed?",
+    ),
+    # onnxruntime/core/session/provider_bridge_ort.cc and onnxruntime_pybind_state.cc
+    Signature(
+        r"Failed to create CUDAExecutionProvider|LoadLibrary failed with error 126[^\n]{0,200}onnxruntime_providers_cuda",
+        ("cuda-library-missing", "cuda-version-mismatch", "cudnn-missing"),
+        "ONNX Runtime did not find the CUDA or cuDNN release that it is built for",
+        ("Failed to create CUDAExecutionProvider.",),
+        vague=True,
     ),
     Signature(
-        r"libdevice not found at|Can't find libdevice directory",
+        r"libdevice not found at|Can't find libdevice directory|libdevice\.10\.bc is required by this HLO module|could not find libdevice\.10\.bc",
         ("libdevice-not-found",),
         "XLA cannot find libdevice",
         (
             "libdevice not found at ./libdevice.10.bc",
             "Can't find libdevice directory",
+            "libdevice.10.bc is required by this HLO module",
         ),
     ),
     Signature(
-        r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|find a suitable version of ptxas)|No PTX compilation provider is available",
+        r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|get ptxas version|find a suitable version of ptxas|invoke ptxas)"
+        r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",
         (
             "./bin/ptxas not found",
             "Couldn't get ptxas/nvlink version",
             "Couldn't find a suitable version of ptxas",
+            "Couldn't invoke ptxas --version",
             "No PTX compilation provider is available",
+            "Failed to launch ptxas",
         ),
     ),
     Signature(
-        r"ptxas too old\.|ptxas does not support CC",
+        r"ptxas too old\.|ptxas does not support CC|You are using ptxas [\d.]{1,20}, which is older than",
         ("ptxas-too-old",),
         "XLA's ptxas is too old for this GPU",
-        ("ptxas too old.", "ptxas does not support CC"),
+        ("ptxas too old.", "ptxas does not support CC", "You are using ptxas 10.1.243, which is older than 11.1"),
+    ),
+    # what LLVM in Triton and Numba says of an architecture that it does not know
+    Signature(
+        r"'sm_\d{2,3}\w?' is not a recognized processor for this target",
+        ("triton-ptxas-too-old",),
+        "the compiler in Triton or Numba does not know this GPU",
+        ("'sm_120' is not a recognized processor for this target (ignoring processor)",),
     ),
     Signature(
-        r"Value 'sm_\d+\w?' is not defined for option 'gpu-name'",
+        r"(?i)triton[^\n]{0,200}(?:Value 'sm_\d{2,3}\w?' is not defined for option|Unsupported \.version)",
+        ("triton-ptxas-too-old",),
+        "Triton's ptxas is too old for this GPU",
+        ("triton/backends/nvidia/bin/ptxas fatal: Value 'sm_121' is not defined for option 'gpu-name'",),
+    ),
+    Signature(
+        r"Value 'sm_\d+\w?' is not defined for option 'gpu-name'|Unsupported \.version \d\.\d; current version is|PTX \.version \d\.\d does not support \.target sm_",
         ("ptxas-too-old", "triton-ptxas-too-old"),
         "ptxas is too old for this GPU",
-        ("Value 'sm_120' is not defined for option 'gpu-name'",),
+        ("Value 'sm_120' is not defined for option 'gpu-name'", "Unsupported .version 8.7; current version is '8.2'"),
     ),
     Signature(
-        r"undefined symbol: nccl\w+",
+        r"undefined symbol: p?nccl[A-Z]\w{1,80}",
         ("nccl-version-conflict",),
         "the loaded NCCL is older than this build needs",
         ("undefined symbol: ncclCommRegister",),
@@ -85,13 +210,13 @@ LIBRARIES = (
     ),
     # torch/backends/cudnn/__init__.py of 2.15; the status is in cudnn.h
     Signature(
-        r"cuDNN version \d{1,9} is not compatible with devices with SM|CUDNN_STATUS_ARCH_MISMATCH",
+        r"cuDNN version \d{1,9} is not compatible with devices with SM|CUDNN_STATUS_ARCH_MISMATCH|CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
         ("cudnn-drops-gpu",),
         "cuDNN has no kernels for this GPU",
         ("cuDNN version 91100 is not compatible with devices with SM < 7.5", "CUDNN_STATUS_ARCH_MISMATCH"),
     ),
     Signature(
-        r"lib\S{1,200}\.so[\d.]{0,40}: (?:file too short|invalid ELF header)",
+        r"lib\S{1,200}\.so[\d.]{0,40}: (?:file too short|invalid ELF header|ELF load command|cannot read file data)",
         ("cuda-library-damaged", "framework-files-damaged"),
         "a library file is damaged",
         ("libcublas.so.12: file too short", "libtorch_cuda.so: invalid ELF header"),

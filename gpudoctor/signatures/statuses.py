@@ -92,8 +92,8 @@ STATUSES = (
     status(
         209,
         "NO_BINARY_FOR_GPU",
-        ("no kernel image is available for execution on the device",),
-        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        ("no kernel image is available for execution on the device", "no kernel image is available for execution on device"),
+        ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
     ),
     status(

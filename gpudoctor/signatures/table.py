@@ -247,7 +247,7 @@ _VAGUE = (
     ),
 )
 
-SIGNATURES: tuple[Signature, ...] = (
+_EVERY = (
     *STATUSES,
     *MODULES,
     *CONTAINERS,
@@ -263,4 +263,5 @@ SIGNATURES: tuple[Signature, ...] = (
     *_MEMORY,
     *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),
 )
+SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: one.vague))
 """Specific signatures first, those that only say what failed last."""

@@ -124,6 +124,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "c_compiler_missing",
         "python_headers_missing",
         "jetson_needs_vendor_wheel",
+        "gpu_below_framework_minimum",
+        "broken_release",
     ),
     "python": (
         "framework_missing",

@@ -1,0 +1,63 @@
+"""GD545: broken-release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import EnvironmentView, wheel_platform
+from gpudoctor.derive.unknown import not_applicable, not_stated
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.matrix import Fault
+from gpudoctor.matrix.cite import cited
+from gpudoctor.signatures import recognise
+from gpudoctor.snapshot import Distribution, Fact, TextLog
+
+_BROKEN = "broken"
+
+
+@rule("GD545", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
+    """Published wheel lacks a part that it needs."""
+    faults = list(_faults(environment))
+    if not faults:
+        not_applicable("no installed release is known to be broken on this platform")
+    line = _line(environment)
+    if line is None:
+        not_stated(f"no error shows that {faults[0][0].label} is the broken build")
+    for one, fault in faults:
+        yield Problem(
+            message=f"{one.label} for {wheel_platform.label(fault.platform)} is broken: {fault.note}.",
+            confidence=Confidence.LIKELY,
+            evidence=(
+                Evidence("log", line.value, line.where),
+                Evidence("defect", fault.note, cited(fault.source, f"{one.name} {fault.last}")),
+            ),
+            fixes=(
+                Fix(
+                    f"Install a release of {one.name} after {fault.last}",
+                    install_package(environment.observed.python, f"{one.name}>{fault.last}"),
+                    (DOWNLOAD,),
+                ),
+            ),
+        )
+
+
+def _faults(environment: EnvironmentView) -> Iterator[tuple[Distribution, Fault]]:
+    """Yield the installed releases that the matrix knows as broken on this platform."""
+    stack = environment.stack
+    for one in stack.distributions.values():
+        for fault in environment.machine.matrix.faults(one.name, one.version.partition("+")[0]):
+            if fault.fault == _BROKEN and fault.platform in {stack.platform, wheel_platform.ANY}:
+                yield one, fault
+
+
+def _line(environment: EnvironmentView) -> Fact | None:
+    """Return the line of a pasted log that shows a broken release; None without one. Other builds may have the same version number."""
+    log = environment.observed.text_log
+    if not isinstance(log, TextLog):
+        return None
+    found = (sign.line for sign in recognise("\n".join(line.value for line in log.lines)) if broken_release.name in sign.signature.causes)
+    return next((line for text in found for line in log.lines if text in line.value or line.value in text), None)

@@ -1,0 +1,56 @@
+"""GD544: gpu-below-framework-minimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive.gpu_code import capability, unread_capability
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+from gpudoctor.matrix import GpuNeed
+from gpudoctor.matrix.cite import cited
+from gpudoctor.snapshot import Distribution
+
+
+@rule(
+    "GD544",
+    severity=Severity.ERROR,
+    breaks=Rung.TRAINED,
+    since="0.1",
+    explains=(Explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old."),),
+)
+def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Problem]:
+    """GPU is older than an installed package supports."""
+    machine = environment.machine
+    needs = [(one, need) for one in environment.stack.distributions.values() if (need := _need(one, environment))]
+    if not needs:
+        not_applicable("no installed package states a lowest compute capability")
+    gpus = [gpu for gpu in machine.gpus if gpu.usable]
+    if not gpus:
+        not_applicable(NO_GPU)
+    capabilities = [known(capability(gpu.observed, machine.matrix) or unread_capability(gpu.observed), Rung.NVML) for gpu in gpus]
+    newest = max(capabilities)
+    for one, need in needs:
+        if newest < need.oldest_capability:
+            gpu = gpus[capabilities.index(newest)]
+            yield Problem(
+                message=f"{one.label} needs compute capability {need.oldest_capability.short} or newer; {gpu.label} has {newest.short}.",
+                evidence=(
+                    Evidence("oldest GPU it supports", need.oldest_capability.short, cited(need.source, f"{one.name} {need.release}")),
+                    Evidence("compute capability", newest.short, gpu.label),
+                    Evidence(one.name, one.version, one.where),
+                ),
+                fixes=(
+                    Fix(f"Use a GPU of compute capability {need.oldest_capability.short} or newer.", action=Action.REPLACE_HARDWARE),
+                    Fix(f"Serve or train with a package that supports this GPU instead of {one.name}.", kind=FixKind.INSTEAD),
+                ),
+            )
+
+
+def _need(one: Distribution, environment: EnvironmentView) -> GpuNeed | None:
+    version = versions.parse(one.version.partition("+")[0])
+    return environment.machine.matrix.gpu_need(one.name, version) if version else None

@@ -1,0 +1,37 @@
+"""GD544 gpu-below-framework-minimum."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.findings import OutcomeKind
+from gpudoctor.snapshot import Distribution, Packages, Snapshot
+from tests.builders import bare
+from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
+
+RULE = "gpu-below-framework-minimum"
+
+
+def on(*capabilities: str, version: str = "0.9.1", name: str = "vllm") -> Snapshot:
+    """A package on GPUs of these compute capabilities."""
+    packages = Packages((Distribution(name, version, "/site"),))
+    return with_gpus(*({"name": f"GPU of {one}", "compute_capability": one} for one in capabilities), packages=packages)
+
+
+@pytest.mark.parametrize(("version", "capability", "needs"), [("0.9.1", "6.1", "7.0"), ("0.4.0", "6.0", "7.0"), ("0.21.0", "7.0", "7.5")])
+def test_a_gpu_below_the_minimum_is_found(version: str, capability: str, needs: str) -> None:
+    (finding,) = findings_of(RULE, on(capability, version=version))
+    assert finding.message.startswith(f"vllm {version} needs compute capability {needs} or newer")
+
+
+def test_a_newer_gpu_beside_it_is_enough() -> None:
+    assert kinds_of(RULE, on("6.1", "8.6")) == [OutcomeKind.PASSED]
+
+
+def test_a_gpu_at_the_minimum_passes() -> None:
+    assert kinds_of(RULE, on("7.0")) == [OutcomeKind.PASSED]
+
+
+def test_other_outcomes() -> None:
+    assert kinds_of(RULE, on("6.1", name="einops")) == [OutcomeKind.NOT_APPLICABLE]
+    assert kinds_of(RULE, bare(packages=Packages((Distribution("vllm", "0.9.1", "/site"),)))) == [OutcomeKind.NOT_APPLICABLE]
