@@ -6,14 +6,10 @@ import os
 
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Board, Cause, Cpu, Details, Memory, Missing, Parameter, readable
+from gpudoctor.snapshot.details import CPU_FEATURES
 
 DMI = "/sys/class/dmi/id"
 MODELS = ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model")
-FLAGS = (
-    "sse4_1", "sse4_2", "avx", "avx2", "bmi1", "bmi2", "abm", "fma", "f16c", "avx512f", "avx512_bf16", "avx_vnni", "amx_tile",
-    "asimd", "asimdhp", "sve", "bf16", "hypervisor",
-)  # fmt: skip
-"""Processor features by which framework builds select code, and the one of virtual machines."""
 PARAMETERS = (
     "nokaslr", "kaslr", "nomodeset", "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu", "vfio-pci.ids", "pci",
     "pcie_aspm", "pcie_port_pm", "pcie_acs_override", "modprobe.blacklist", "module_blacklist", "rd.driver.blacklist", "nouveau.modeset",
@@ -65,7 +61,7 @@ def _cpu(root: str) -> Cpu:
     flags: tuple[str, ...] | Missing = Missing(Cause.ABSENT, "/proc/cpuinfo lists no features")
     if listed is not None:
         there = set(listed.split())
-        flags = tuple(flag for flag in FLAGS if flag in there)
+        flags = tuple(flag for flag in CPU_FEATURES if flag in there)
     return Cpu(readable(model)[:LONGEST] if model else Missing(Cause.ABSENT, "/proc/cpuinfo names no model"), flags, count)
 
 

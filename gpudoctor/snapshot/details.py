@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, Parameter
 
+CPU_FEATURES = (
+    "sse4_1", "sse4_2", "avx", "avx2", "bmi1", "bmi2", "abm", "fma", "f16c", "avx512f", "avx512_bf16", "avx_vnni", "amx_tile",
+    "asimd", "asimdhp", "sve", "bf16", "hypervisor",
+)  # fmt: skip
+"""Processor features by which framework builds select code, and the one of virtual machines."""
+
 
 class Cpu(Observed, frozen=True):
     """The processor, from /proc/cpuinfo; all of a machine's cores are treated as equal."""

@@ -16,8 +16,8 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.preflight import parse
 from gpudoctor.probe.packages import relevant
 from gpudoctor.probe.script_folder import NAMES
-from gpudoctor.probe.variables import WHOLE
 from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.snapshot.variable_names import WHOLE
 
 PACKAGE = Path(gpudoctor.__file__).parent
 every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)

@@ -6,7 +6,8 @@ import os
 
 import pytest
 
-from gpudoctor.probe.variables import ONLY_SET, SET, WHOLE, variables
+from gpudoctor.probe.variables import SET, variables
+from gpudoctor.snapshot.variable_names import ONLY_SET, WHOLE
 from tests.machines.store import NAMES, load
 
 

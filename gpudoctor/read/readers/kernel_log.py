@@ -11,6 +11,14 @@ READER = Reader(
         Form("xid", r"NVRM: Xid \((?:PCI:)?(?P<name>[0-9A-Fa-f:.]{1,20})[^)]{0,100}\): (?P<value>\d+(?:, .{0,300})?)"),
         Form("sxid", r"SXid \((?:PCI:)?(?P<name>[0-9A-Fa-f:.]{1,20})\): (?P<value>\d+(?:, .{0,300})?)"),
         Form("nvml error", r"(?P<value>NVRM: API mismatch)"),
+        Form("kernel line", r"(?P<value>.{0,80}\b(?:NVRM: |nouveau \d{4}:|NovaCore |nova_core ).{3,300})", Rank.LOG),
+        # kernel/module/signing.c, security/lockdown/lockdown.c and what the kernel answers to modprobe
+        Form(
+            "kernel line",
+            r"(?P<value>.{0,120}(?:module with (?:unsupported crypto|unavailable key) is rejected|unsigned module is rejected|PKCS#7 signature not signed"
+            r"|unsigned module loading is restricted|Key was rejected by service|Required key not available).{0,100})",
+            Rank.LOG,
+        ),
         Form("module", rf"this kernel module has the version {VERSION}"),
         Form("libraries", rf"API mismatch: the client has the version {VERSION}"),
         # nvidia_init_module and its kin in kernel-open/nvidia/nv.c of https://github.com/NVIDIA/open-gpu-kernel-modules

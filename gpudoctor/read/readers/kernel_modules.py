@@ -50,6 +50,11 @@ READER = Reader(
         Form("module version", r"^version:\s{1,12}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)$"),
         # kmod
         Form("no module for", r"modprobe: FATAL: Module nvidia(?:[-_]\w{1,12})? not found in directory /lib/modules/(?P<value>\S{3,80})"),
+        Form(
+            "module error",
+            r"modprobe: ERROR: could not insert '?nvidia\w{0,12}'?: (?P<value>Key was rejected by service|Required key not available|Operation not permitted"
+            r"|No such device|Unknown symbol in module|Exec format error|Invalid argument|Function not implemented)",
+        ),
         Form("no module for", r"modinfo: ERROR: Module (?P<value>nvidia) not found"),
     ),
     blocks=_whole_list,

@@ -1,16 +1,66 @@
-"""Reads environment variables, as a shell, a container engine or Python sets them."""
+"""Reads environment variables, as shells, Python, Dockerfiles, compose files, pods and `docker run` set and print them."""
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import Form, Reader
+import re
+from collections.abc import Iterator, Sequence
 
-READER = Reader(
-    "shell",
-    forms=(
-        Form(
-            "variable",
-            r"^\s*(?:\$ ?)?(?:export |set |-e )?(?P<name>CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH|LD_PRELOAD|CUDA_HOME|NVIDIA_VISIBLE_DEVICES|NCCL_[A-Z_0-9]{2,40}|JAX_PLATFORMS|XLA_FLAGS)=['\"]?(?P<value>[^'\"\n]{0,400})",
-        ),
-        Form("variable", r"os\.environ\[['\"](?P<name>CUDA_VISIBLE_DEVICES|LD_LIBRARY_PATH)['\"]\]\s*=\s*['\"](?P<value>[^'\"]{0,100})"),
-    ),
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.snapshot.variable_names import WHOLE
+
+_NAME = r"(?P<name>[A-Z][A-Z0-9_]{1,50})"
+_VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";]{0,1000}))"
+_PROMPT = re.compile(
+    r"^\s{0,20}(?:\$env:|(?:[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
 )
+_SETTING = re.compile(rf"{_NAME}(?: ?= ?){_VALUE}(?:\s{{1,10}}|,|;|&|$)")
+_MAPPING = re.compile(rf"{_NAME}: {{1,20}}{_VALUE}\s{{0,3}}$")
+_APART = re.compile(rf"\b(?:ENV|setenv|set -g?x) {_NAME} {_VALUE}")
+_OPTION = re.compile(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
+_PYTHON = re.compile(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
+_OF_POD = re.compile(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
+_ECHO = re.compile(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
+_UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
+"""What programs print for a variable that is not set."""
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    for place, line in enumerate(lines):
+        for name, value in _settings(line.text):
+            if name in WHOLE and value not in _UNSET:
+                yield Statement(f"variable:{name}", value.strip(), "shell", line.number, Rank.TOOL)
+        after = lines[place + 1].text.strip() if place + 1 < len(lines) else ""
+        below = _below(line.text, after)
+        if below and below[0] in WHOLE:
+            yield Statement(f"variable:{below[0]}", below[1], "shell", line.number, Rank.TOOL)
+
+
+def _settings(text: str) -> Iterator[tuple[str, str]]:
+    if "=" in text:
+        begin = _PROMPT.match(text)
+        found = _SETTING.match(text, begin.end() if begin else 0)
+        while found:
+            yield found["name"], _value(found)
+            found = _SETTING.match(text, found.end())
+        others = [*_OPTION.finditer(text), *(_PYTHON.finditer(text) if "environ" in text else ())]
+    else:
+        others = [_MAPPING.fullmatch(text.strip(" -")) if ": " in text else _APART.search(text) if "_" in text else None]
+        others += _PYTHON.finditer(text) if "environ" in text else ()
+    yield from ((one["name"], _value(one)) for one in others if one)
+
+
+def _below(text: str, after: str) -> tuple[str, str] | None:
+    """Return a variable whose value is on the next line: in a pod's specification, or what `echo` printed."""
+    pod = _OF_POD.match(text) if "name:" in text else None
+    if pod and after.startswith("value:"):
+        return pod["name"], after.removeprefix("value:").strip(" '\"")
+    echo = _ECHO.search(text) if "echo" in text else None
+    return (echo["name"], after) if echo and re.match(r"[/\d]\S{0,1000}$", after) else None
+
+
+def _value(found: re.Match[str]) -> str:
+    return next((found[group] for group in ("double", "single", "bare") if found[group] is not None), "")
+
+
+READER = Reader("shell", blocks=_statements)

@@ -11,15 +11,17 @@ from gpudoctor.read.sections.frameworks import frameworks
 from gpudoctor.read.sections.gpus import matching, nvml
 from gpudoctor.read.sections.host import host, python
 from gpudoctor.read.sections.kernel import kernel_driver, kernel_log, kernel_modules
+from gpudoctor.read.sections.nodes import device_nodes
 from gpudoctor.read.sections.other_vendors import amd, without_nvidia
 from gpudoctor.read.sections.packages import packages, variables
 from gpudoctor.read.sections.pci import pci
 from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.sections.surroundings import container_tools, details, fabric_manager, limits
 from gpudoctor.read.sections.text_log import lacks_memory, text_log
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
-from gpudoctor.snapshot import TEXT, Missing, Snapshot, Toolkit
+from gpudoctor.snapshot import NOT_ASKED, TEXT, Snapshot, Toolkit
 
 __all__ = ["assemble"]
 
@@ -33,6 +35,11 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         created=created,
         origin=TEXT,
         host=machine,
+        details=details(stated),
+        container_tools=container_tools(stated),
+        limits=limits(stated),
+        device_nodes=device_nodes(stated),
+        fabric_manager=fabric_manager(stated),
         python=python(stated),
         pci=matching(bus, seen),
         nvml=msgspec.structs.replace(seen, gpus=()) if without_nvidia(stated, machine) else seen,
@@ -48,5 +55,5 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         text_log=text_log(lines, statements, signs),
         remarks=(*unavailable(stated), *contradictions(statements, stated), *harmless_lines(signs.noise)),
     )
-    silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
+    silent = (name for name in Snapshot.__struct_fields__ if getattr(snapshot, name) is NOT_ASKED)
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))

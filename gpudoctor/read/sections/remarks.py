@@ -10,6 +10,9 @@ from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import harmless
 
+_SEVERAL = ("xid:", "sxid:", "kernel line")
+"""What a text states many times, without a contradiction."""
+
 
 def unavailable(stated: Stated) -> Iterable[str]:
     """Yield that the framework itself reports no usable GPU, which is a fault without a cause."""
@@ -31,6 +34,6 @@ def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[
     told: set[str] = set()
     for one in statements:
         used = stated.get(one.what)
-        if used and used.value != one.value and one.what not in told and not one.what.startswith(("xid:", "sxid:")):
+        if used and used.value != one.value and one.what not in told and not one.what.startswith(_SEVERAL):
             told.add(one.what)
             yield f"{one.where} says {one.what.replace(':', ' ')} {one.value}; {used.where} says {used.value}, which was used"

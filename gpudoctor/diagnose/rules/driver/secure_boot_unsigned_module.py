@@ -15,7 +15,7 @@ from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, KernelModules, Missing, ModuleFile
 
-_REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|PKCS#7 signature not signed|unsigned module loading is restricted"
+_REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
 _TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", (ROOT,), kind=FixKind.CHECK)
 _SWITCH_OFF = Fix("Switch Secure Boot off in the firmware setup.", needs=(REBOOT,))
 _ENROLL = {

@@ -1,0 +1,45 @@
+"""Reads `ls /dev/nvidia*` in its long and its short form, and `id` and `groups`, which decide who may open the files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "device files"
+_LONG = re.compile(
+    r"c(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,3}\s{1,4}(?P<owner>[\w.-]{1,40})\s{1,8}(?P<group>[\w.-]{1,40})\s{1,8}"
+    r"(?P<major>\d{1,4}),\s{1,8}(?P<minor>\d{1,7})\s.{4,40}\s(?P<path>/dev/(?:nvidia[\w-]{0,30}|dxg)|nvidia[\w-]{1,30})"
+)
+_PATH = re.compile(r"/dev/nvidia[\w-]{0,30}")
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    for place, line in enumerate(lines):
+        text = line.text.strip()
+        if text.startswith("c") and "nvidia" in text:
+            found = _LONG.fullmatch(text)
+            if found:
+                path = found["path"] if found["path"].startswith("/") else f"/dev/{found['path']}"
+                yield Statement(
+                    f"node:{path}", " ".join(found.group("mode", "owner", "group", "major", "minor")), _NAME, line.number, Rank.TOOL
+                )
+        elif text.startswith("/dev/nvidia"):
+            paths = text.split()
+            if all(_PATH.fullmatch(path) for path in paths):
+                yield from (Statement(f"node:{path}", "", _NAME, line.number, Rank.TOOL) for path in paths)
+        elif text.endswith("groups") and place + 1 < len(lines) and re.fullmatch(r"(?:\S{1,80}[$#>] )?(?:groups|id -Gn)", text):
+            yield Statement("groups", lines[place + 1].text.strip(), _NAME, lines[place + 1].number, Rank.TOOL)
+
+
+READER = Reader(
+    _NAME,
+    forms=(
+        Form("no nodes", r"(?P<value>cannot access '?/dev/nvidia\*'?: No such file or directory)"),
+        Form("no node", r"cannot access '?(?P<name>/dev/nvidia[\w-]{1,30})'?: (?P<value>No such file or directory)"),
+        Form("id", r"^\s*(?P<value>uid=\d{1,10}\([^)\s]{1,60}\) gid=\d{1,10}\([^)\s]{1,60}\) (?:groups=\S{1,1000}))"),
+    ),
+    blocks=_statements,
+)

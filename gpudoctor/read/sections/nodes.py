@@ -1,0 +1,65 @@
+"""The driver's device files that a text lists, and whether the user whom it names may open them."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.statements import Statement
+from gpudoctor.snapshot import DeviceNodes, Missing, Node
+
+_ID = re.compile(r"(\d{1,10})\(([^)\s]{1,60})\)")
+_SHARED = ("/dev/nvidiactl", "/dev/dxg")
+"""Every list of a working driver's files has one of these; a list without was asked for single files."""
+
+
+class User:
+    """Who runs the programs, by `id` or `groups`."""
+
+    def __init__(self, stated: Stated) -> None:
+        told, names = stated.get("id"), stated.get("groups")
+        pairs = _ID.findall(told.value) if told else []
+        self.uid = int(pairs[0][0]) if pairs else None
+        self.name = pairs[0][1] if pairs else ""
+        self.gids = tuple(sorted({int(number) for number, _ in pairs[1:]}))
+        self.groups = {name for _, name in pairs[1:]} | set(names.value.split() if names else ())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the text names the user's groups."""
+        return bool(self.groups)
+
+
+def device_nodes(stated: Stated) -> DeviceNodes | Missing:
+    """Return the listed files; none if `ls` found none; not stated if only some were asked for or two lists contradict each other."""
+    rows, none = stated.all("node:"), stated.get("no nodes")
+    if none:
+        return NOT_STATED if rows else DeviceNodes(())
+    if not any(path in rows for path in _SHARED):
+        return NOT_STATED
+    user = User(stated)
+    return DeviceNodes(tuple(_node(path, row, user) for path, row in sorted(rows.items())))
+
+
+def _node(path: str, row: Statement, user: User) -> Node:
+    words = row.value.split()
+    if len(words) < 5:
+        return Node(path=path)
+    mode, owner, group, major, minor = words
+    return Node(
+        path=path,
+        mode=f"{sum(1 << (8 - place) for place, letter in enumerate(mode) if letter not in '-ST'):04o}",
+        uid=0 if owner == "root" else NOT_STATED,
+        group=group,
+        major=int(major),
+        minor=int(minor),
+        accessible=_is_open(mode, owner, group, user),
+    )
+
+
+def _is_open(mode: str, owner: str, group: str, user: User) -> bool | Missing:
+    if mode[6:8] == "rw":
+        return True
+    if not user.is_known:
+        return NOT_STATED
+    return user.uid == 0 or (owner == user.name and mode[:2] == "rw") or (group in user.groups and mode[3:5] == "rw")

@@ -1,0 +1,81 @@
+"""What a text shows around the GPU: the processor and its memory, /dev/shm, limits, the fabric manager, Docker's runtimes."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.snapshot import (
+    Cause,
+    ContainerTools,
+    Cpu,
+    Details,
+    FabricManager,
+    Limits,
+    Memory,
+    Missing,
+    SharedMemory,
+)
+from gpudoctor.snapshot.details import CPU_FEATURES
+from gpudoctor.snapshot.surroundings import Limit
+
+_SIZE = re.compile(r"(\d{1,14}(?:\.\d{1,6})?) ?([kKmMgGtT]?)i?B?")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def _bytes(text: str, unit: str = "") -> int:
+    """Return a size that df, free, mount or the kernel prints; a bare number has `unit`."""
+    found = _SIZE.match(text)
+    return int(float(found[1]) * _UNITS[(found[2] or unit).lower()]) if found else 0
+
+
+def details(stated: Stated) -> Details | Missing:
+    """Return the processor and the memory."""
+    model, features, total = stated.get("cpu model"), stated.get("cpu features"), stated.get("memory total")
+    if not (model or features or total):
+        return NOT_STATED
+    there = features.value.split() if features else ()
+    return Details(
+        cpu=Cpu(
+            model=model.value if model else NOT_STATED,
+            flags=tuple(name for name in CPU_FEATURES if name in there) if features else NOT_STATED,
+        ),
+        memory=Memory(total=_bytes(total.value) if total else NOT_STATED),
+    )
+
+
+def limits(stated: Stated) -> Limits | Missing:
+    """Return /dev/shm and the limits that `ulimit -a` prints."""
+    shared = next(iter(stated.all("shm:").items()), None)
+    memlock, files = stated.get("memlock"), stated.get("open files")
+    if not (shared or memlock or files):
+        return NOT_STATED
+    size = _bytes(shared[1].value, "k") if shared else 0
+    return Limits(
+        memlock=_limit(memlock.value, 1 << 10) if memlock else NOT_STATED,
+        open_files=_limit(files.value, 1) if files else NOT_STATED,
+        shared_memory=SharedMemory(size=size, free=size, kind="tmpfs") if shared else NOT_STATED,
+    )
+
+
+def _limit(text: str, unit: int) -> Limit:
+    return "unlimited" if text == "unlimited" else int(text) * unit
+
+
+def fabric_manager(stated: Stated) -> FabricManager | Missing:
+    """Return the state of the fabric manager's service."""
+    service = stated.get("service:nvidia-fabricmanager")
+    if service is None:
+        return NOT_STATED
+    if service.value == "could not be found":
+        return Missing(Cause.ABSENT, f"{service.where}: the service is not installed")
+    return FabricManager(running=service.value == "active", unit="nvidia-fabricmanager.service")
+
+
+def container_tools(stated: Stated) -> ContainerTools | Missing:
+    """Return whether Docker knows NVIDIA's runtime."""
+    runtimes, default = stated.get("docker runtimes"), stated.get("docker default runtime")
+    if runtimes is None:
+        return NOT_STATED
+    known = "nvidia" in runtimes.value.split() or (default is not None and default.value == "nvidia")
+    return ContainerTools(engines=("docker",), toolkit=(), runtime=known, cdi=NOT_STATED, cdi_asked_by=NOT_STATED)
