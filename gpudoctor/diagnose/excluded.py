@@ -7,9 +7,20 @@ from collections.abc import Callable
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import CONTROL, UVM
-from gpudoctor.snapshot import DeviceNodes, FabricManager, Fact, KernelDriver, KernelModules, Limits, Nvml, SharedMemory, Status
+from gpudoctor.snapshot import (
+    ContainerTools,
+    DeviceNodes,
+    FabricManager,
+    Fact,
+    KernelDriver,
+    KernelModules,
+    Limits,
+    Nvml,
+    SharedMemory,
+    Status,
+)
 
-_ENOUGH = 1 << 30
+SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
@@ -59,7 +70,12 @@ def _has_nodes(machine: MachineView) -> bool:
 def _has_shared_memory(machine: MachineView) -> bool:
     limits = machine.observed.limits
     shared = limits.shared_memory if isinstance(limits, Limits) else limits
-    return isinstance(shared, SharedMemory) and shared.size >= _ENOUGH
+    return isinstance(shared, SharedMemory) and shared.size >= SHARED_MEMORY
+
+
+def _has_runtime(machine: MachineView) -> bool:
+    tools = machine.observed.container_tools
+    return isinstance(tools, ContainerTools) and tools.runtime is True
 
 
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
@@ -71,5 +87,6 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "device-nodes-missing": _has_nodes,
     "fabric-manager-missing": _has_fabric_manager,
     "container-shm-too-small": _has_shared_memory,
+    "container-toolkit-missing": _has_runtime,
 }
 """Causes, and what tells whether a fact excludes each."""

@@ -10,6 +10,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
@@ -171,5 +172,6 @@ _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "glibc-too-old": _old_glibc,
     "gpu-too-new-for-build": _newer_than_build,
     "gpu-too-old-for-build": _older_than_build,
+    **SYSTEM,
 }
 """Causes, and what yields a fact that speaks for each."""

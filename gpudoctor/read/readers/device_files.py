@@ -30,7 +30,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             paths = text.split()
             if all(_PATH.fullmatch(path) for path in paths):
                 yield from (Statement(f"node:{path}", "", _NAME, line.number, Rank.TOOL) for path in paths)
-        elif text.endswith("groups") and place + 1 < len(lines) and re.fullmatch(r"(?:\S{1,80}[$#>] )?(?:groups|id -Gn)", text):
+        elif text.endswith("groups") and place + 1 < len(lines) and re.fullmatch(r"(?:\S{0,80}[$#>] )?(?:groups|id -Gn)", text):
             yield Statement("groups", lines[place + 1].text.strip(), _NAME, lines[place + 1].number, Rank.TOOL)
 
 

@@ -1,0 +1,57 @@
+"""What a text shows of the system that speaks for one cause of an error: modules, device files, services, Docker's runtimes, /dev/shm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.device_nodes import UVM
+from gpudoctor.diagnose.excluded import SHARED_MEMORY
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, FabricManager, KernelDriver, Limits, Missing, SharedMemory
+
+
+def _uvm_is_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
+    driver, nodes = machine.observed.kernel_driver, machine.observed.device_nodes
+    modules = driver.modules if isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) else ()
+    if "nvidia" in modules and "nvidia_uvm" not in modules:
+        yield Evidence("loaded modules", ", ".join(modules), "lsmod")
+    if isinstance(nodes, DeviceNodes) and nodes.nodes and UVM not in {node.path for node in nodes.nodes}:
+        yield Evidence("device files", ", ".join(node.path for node in nodes.nodes), "/dev")
+
+
+def _fabric_manager_is_down(machine: MachineView, _: str) -> Iterator[Evidence]:
+    manager = machine.observed.fabric_manager
+    if isinstance(manager, FabricManager) and manager.running is False:
+        yield Evidence("nvidia-fabricmanager.service", "not running", "systemctl")
+    if isinstance(manager, Missing) and manager.cause is Cause.ABSENT:
+        yield Evidence("nvidia-fabricmanager.service", "not installed", "systemctl")
+
+
+def _docker_lacks_the_runtime(machine: MachineView, _: str) -> Iterator[Evidence]:
+    tools = machine.observed.container_tools
+    if isinstance(tools, ContainerTools) and tools.runtime is False:
+        yield Evidence("Docker's runtimes", "no nvidia among them", "docker info")
+
+
+def _shared_memory_is_small(machine: MachineView, _: str) -> Iterator[Evidence]:
+    limits = machine.observed.limits
+    shared = limits.shared_memory if isinstance(limits, Limits) else limits
+    if isinstance(shared, SharedMemory) and shared.size < SHARED_MEMORY:
+        yield Evidence("size of /dev/shm", f"{shared.size >> 20} MiB", "df")
+
+
+def _has_no_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
+    nodes = machine.observed.device_nodes
+    if isinstance(nodes, DeviceNodes) and not nodes.nodes:
+        yield Evidence("device files", "none", "/dev")
+
+
+SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "uvm-not-loaded": _uvm_is_not_loaded,
+    "fabric-manager-missing": _fabric_manager_is_down,
+    "container-toolkit-missing": _docker_lacks_the_runtime,
+    "container-shm-too-small": _shared_memory_is_small,
+    "device-nodes-missing": _has_no_device_files,
+}
+"""Causes, and what yields a fact that speaks for each."""
