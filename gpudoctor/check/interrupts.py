@@ -12,7 +12,7 @@ def stopping() -> tuple[signal.Signals, ...]:
     return (signal.SIGINT, signal.SIGTERM) if kept else (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Interrupted(Exception):  # noqa: N818 -- not an error
+class Interrupted(BaseException):
     """A signal asked the check to end."""
 
     def __init__(self, number: int) -> None:

@@ -13,6 +13,7 @@ from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking
 from gpudoctor.probe.target import Target, target
+from gpudoctor.probe.tried import tried
 from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing, Snapshot
 
@@ -80,7 +81,7 @@ class Inventory:
 
     def begin(self) -> None:
         """Start the children. Raises UsageError if --python names nothing that can be started."""
-        self.nodes = device_nodes(self.options.root)  # before any driver library can create one
+        self.nodes = tried(device_nodes, self.options.root)  # before any driver library can create one
         paths = own_path()
         identify = ("--identify",) if self.options.identify else ()
         self._start("nvml", own(), "own/nvml_probe.py", *identify, "--path", *paths)

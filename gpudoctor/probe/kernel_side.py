@@ -12,6 +12,7 @@ from gpudoctor.probe import files
 from gpudoctor.probe.fabric import attached, fabric_manager, fabric_parts, switches
 from gpudoctor.probe.kernel_log import journal, kernel_log
 from gpudoctor.probe.kernel_modules import kernel_modules
+from gpudoctor.probe.tried import tried
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Amd, Cause, Host, KernelDriver, Libcuda, Missing, Nvml, Snapshot, Status, StuckProcess, readable
 
@@ -24,10 +25,10 @@ def with_kernel_side(seen: Snapshot, root: str) -> Snapshot:
     """`seen`, with host, container, PCI bus and kernel driver known, plus modules, kernel log, fabric manager and AMD's driver."""
     return msgspec.structs.replace(
         seen,
-        kernel_modules=kernel_modules(root, seen.host.kernel if isinstance(seen.host, Host) else seen.host, loaded=_loaded(seen)),
-        kernel_log=kernel_log(root),
-        fabric_manager=fabric_manager(root, seen.container) if switches(seen.pci) else NOT_ASKED,
-        amd=amd(root),
+        kernel_modules=tried(kernel_modules, root, seen.host.kernel if isinstance(seen.host, Host) else seen.host, loaded=_loaded(seen)),
+        kernel_log=tried(kernel_log, root),
+        fabric_manager=tried(fabric_manager, root, seen.container) if switches(seen.pci) else NOT_ASKED,
+        amd=tried(amd, root),
     )
 
 
@@ -57,13 +58,13 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
     live = files.under(root, "/") == "/"
     if live and closed and _wrong(whole):
-        changes["kernel_log"] = journal(supervisor, which)
+        changes["kernel_log"] = tried(journal, supervisor, which)
     if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
-        changes["stuck"] = stuck(root)
+        changes["stuck"] = tried(stuck, root)
     if attached(whole.nvml):
-        changes["fabric_parts"] = fabric_parts(root, whole.container)
+        changes["fabric_parts"] = tried(fabric_parts, root, whole.container)
         if not switches(whole.pci):
-            changes["fabric_manager"] = fabric_manager(root, whole.container)
+            changes["fabric_manager"] = tried(fabric_manager, root, whole.container)
     return msgspec.structs.replace(whole, **changes)
 
 

@@ -25,9 +25,10 @@ from gpudoctor.probe.pci import pci
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.toolkits import compilers, toolkits
+from gpudoctor.probe.tried import tried
 from gpudoctor.probe.variables import variables
 from gpudoctor.process import End, Outcome
-from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Python, Snapshot, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
 
 
 def observe(inventory: Inventory) -> Snapshot:
@@ -35,51 +36,69 @@ def observe(inventory: Inventory) -> Snapshot:
     options, environ = inventory.options, inventory.environ
     answered = Outcome(name="python", end=End.STOPPED) if options.node else inventory.wait("python")
     python, path = (NODE, ()) if options.node else heard(answered, inventory.target, inventory.supervisor, environ)
-    sections: dict[str, object] = dict.fromkeys(("python", "packages", "frameworks", "libraries"), python)
-    xrayed: tuple[Framework, ...] = ()
-    if isinstance(python, Python):
-        inventory.interpreter = inventory.target.executable
-        prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
-        installed = packages(path, prefix)
-        python = installers(python, path)
-        own = inside(answered)
-        found = frameworks(path, installed.distributions, own)
-        xrayed = subjects(found)
-        if xrayed:
-            inventory.start_xray(arguments(python.executable, path, xrayed, options.root, own))
-        if not found:
-            python = msgspec.structs.replace(python, elsewhere=elsewhere(environ, path, options.root))
-        sections = {"python": python, "packages": installed, "frameworks": found, "libraries": NOTHING}
+    environment: _Environment | Missing = python if isinstance(python, Missing) else tried(_environment, inventory, python, path, answered)
     seen = _machine(options.root, environ, inventory.nodes, identify=options.identify)
     masked, unmasked = _libcuda(inventory, python)
-    if xrayed:
-        sections["libraries"] = libraries(inventory.wait("libraries"), xrayed)
     whole = msgspec.structs.replace(
         seen,
-        **sections,
-        nvml=answers.nvml(inventory.wait("nvml")),
+        **_sections(environment, python, inventory),
+        nvml=tried(answers.nvml, inventory.wait("nvml")),
         libcuda=masked,
         libcuda_unmasked=unmasked,
-        script_folder=NODE if options.node else script_folder(options.cwd),
+        script_folder=NODE if options.node else tried(script_folder, options.cwd),
         remarks=tuple(inventory.remarks),
     )
     return afterwards(whole, options.root, inventory.supervisor)
+
+
+class _Environment(msgspec.Struct, frozen=True):
+    """What was read of the target's packages, and the frameworks that the X-ray looks at."""
+
+    python: Python
+    packages: Packages
+    frameworks: tuple[Framework, ...]
+    xrayed: tuple[Framework, ...]
+
+
+def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], answered: Outcome) -> _Environment:
+    """Read the target's packages, and start the X-ray of its frameworks."""
+    inventory.interpreter = inventory.target.executable
+    prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
+    installed = packages(path, prefix)
+    python = installers(python, path)
+    own = inside(answered)
+    found = frameworks(path, installed.distributions, own)
+    xrayed = subjects(found)
+    root = inventory.options.root
+    if xrayed:
+        inventory.start_xray(arguments(python.executable, path, xrayed, root, own))
+    if not found:
+        python = msgspec.structs.replace(python, elsewhere=tried(elsewhere, inventory.environ, path, root))
+    return _Environment(python, installed, found, xrayed)
+
+
+def _sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, object]:
+    """Return the snapshot's sections about the target environment; waits for the X-ray."""
+    if isinstance(environment, Missing):
+        return {"python": python, **dict.fromkeys(("packages", "frameworks", "libraries"), environment)}
+    seen = tried(libraries, inventory.wait("libraries"), environment.xrayed) if environment.xrayed else NOTHING
+    return {"python": environment.python, "packages": environment.packages, "frameworks": environment.frameworks, "libraries": seen}
 
 
 def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
     """What needs no child."""
     seen = Snapshot(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        host=host(root, environ, identify=identify),
-        container=container(root, environ),
-        variables=variables(environ),
-        pci=pci(root),
-        kernel_driver=kernel_driver(root),
+        host=tried(host, root, environ, identify=identify),
+        container=tried(container, root, environ),
+        variables=tried(variables, environ),
+        pci=tried(pci, root),
+        kernel_driver=tried(kernel_driver, root),
         device_nodes=nodes,
-        toolkits=toolkits(root, environ),
-        compilers=compilers(root, environ),
+        toolkits=tried(toolkits, root, environ),
+        compilers=tried(compilers, root, environ),
     )
-    seen = msgspec.structs.replace(seen, cuda_files=cuda_files(root, environ, seen.kernel_driver))
+    seen = msgspec.structs.replace(seen, cuda_files=tried(cuda_files, root, environ, seen.kernel_driver))
     return with_surroundings(with_kernel_side(seen, root), root, environ)
 
 
@@ -98,6 +117,6 @@ def _libcuda(inventory: Inventory, python: Python | Missing) -> tuple[Libcuda | 
     else:
         inventory.libcuda_interpreter = inventory.target.executable
     if MASK not in inventory.environ:
-        return answers.libcuda(outcome), NOT_ASKED
+        return tried(answers.libcuda, outcome), NOT_ASKED
     until = time.monotonic() if given_up and not suffix else float("inf")
-    return answers.libcuda(outcome), answers.libcuda(inventory.wait(f"unmasked{suffix}", until))
+    return tried(answers.libcuda, outcome), tried(answers.libcuda, inventory.wait(f"unmasked{suffix}", until))

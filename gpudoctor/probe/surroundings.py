@@ -13,6 +13,7 @@ from gpudoctor.probe.limits import limits
 from gpudoctor.probe.preloads import preloads
 from gpudoctor.probe.scheduler import allocation, mps
 from gpudoctor.probe.system_packages import system_packages
+from gpudoctor.probe.tried import tried
 from gpudoctor.probe.wsl import wsl
 from gpudoctor.snapshot import Cause, Host, Missing, Platform, Snapshot, Wsl
 
@@ -21,15 +22,15 @@ def with_surroundings(seen: Snapshot, root: str, environ: Mapping[str, str]) -> 
     """`seen`, with its host known, plus the machine itself, loader, limits, scheduler, MPS, WSL and container tools."""
     return msgspec.structs.replace(
         seen,
-        details=details(root),
-        system_packages=system_packages(root),
-        preloads=preloads(root, environ),
-        container_tools=container_tools(root),
-        loader_cache=cached(root),
-        limits=limits(root),
-        allocation=allocation(root, environ),
-        mps=mps(root, environ),
-        wsl=_wsl(root, seen.host),
+        details=tried(details, root),
+        system_packages=tried(system_packages, root),
+        preloads=tried(preloads, root, environ),
+        container_tools=tried(container_tools, root),
+        loader_cache=tried(cached, root),
+        limits=tried(limits, root),
+        allocation=tried(allocation, root, environ),
+        mps=tried(mps, root, environ),
+        wsl=tried(_wsl, root, seen.host),
     )
 
 

@@ -1,0 +1,52 @@
+"""A defect in any probe costs its own section: the rest is reported, and the exit code is 4."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import ModuleType
+
+import pytest
+
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.check.run import run
+from gpudoctor.exit_codes import CRASHED
+from gpudoctor.findings import Level, Policy
+from gpudoctor.probe import inventory, kernel_side, observation, surroundings
+from gpudoctor.snapshot import Snapshot
+from gpudoctor.snapshot.gaps import gaps
+
+
+def _probes() -> list[tuple[ModuleType, str]]:
+    """Every probe that is called through `tried`, and each of those that one of them calls."""
+    found = []
+    for module in (observation, kernel_side, surroundings, inventory):
+        calls = (node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call))
+        names = {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "tried"}
+        found += [(module, name) for name in sorted(names)]
+    return [*found, *((observation, name) for name in ("packages", "installers", "frameworks", "inside"))]
+
+
+CONDITIONAL = {"journal", "stuck", "fabric_parts", "fabric_manager", "elsewhere", "libraries", "_wsl"}
+"""Probes that a machine without a driver or a framework does not call."""
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), _probes(), ids=lambda value: value if isinstance(value, str) else value.__name__.rpartition(".")[2]
+)
+def test_a_defect_costs_one_section(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> object:
+        raise ZeroDivisionError("planted")
+
+    owner, _, attribute = name.rpartition(".")
+    monkeypatch.setattr(getattr(module, owner) if owner else module, attribute, broken)
+    examination = run(CheckOptions(policy=Policy(level=Level.LOOK)))
+    crashed = [gap.reason for gap in gaps(examination.snapshot) if "planted" in gap.reason]
+    assert crashed or name in CONDITIONAL
+    assert examination.diagnosis.exit_code in {CRASHED, 1} if crashed else True
+    assert sum(_is_read(examination.snapshot, field) for field in Snapshot.__struct_fields__) > 12
+    assert examination.diagnosis.outcomes
+
+
+def _is_read(snapshot: Snapshot, field: str) -> bool:
+    return type(getattr(snapshot, field)).__name__ != "Missing"
