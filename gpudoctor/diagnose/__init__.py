@@ -7,6 +7,7 @@ from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.unjudged import not_judged
@@ -29,7 +30,7 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     if isinstance(snapshot.text_log, TextLog):
         from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- a live machine has no text, and this loads the signatures
 
-        runs = logged(runs, machine, chosen)
+        runs = logged(reported(runs, machine, chosen), machine, chosen)
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
     unjudged = not_judged(machine)

@@ -21,16 +21,19 @@ class Signs(msgspec.Struct, frozen=True):
     """The faults, and what speaks for one of their causes; empty without a fault."""
     noise: tuple[Line, ...]
     """Known to be harmless."""
+    own: tuple[Line, ...] = ()
+    """Of gpudoctor's own reports, which are no log."""
 
     @classmethod
-    def among(cls, lines: Sequence[Line]) -> Signs:
-        """Return the signs among the lines, in their order."""
+    def among(cls, lines: Sequence[Line], own: Sequence[Line] = ()) -> Signs:
+        """Return the signs among the lines, in their order, beside the lines of gpudoctor's `own` reports."""
         faults = _matching(lines, [one.pattern for one in SIGNATURES])
         hints = _matching(lines, [one.pattern for one in HINTS]) if faults else ()
         return cls(
             faults=faults,
             log=tuple(sorted({*faults, *hints}, key=lambda line: line.number)),
             noise=_matching(lines, [pattern for pattern, _ in HARMLESS]),
+            own=tuple(own),
         )
 
 

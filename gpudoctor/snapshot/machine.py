@@ -175,6 +175,17 @@ class Reading(Observed, frozen=True):
     last: int
 
 
+class Reported(Observed, frozen=True):
+    """A root cause or a note of a gpudoctor report in a pasted text."""
+
+    code: str
+    severity: str
+    """error, warning or note."""
+    confidence: str
+    message: str
+    where: str
+
+
 class TextLog(Observed, frozen=True):
     """A pasted text: its signs of a fault, and what was recognised in it."""
 
@@ -185,6 +196,7 @@ class TextLog(Observed, frozen=True):
     """Lines that are not empty."""
     used: int = 0
     """Lines of these that state a fact, are signs of a fault or are known to be harmless."""
+    reported: tuple[Reported, ...] = ()
 
 
 class XidEvent(Observed, frozen=True):

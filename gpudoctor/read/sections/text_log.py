@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpudoctor.read.readers.gpudoctor_report import CAUSE
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import recognise
-from gpudoctor.snapshot import Fact, Reading, TextLog
+from gpudoctor.snapshot import Fact, Reading, Reported, TextLog
 
 _HELD = "gpu-memory-held-by-other-process"
 _ACCOUNT = re.compile(r"total capacity|reserved in total|already allocated|Free memory")
@@ -16,13 +17,19 @@ _ACCOUNT = re.compile(r"total capacity|reserved in total|already allocated|Free 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:
     """Return the signs of a fault, and which reader recognised how much."""
-    used = {one.line for one in statements} | {line.number for line in (*signs.log, *signs.noise)}
+    used = {one.line for one in statements} | {line.number for line in (*signs.log, *signs.noise, *signs.own)}
     return TextLog(
         lines=tuple(Fact(line.text, f"line {line.number}") for line in signs.log),
         readings=tuple(_reading(reader, statements) for reader in dict.fromkeys(one.reader for one in statements)),
         total=len(lines),
         used=len(used),
+        reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
     )
+
+
+def _reported(cause: Statement) -> Reported:
+    severity, confidence, message = cause.value.split("\t", 2)
+    return Reported(cause.what.removeprefix(CAUSE), severity, confidence, message, cause.where)
 
 
 def _reading(reader: str, statements: Sequence[Statement]) -> Reading:

@@ -1,0 +1,38 @@
+"""The root causes and notes of a gpudoctor report in a pasted text: it saw the machine, so they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.system import read_page
+from gpudoctor.diagnose.engine import Run, stamp
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity
+from gpudoctor.snapshot import Reported, TextLog
+
+
+def reported(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> list[Run]:
+    """Return the runs, and in place of what rules say of a cause or a note, what a report says of it, unless they agree."""
+    log = machine.observed.text_log
+    mildest_first = sorted(log.reported if isinstance(log, TextLog) else (), key=lambda one: Severity(one.severity))
+    told = {one.code: one for one in mildest_first}
+    found = {(finding.code, finding.severity) for run in runs for finding in run.findings}
+    told = {code: one for code, one in told.items() if (code, Severity(one.severity)) not in found}
+    others = [msgspec.structs.replace(run, findings=(), only_for=()) if run.rule.code in told else run for run in runs]
+    return [*others, *(_run(rule, told[rule.code], machine) for rule in rules if rule.code in told)]
+
+
+def _run(rule: Rule, one: Reported, machine: MachineView) -> Run:
+    problem = Problem(
+        message=one.message,
+        evidence=(Evidence("gpudoctor report", one.code, one.where),),
+        fixes=(read_page(rule.name),),
+        severity=Severity(one.severity),
+        confidence=Confidence(one.confidence),
+        subject=MACHINE,
+    )
+    outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
+    return Run(rule, outcome, (stamp(rule, MACHINE, problem, 0, machine),), None, ("",))
