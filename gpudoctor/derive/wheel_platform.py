@@ -36,6 +36,8 @@ def name(host: Host | Missing, python: Python | Missing) -> str:
     system = _SYSTEMS.get(host.platform) if isinstance(host, Host) and isinstance(host.platform, Platform) else None
     own = python.machine if isinstance(python, Python) else ""
     machine = own if isinstance(own, str) and own else host.architecture if isinstance(host, Host) else ""
+    if system == "win" and not isinstance(machine, str):
+        machine = "amd64"  # NVIDIA has no Windows driver for other architectures
     if system is None or not isinstance(machine, str):
         return ""
     architecture = _MACHINES[system].get(machine.lower())

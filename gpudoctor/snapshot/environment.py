@@ -116,6 +116,8 @@ class Framework(Observed, frozen=True):
     built_with_cudnn: Fact | Missing = NOT_ASKED
     architectures: tuple[str, ...] | Missing = NOT_ASKED
     """As the build spells them: sm_60 for SASS, compute_90 for SASS and PTX (TensorFlow's convention); gfx90a for ROCm."""
+    sees_gpu: bool | Missing = NOT_ASKED
+    """Of a pasted text: what the framework answers, such as torch.cuda.is_available()."""
 
     @property
     def label(self) -> str:

@@ -286,8 +286,7 @@ EDITED: dict[str, Edited] = {
         change=lambda _: environments.supposed("torch==2.8.0", os="windows", python="3.12"),
         level=None,
         verdict="broken",
-        roots=("no-cuda-wheel-for-platform",),
-        folded=("cpu-only-build",),
+        roots=("cpu-only-build",),
     ),
     "linux-torch-supposed": Edited(
         about="torch on Linux from the package index",

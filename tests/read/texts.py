@@ -41,7 +41,7 @@ SMI: Final = """\
 CASES: Final = (
     ("gpu-too-new-for-build", COLLECT_ENV),
     ("gpu-too-new-for-build", COLLECT_ENV.replace("2.6.0+cu124", "2.3.1+cu121").replace("12.4", "12.1")),
-    ("driver-too-old", SMI + COLLECT_ENV.replace("RTX 5090", "RTX 3090").replace("580.65.06", "470.82.01")),
+    ("driver-too-old", SMI + COLLECT_ENV.replace("RTX 5090", "RTX 3090").replace("580.65.06", "470.82.01").replace("available: True", "available: False")),
     ("driver-too-old", "torch==2.4.0+cu121\nUserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 11040)."),
     ("cpu-only-build", COLLECT_ENV.replace("2.6.0+cu124", "2.6.0+cpu").replace("PyTorch: 12.4", "PyTorch: Could not collect")),
     ("driver-library-mismatch", "$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.183\n"),

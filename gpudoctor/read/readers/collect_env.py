@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import PACKAGE, RELEASE, VERSION, Form, Reader
-from gpudoctor.read.statements import Rank
+import re
+from collections.abc import Iterator, Sequence
 
+from gpudoctor.read.readers.reader import PACKAGE, RELEASE, VERSION, Form, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "torch.utils.collect_env"
 _KEY = r"\s{0,30}: {0,3}"
 """What follows a key: vLLM aligns the colons."""
+_IMPORTED = re.compile(rf"^\s*PyTorch version{_KEY}{RELEASE}")
+_LISTED = re.compile(r"^\s*\[pip3?\] torch==(?P<value>[\w.+!]{1,60})")
+
+
+def _copies(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the torch that pip lists where another one is imported: a folder that comes first has its own copy."""
+    imported = ""
+    for line in lines:
+        if "PyTorch version" in line.text and (found := _IMPORTED.match(line.text)):
+            imported = found["value"].partition("+")[0]
+        elif imported and "torch==" in line.text and (found := _LISTED.match(line.text)):
+            if not found["value"].partition("+")[0].startswith(imported):
+                yield Statement("other copy:torch", found["value"], _NAME, line.number, Rank.LISTING)
+            imported = ""
+
 
 READER = Reader(
-    "torch.utils.collect_env",
+    _NAME,
     forms=(
         Form("package:torch", rf"^\s*PyTorch version{_KEY}{RELEASE}"),
         Form("torch cuda", rf"^\s*CUDA used to build PyTorch{_KEY}(?P<value>\d+(?:\.\d+)*|None|Could not collect)"),
@@ -28,6 +47,7 @@ READER = Reader(
         Form("driver", rf"^\s*Nvidia driver version{_KEY}{VERSION}"),
         Form("cudnn", rf"^\s*cuDNN version{_KEY}.{{0,200}}?libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)"),
         Form("cudnn", r"^\s*/\S{0,200}/libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)\s*$", Rank.LISTING),
+        Form("cudnn", r"^\s*(?:cuDNN version.{0,40})?[A-Z]:\\.{1,200}\\cudnn\w{0,24}64_(?P<value>\d)\.dll\s*$", Rank.LISTING),
         Form("cpu model", r"^\s*Model name:\s{1,60}(?P<value>\S.{2,120})", Rank.LISTING),
         Form("cpu flags", r"^\s*Flags:\s{1,60}(?P<value>fpu .{20,3900})", Rank.LISTING),
         Form("package", rf"^\s*\[pip3?\] {PACKAGE}==(?P<value>[\w.+!]{{1,60}})", Rank.LISTING),
@@ -35,4 +55,5 @@ READER = Reader(
         Form("conda", rf"^\s*\[conda\] {PACKAGE} +(?P<value>\d\S{{0,60}}(?: +[^\s<]\S{{0,80}}){{0,2}})", Rank.LISTING),
         Form("package:vllm", rf"^\s*vLLM Version{_KEY}{RELEASE}"),
     ),
+    blocks=_copies,
 )

@@ -13,7 +13,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "collect_env of MMCV, SGLang or Detectron2"
 _TO = r"(?:: {1,3}| {2,60})"
-_DEVICES = re.compile(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}){_TO}(?P<name>[A-Z][^(\n]{{2,80}})")
+_DEVICES = re.compile(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}})(?:{_TO}|(?<=,\d) |(?<=,\d\d) )(?P<name>[A-Z][^(\n]{{2,80}})")
 _CAPABILITY = re.compile(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}) Compute Capability: {VERSION}")
 
 
@@ -34,6 +34,7 @@ READER = Reader(
     _NAME,
     forms=(
         Form("package:torch", rf"^\s*PyTorch{_TO}{RELEASE}(?! with CUDA)"),
+        Form("package:torch", rf"^\s*PyTorch {RELEASE}(?: @\S{{1,200}})?$"),
         Form("package:torchvision", rf"^\s*(?:TorchVision|torchvision){_TO}{RELEASE}", Rank.LISTING),
         Form("torch devices", rf"^\s*(?:CUDA|GPU) available{_TO}(?P<value>True|False|Yes|No)\b"),
         Form("os", rf"^\s*sys\.platform{_TO}(?P<value>linux|darwin)\b", Rank.LISTING),

@@ -10,6 +10,9 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "pip freeze"
 _INSTALLED = re.compile(r"^\s*Successfully installed (?P<all>\S.{2,3900})")
+_SATISFIED = re.compile(
+    r"^\s*Requirement already satisfied: (?P<name>[A-Za-z][\w.-]{1,60})[^ ]{0,80} in .{1,300}\((?P<version>\d[\w.+!]{0,60})\)$"
+)
 _ONE = re.compile(r"(?P<name>[A-Za-z][\w.-]{1,60}?)-(?P<version>\d[\w.+!]{0,60})(?=\s|$)")
 _SHOWN = re.compile(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
 
@@ -19,7 +22,8 @@ def _installed(lines: Sequence[Line]) -> Iterator[Statement]:
     last: dict[str, Statement] = {}
     for line in lines:
         found = _INSTALLED.match(line.text) if "Successfully installed" in line.text else None
-        for one in _ONE.finditer(found["all"]) if found else ():
+        kept = _SATISFIED.match(line.text) if "already satisfied" in line.text else None
+        for one in _ONE.finditer(found["all"]) if found else filter(None, (kept,)):
             last[one["name"]] = Statement(f"package:{one['name']}", one["version"], "pip install", line.number, Rank.LOG)
     yield from last.values()
 

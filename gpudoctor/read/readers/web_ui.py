@@ -8,20 +8,26 @@ from __future__ import annotations
 from gpudoctor.read.readers.reader import RELEASE, Form, Reader
 from gpudoctor.read.statements import Rank
 
-_STAMP = r"^(?:\W{0,3}[\d:. -]{6,30}\W{1,3})?(?:\[?INFO\]?\W{1,10})?"
-"""The time and level that some of them log before the text."""
+_STAMP = r"(?:^|[-\]>] )\W{0,4}"
+"""The end of the time and level that some of them log before the text."""
+_BOLD = r":\*\* "
+"""Between key and value in ComfyUI's error report, which is Markdown."""
 
 READER = Reader(
     "web UI log",
     forms=(
         Form("package:torch", rf"{_STAMP}[Pp]ytorch version: {RELEASE}", Rank.LISTING),
         Form("package:torch", rf"\btorch: {RELEASE} .{{1,20}}(?:xformers|gradio)\b", Rank.LISTING),
-        Form("package:torch", rf"{_STAMP}(?:Torch|torch)(?: version)?:? {RELEASE}(?: |$)", Rank.LOG),
+        Form("package:torch", rf"\bINFO\W{{1,10}}Torch:? {RELEASE}", Rank.LISTING),
         Form("package:xformers", rf"{_STAMP}xformers version: {RELEASE}", Rank.LISTING),
         Form("gpu", rf"{_STAMP}Device: cuda:(?P<name>\d{{1,2}}) (?P<value>[A-Z][^:\n]{{3,60}})", Rank.LISTING),
-        Form("gpu:0", rf"{_STAMP}Torch detected GPU: (?P<value>[A-Z].{{3,60}}?) VRAM", Rank.LISTING),
+        Form("package:torch", rf"\*\*PyTorch Version{_BOLD}{RELEASE}", Rank.LISTING),
+        Form("gpu", rf"\*\*Name{_BOLD}cuda:(?P<name>\d{{1,2}}) (?P<value>[A-Z][^:\n]{{3,60}})", Rank.LISTING),
+        Form("platform:windows", rf"\*\*OS{_BOLD}(?P<value>nt)$", Rank.LISTING),
+        Form("python", rf"\*\*Python Version{_BOLD}(?P<value>3\.\d{{1,2}}\.\d{{1,2}})", Rank.LISTING),
+        Form("gpu:0", r"Torch detected GPU: (?P<value>[A-Z].{3,60}?) VRAM", Rank.LISTING),
         Form("gpu", r"\b(?:using )?device:? cuda:(?P<name>\d{1,2}) \(?(?P<value>(?:NVIDIA|Tesla|GeForce|Quadro)[^:()\n]{3,60})", Rank.LOG),
-        Form("torch cuda", rf"{_STAMP}Torch backend: nVidia CUDA (?P<value>\d+\.\d+)", Rank.LISTING),
+        Form("torch cuda", r"\bTorch backend: nVidia CUDA (?P<value>\d+\.\d+)", Rank.LISTING),
         Form("python", r"^\W{0,4}Python version: (?P<value>3\.\d{1,2}\.\d{1,2}) \(", Rank.LISTING),
         Form("python", r"^\W{0,4}Python (?P<value>3\.\d{1,2}\.\d{1,2}) (?:\(|\| packaged|on (?:Linux|Windows|Darwin))", Rank.LISTING),
         Form("python", r"tested with 3\.\d{1,2}\.\d{1,2} Python, but you have (?P<value>3\.\d{1,2}\.\d{1,2})", Rank.LISTING),

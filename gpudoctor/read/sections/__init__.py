@@ -51,7 +51,7 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         system_cudnn=stated.fact("cudnn"),
         variables=variables(stated),
         packages=packages(stated),
-        frameworks=frameworks(stated, matrix),
+        frameworks=frameworks(stated, matrix, machine),
         text_log=text_log(lines, statements, signs),
         remarks=(*unavailable(stated), *contradictions(statements, stated), *harmless_lines(signs.noise)),
     )

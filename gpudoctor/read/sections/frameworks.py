@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.derive import wheel_platform
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.sections.builds import Build, of_conda, of_local_version
 from gpudoctor.read.sections.packages import build_in, conda_package, listed
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
-from gpudoctor.snapshot import Cause, Fact, Framework, Missing
+from gpudoctor.snapshot import Cause, Fact, Framework, Host, Missing
 from gpudoctor.snapshot.distributions import normalise
 
 NO_GPU = frozenset(("False", "No", "NA", "not available", "0", "cpu", "CpuDevice"))
@@ -20,13 +21,14 @@ _ARCHITECTURE = re.compile(r"(?:sm|compute)_\d{2,3}[a-z]?")
 _GENERATED = re.compile(r"code=((?:sm|compute)_\d{2,3}[a-z]?)")
 
 
-def frameworks(stated: Stated, matrix: Matrix) -> tuple[Framework, ...] | Missing:
+def frameworks(stated: Stated, matrix: Matrix, host: Host) -> tuple[Framework, ...] | Missing:
     """Return the frameworks, each once: the most direct statement of its version counts."""
-    found = [framework for spec in CATALOGUE if (framework := _framework(spec.name, stated, matrix))]
+    platform = wheel_platform.name(host, NOT_STATED) or wheel_platform.LINUX
+    found = [framework for spec in CATALOGUE if (framework := _framework(spec.name, stated, matrix, platform))]
     return tuple(found) or NOT_STATED
 
 
-def _framework(name: str, stated: Stated, matrix: Matrix) -> Framework | None:
+def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
     packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]
     asked = [(name, one) for what in ("cuda", "rocm") if (one := stated.get(f"{name} {what}"))]
@@ -40,9 +42,10 @@ def _framework(name: str, stated: Stated, matrix: Matrix) -> Framework | None:
     elif not imported:
         distribution = ""
     else:
-        distribution = _distribution(name, version, matrix)
+        distribution = _distribution(name, version, stated, matrix, platform)
     build, where = _build(name, package, version, stated)
     cudnn = stated.fact(f"{name} cudnn")
+    sees_gpu = _sees_gpu(name, stated)
     return Framework(
         name=name,
         distribution=distribution,
@@ -54,12 +57,13 @@ def _framework(name: str, stated: Stated, matrix: Matrix) -> Framework | None:
         built_with_cuda=Fact(build.cuda, where) if build.cuda else NOT_STATED,
         built_with_cudnn=Fact(build.cudnn, where) if build.cudnn else cudnn,
         architectures=_architectures(stated.get(f"{name} architectures")),
+        sees_gpu=NOT_STATED if sees_gpu is None else sees_gpu,
     )
 
 
 def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple[Build, str]:
     """Return what is known of a build, and where: from its own answers, its version, conda's build string, and whether it sees a GPU."""
-    cuda, rocm, devices = stated.get(f"{name} cuda"), stated.get(f"{name} rocm"), stated.get(f"{name} devices")
+    cuda, rocm = stated.get(f"{name} cuda"), stated.get(f"{name} rocm")
     conda = conda_package(package, stated)
     if rocm:
         return Build(has_cuda=False, rocm=rocm.value), rocm.where
@@ -73,8 +77,13 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
         return local, version.where
     if conda and (known := of_conda(build_in(conda))).has_cuda is not None:
         return known, conda.where
-    sees_gpu = devices is not None and devices.value not in NO_GPU and spec_of(name).plugin is not None
-    return Build(has_cuda=True if sees_gpu else None), version.where
+    return Build(has_cuda=True if _sees_gpu(name, stated) else None), version.where
+
+
+def _sees_gpu(name: str, stated: Stated) -> bool | None:
+    """Return whether the framework itself says that it can use a GPU; None if the text has no answer."""
+    devices = stated.get(f"{name} devices")
+    return None if devices is None else devices.value not in NO_GPU
 
 
 def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
@@ -85,12 +94,13 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
     return tuple(dict.fromkeys(found)) or NOT_STATED
 
 
-def _distribution(name: str, version: Statement, matrix: Matrix) -> str:
-    """Return the package of a framework; "" if only its name was given and another of its packages has this release with CUDA."""
-    with_cuda = {
-        package
-        for package in spec_of(name).distributions
-        for row in matrix.releases(package)
-        if row.accelerator == "cuda" and str(row.release) == version.value
-    }
-    return "" if with_cuda and name not in with_cuda else name
+def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
+    """Return the package of a framework of which only name and version were given; "" if builds with CUDA have the same version.
+
+    "tensorflow 1.14" may be tensorflow-gpu, and on Windows "torch 2.4" may be 2.4.1+cu121. A framework without a GPU is the usual build.
+    """
+    rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if str(row.release) == version.value]
+    with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
+    here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
+    other_builds = _sees_gpu(name, stated) is not False and "cuda" not in here and bool(here) and any(row.builds for row in rows)
+    return "" if (with_cuda and name not in with_cuda) or other_builds else name

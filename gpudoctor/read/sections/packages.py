@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
@@ -30,20 +32,18 @@ def packages(stated: Stated) -> Packages | Missing:
         return NOT_STATED
     in_conda = stated.all("conda:")
     stems = tuple(f"{name}-{version_in(one)}-{build_in(one)}" for name, one in in_conda.items() if not _by_pip(one))
+    copies = (Distribution(name=name, version=one.value, where=one.where) for name, one in stated.all("other copy:").items())
     return Packages(
-        distributions=tuple(
-            Distribution(
-                name=name,
-                version=one.value,
-                where=one.where,
-                installer=_installer(name, one, stated),
-                requires=() if one.what.startswith("conda:") else NOT_ASKED,
-            )
-            for name, one in named.items()
-        ),
+        distributions=(*_distributions(named, stated), *copies),
         conda=stems or NOT_STATED,
         selected=stated.get("whole list") is None,
     )
+
+
+def _distributions(named: dict[str, Statement], stated: Stated) -> Iterator[Distribution]:
+    for name, one in named.items():
+        requires = () if one.what.startswith("conda:") else NOT_ASKED
+        yield Distribution(name=name, version=one.value, where=one.where, installer=_installer(name, one, stated), requires=requires)
 
 
 def listed(stated: Stated) -> dict[str, Statement]:

@@ -180,9 +180,23 @@ GPU models and configuration: GPU 0: NVIDIA GeForce RTX 4060 Laptop GPU
 Nvidia driver version: 552.22
 [pip3] torch==2.4.0
 """
-CE_1_0_DRIVER_OLD: Final = CE_1_0_OK.replace("390.87", "375.26")
+TWOCOPIES: Final = """\
+PyTorch version: 2.6.0+cu124
+CUDA used to build PyTorch: 12.4
+Is CUDA available: True
+GPU models and configuration: GPU 0: NVIDIA GeForce RTX 3090
+Nvidia driver version: 570.124.04
+[pip3] numpy==1.26.4
+[pip3] torch==2.8.0
+[pip3] torchvision==0.23.0
+"""
+CE_1_0_DRIVER_OLD: Final = CE_1_0_OK.replace("390.87", "375.26").replace("Is CUDA available: Yes", "Is CUDA available: No")
 VLLM_VISION: Final = VLLM_OK.replace("torchvision==0.22.0", "torchvision==0.20.1")
-VLLM_DRV: Final = VLLM_OK.replace("570.124.06", "470.57.02")
+VLLM_DRV: Final = (
+    VLLM_OK.replace("570.124.06", "470.57.02")
+    .replace("Is CUDA available            : True", "Is CUDA available            : False")
+    .replace("H100 80GB HBM3", "A100-SXM4-40GB")
+)
 
 HEALTHY: Final = (CE_1_0_OK, VLLM_OK, CE_ROCM_OK, CE_XPU_OK, CE_MAC_OK, CUDNN_LOADED)
 CASES: Final = (
@@ -190,4 +204,5 @@ CASES: Final = (
     ("torch-torchvision-mismatch", VLLM_VISION),
     ("driver-too-old", VLLM_DRV),
     ("cpu-only-build", CE_WINDOWS_CPU),
+    ("two-copies-of-framework", TWOCOPIES),
 )

@@ -73,7 +73,7 @@ MMCV_CU102: Final = (
     .replace("0.11.0+cu113", "0.11.0")
     .replace(";-gencode;arch=compute_80,code=sm_80;-gencode;arch=compute_86,code=sm_86", "")
 )
-D2_DRV: Final = D2_OK.replace("525.85.12", "418.67")
+D2_DRV: Final = D2_OK.replace("525.85.12", "418.67").replace("GPU available           Yes", "GPU available           False")
 
 HEALTHY: Final = (SGLANG_OK, MMCV_OK, D2_OK)
 CASES: Final = (

@@ -22,6 +22,22 @@ SDNEXT_OK: Final = """\
 19:53:45-113315 INFO     Torch backend: nVidia CUDA 11.8 cuDNN 8700
 19:53:45-123315 INFO     Torch detected GPU: NVIDIA GeForce RTX 3060 VRAM 12288 Arch (8, 6) Cores 28
 """
+COMFY_LOG: Final = """\
+2024-11-02 17:23:11,725 - root - INFO - Total VRAM 16376 MB, total RAM 32608 MB
+2024-11-02 17:23:11,725 - root - INFO - pytorch version: 2.4.1+cu124
+2024-11-02 17:23:12,907 - root - INFO - Device: cuda:0 NVIDIA GeForce RTX 4070 Ti SUPER : cudaMallocAsync
+2025-10-21T21:59:20.643944 - xformers version: 0.0.28.post1
+"""
+COMFY_REPORT: Final = """\
+## System Information
+- **ComfyUI Version:** 0.3.26
+- **OS:** nt
+- **Python Version:** 3.12.9 (main, Feb 12 2025, 14:52:31) [MSC v.1942 64 bit (AMD64)]
+- **PyTorch Version:** 2.6.0+cu126
+## Devices
+- **Name:** cuda:0 NVIDIA GeForce RTX 5060 Ti : cudaMallocAsync
+  - **Type:** cuda
+"""
 A1111_CPU: Final = """\
 Python 3.10.6 (tags/v3.10.6:9c7b4bd, Aug  1 2022, 21:53:49) [MSC v.1932 64 bit (AMD64)]
 Version: v1.10.1
@@ -31,8 +47,9 @@ GPU: NVIDIA GeForce RTX 3060
 """
 COMFY_5090: Final = COMFY_OK.replace("RTX 4090", "RTX 5090")
 
-HEALTHY: Final = (COMFY_OK, SDNEXT_OK)
+HEALTHY: Final = (COMFY_OK, SDNEXT_OK, COMFY_LOG)
 CASES: Final = (
+    ("gpu-too-new-for-build", COMFY_REPORT),
     ("gpu-too-new-for-build", COMFY_5090),
     ("cpu-only-build", A1111_CPU),
 )

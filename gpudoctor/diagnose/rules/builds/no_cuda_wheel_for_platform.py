@@ -40,6 +40,8 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     cuda = framework.cuda_or_missing
     if not isinstance(cuda, Missing) or cuda.cause is not Cause.ABSENT or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
         return
+    if any(build.startswith("cu") for build in row.builds):
+        return
     with_cuda = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
     if not with_cuda:
         return

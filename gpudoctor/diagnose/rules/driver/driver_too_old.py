@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpu_code import Fit, compiles
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
 from gpudoctor.diagnose.advice.gpu_code import models
@@ -35,6 +35,8 @@ from gpudoctor.versions import Version
 def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
     """Driver is too old for the framework's CUDA version."""
     machine, cuda, driver = framework.machine, framework.cuda, framework.machine.driver
+    if framework.observed.sees_gpu is True:
+        not_applicable(f"{framework.name} can use the GPU with this driver, so newer libraries of cuda-compat are loaded")
     if known(serves(driver, cuda, machine.site), Rung.KERNEL_DRIVER):
         yield from _older_than_gpu(framework) or _older_than_ptx(framework)
         return

@@ -17,7 +17,7 @@ from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import TEXT, Distribution
 
 
 @rule(
@@ -44,10 +44,12 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     copies = _copies(framework, packages.distributions)
     if len(copies) < 2:
         return
-    apart = len({copy.where for copy in copies}) > 1
+    apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin != TEXT
     location = framework.observed.location
     which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else "they own the same files"
-    places = ", ".join(f"{copy.label} in {copy.where}" for copy in copies)
+    places = ", ".join(_place(copy) for copy in copies)
+    imported = framework.machine.observed.origin == TEXT and len({copy.name for copy in copies}) == 1
+    which = f"Python imports {copies[0].version}, and pip lists {copies[1].version}" if imported else which
     yield Problem(
         message=f"{framework.name} is installed {'twice' if len(copies) == 2 else f'{len(copies)} times'}: {places}; {which}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
@@ -61,6 +63,11 @@ def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -
     if any(copy.name in framework.spec.tabled for copy in copies):
         copies = [copy for copy in copies if copy.name not in framework.spec.stand_ins]
     return list({(copy.name, copy.version, copy.where): copy for copy in copies}.values())
+
+
+def _place(copy: Distribution) -> str:
+    """Return a copy with its folder, or with the line of the text that names it."""
+    return f"{copy.label} in {copy.where}" if copy.where.startswith("/") else f"{copy.label} ({copy.where})"
 
 
 def _shadowed(framework: FrameworkView, shadow: str) -> Problem:
