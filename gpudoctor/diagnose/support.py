@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator
 from gpudoctor import versions
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
@@ -160,10 +162,31 @@ def _gpus(machine: MachineView) -> tuple[NvmlGpu, ...]:
     return nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
 
 
+def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:
+    log = machine.observed.text_log
+    if isinstance(log, TextLog):
+        yield from (Evidence("program", one.value, one.where) for one in log.set_by_program.values())
+
+
+def _named_by_uuid(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if (value := machine.variable(VARIABLE)).startswith(("MIG-", "GPU-")):
+        yield Evidence(VARIABLE, value, "the text")
+
+
+def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if found := preallocated(machine):
+        yield Evidence("memory in use", f"{found.used >> 20} of {found.total >> 20} MiB", "nvidia-smi")
+
+
 _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cuda-visible-devices-masked": _masked,
     "no-driver": _driver_not_loaded,
     "gpu-memory-held-by-other-process": _full,
+    "cuda-visible-devices-set-too-late": _set_by_program,
+    "cuda-visible-devices-uuid-unsupported": _named_by_uuid,
+    "gpu-memory-preallocation": _preallocated,
+    "python-version-unsupported": other_python,
+    "package-not-installable": no_such_release,
     "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
     "compute-prohibited": _mode(("prohibited",)),
     "wsl-multi-gpu-limit": _several_in_wsl,

@@ -186,6 +186,8 @@ class FrameworkSpec(NamedTuple):
     mistaken: Mapping[str, str] = {}
     """Names that people write for it that the package index does not have, and what they mean."""
     hidden_by: tuple[HidingVariable, ...] = ()
+    preallocates: tuple[str, str] | None = None
+    """The variable and value with which it takes GPU memory as it needs it; None if it does so anyway."""
     directml: tuple[str, ...] = ()
     """Distributions that add DirectML to it, which uses GPUs on Windows and in WSL without CUDA."""
     on_windows: OnWindows | None = None

@@ -40,6 +40,7 @@ TENSORFLOW = FrameworkSpec(
     container="https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow",
     conda_names={"tensorflow": "tensorflow", "tensorflow-base": "tensorflow", "libtensorflow": "tensorflow"},
     mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},
+    preallocates=("TF_FORCE_GPU_ALLOW_GROWTH", "true"),
     directml=("tensorflow-directml", "tensorflow-directml-plugin"),
     on_windows=OnWindows("TensorFlow 2.10 was the last release with CUDA there", "https://www.tensorflow.org/install/pip#windows-wsl2"),
     xrayed=True,

@@ -30,7 +30,7 @@ def recognise(text: str) -> tuple[Recognised, ...]:
     text = text[-_END:]
     found: dict[tuple[str, ...], Recognised] = {}
     for signature in _table("table").SIGNATURES:
-        match = signature.causes not in found and re.search(signature.pattern, text)
+        match = signature.causes not in found and re.search(signature.pattern, text, re.MULTILINE)
         if match:
             found[signature.causes] = Recognised(signature, _line(text, match))
     return tuple(found.values())
@@ -40,7 +40,7 @@ def hinted(text: str) -> dict[str, str]:
     """Return the causes for which words in `text` speak, each with its first line; "" with a line that has numbers to compare."""
     found: dict[str, str] = {}
     for hint in _table("hints").HINTS:
-        match = re.search(hint.pattern, text)
+        match = re.search(hint.pattern, text, re.MULTILINE)
         if match:
             found[hint.cause] = _line(text, match)
     return found

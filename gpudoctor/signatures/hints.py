@@ -50,6 +50,23 @@ HINTS = (
         "kernel-module-not-built",
         "dkms status",
     ),
+    # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    Hint(r"(?i)\bSrcValid\+|\bACSCtl\b|\biommu\b|\bNCCL_P2P_DISABLE\b", "nccl-p2p-acs-iommu", "ACSCtl: SrcValid+ TransBlk- ReqRedir+"),
+    Hint(
+        r"\b(?:docker|podman) run\b(?![^\n]{0,400}(?:--shm-size|--ipc|nvidia-smi))|/dev/shm|(?i:\b(?:in|inside) (?:a |the )?(?:docker|container|kubernetes|pod)\b|\b[\w-]{1,20} docker\b)",
+        "container-shm-too-small",
+        "docker run --gpus all --rm trainer:2 python train.py",
+    ),
+    Hint(
+        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)",
+        "gpu-memory-held-by-other-process",
+        "22 GiB are used by another process",
+    ),
+    Hint(
+        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process",
+        "gpu-memory-held-by-other-process",
+        "solved by killing the old python process",
+    ),
     # numbers that the causes above are decided by
     Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
     Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),
@@ -58,6 +75,21 @@ HINTS = (
 """A hint never makes a finding: it orders the causes of a signature that names several."""
 
 HARMLESS = (
+    # NCCL's plugin and InfiniBand messages, c10d's socket.cpp
+    (
+        r"Failed to open libibverbs\.so|NET/Plugin ?: (?:No plugin found|Could not find)",
+        "NCCL works without InfiniBand and without a network plugin",
+    ),
+    (
+        r"client socket cannot be initialized to connect to[^\n]{0,120}Address family not supported",
+        "the host has no IPv6; c10d then uses IPv4",
+    ),
+    # xla/tsl/framework/cpu_allocator_impl.cc and bfc_allocator.cc
+    (r"Allocation of \d{1,20} exceeds \d{1,3}% of (?:free )?system memory", "TensorFlow reports every large allocation in host memory"),
+    (
+        r"ran out of memory trying to allocate[^\n]{0,120}The caller indicates that this is not a failure",
+        "TensorFlow tries again with less memory",
+    ),
     # xla/stream_executor/plugin_registry.cc
     (r"Unable to register cu(?:FFT|DNN|BLAS) factory", "TensorFlow registers each CUDA library twice"),
     (r"computation_placer\.cc:\d+\] computation placer already registered", "TensorFlow registers its computation placer twice"),

@@ -6,14 +6,20 @@ import msgspec
 
 from gpudoctor.signatures.building import BUILDING
 from gpudoctor.signatures.builds import BUILDS
+from gpudoctor.signatures.collectives import COLLECTIVES, STALLED
 from gpudoctor.signatures.containers import CONTAINERS
 from gpudoctor.signatures.driver_log import DRIVER_LOG
+from gpudoctor.signatures.imports import IMPORTS, UNNAMED
+from gpudoctor.signatures.installers import INSTALLERS
 from gpudoctor.signatures.libraries import LIBRARIES
 from gpudoctor.signatures.management import MANAGEMENT
+from gpudoctor.signatures.memory import MEMORY, STARVED
 from gpudoctor.signatures.modules import MODULES
 from gpudoctor.signatures.packages import PACKAGES
 from gpudoctor.signatures.pasted import PASTED
+from gpudoctor.signatures.settings import SETTINGS
 from gpudoctor.signatures.signature import Signature
+from gpudoctor.signatures.slowness import SLOWNESS
 from gpudoctor.signatures.statuses import STATUSES, status
 from gpudoctor.signatures.windows import WINDOWS
 
@@ -68,87 +74,10 @@ _FRAMEWORKS = (
         "libcuda and the kernel driver have different versions",
         ("kernel version 535.183.1 does not match DSO version 550.54.14",),
     ),
-    Signature(
-        r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available",
-        ("numpy2-abi-mismatch",),
-        "a module built for NumPy 1 runs with NumPy 2",
-        (
-            "A module that was compiled using NumPy 1.x cannot be run in NumPy 2",
-            "RuntimeError: Numpy is not available",
-        ),
-    ),
-    Signature(
-        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly",
-        ("protobuf-mismatch",),
-        "protobuf does not match the generated code",
-        (
-            "Detected incompatible Protobuf Gencode/Runtime",
-            "Descriptors cannot be created directly",
-        ),
-    ),
-    # https://github.com/NVIDIA/nccl/issues/342 has the first
-    Signature(
-        r"Error while (?:creating|attaching to) shared memory segment|insufficient shared memory \(shm\)",
-        ("container-shm-too-small",),
-        "shared memory (/dev/shm) is too small",
-        (
-            "Error while creating shared memory segment",
-            "insufficient shared memory (shm)",
-        ),
-    ),
-    # the next two were read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
-    Signature(
-        r"failed to peer with device \d+|cudaIpcGetMemHandle failed",
-        ("nccl-p2p-acs-iommu",),
-        "peer-to-peer access between two GPUs was refused",
-        (
-            "failed to peer with device 1",
-            "cudaIpcGetMemHandle failed",
-        ),
-    ),
-    Signature(
-        r"Bootstrap : no socket interface found",
-        ("all-reduce-failed",),
-        "NCCL found no network interface, usually because NCCL_SOCKET_IFNAME excludes them all",
-        ("Bootstrap : no socket interface found",),
-    ),
-)
-_MEMORY = (
-    # before the next one, whose words TensorFlow uses for the CPU's allocator too
-    Signature(
-        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: can't allocate memory|(?<!OutOf)MemoryError\b|std::bad_alloc",
-        ("host-memory-insufficient",),
-        "out of host memory, or over this program's memory limit",
-        (
-            "MemoryError",
-            "std::bad_alloc",
-            "DefaultCPUAllocator: can't allocate memory",
-        ),
-    ),
-    Signature(
-        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|Status: out of memory|cudaErrorMemoryAllocation"
-        r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|failed to allocate)|OOM when allocating tensor"
-        r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED",
-        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process", "wsl-multi-gpu-limit"),
-        "out of GPU memory",
-        (
-            "CUDA out of memory. Tried to allocate",
-            "CUDA_ERROR_OUT_OF_MEMORY",
-            "CUBLAS_STATUS_ALLOC_FAILED",
-            "OOM when allocating tensor",
-        ),
-    ),
 )
 _OF_CUDA = r"(?:\bCUDA|\bcuInit|\bcuda error|\bcuda runtime error \(30?\))[^\n]{0,60}"
 """What stands before a status' text where its number and name are left out."""
 _VAGUE = (
-    # torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp; Slurm's reason for a drained node; NVIDIA's open-gpu-kernel-modules
-    Signature(
-        r"Watchdog caught collective operation timeout",
-        ("all-reduce-failed",),
-        "a collective operation between GPUs timed out",
-        ("Watchdog caught collective operation timeout",),
-    ),
     Signature(
         r"gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
         ("gpu-count-mismatch",),
@@ -173,24 +102,19 @@ _VAGUE = (
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
     Signature(
-        r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR|Could not create cudnn handle|DNN library initialization failed",
+        r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR",
         ("cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN failed to initialise",
         (
             "CUDNN_STATUS_NOT_INITIALIZED",
             "CUDNN_STATUS_INTERNAL_ERROR",
-            "Could not create cudnn handle",
-            "DNN library initialization failed",
         ),
     ),
     Signature(
-        r"CUBLAS_STATUS_NOT_INITIALIZED|failed to create cublas handle",
+        r"CUBLAS_STATUS_NOT_INITIALIZED",
         ("cuda-mixed-versions", "gpu-memory-insufficient"),
         "cuBLAS failed to initialise",
-        (
-            "CUBLAS_STATUS_NOT_INITIALIZED",
-            "failed to create cublas handle",
-        ),
+        ("CUBLAS_STATUS_NOT_INITIALIZED",),
     ),
     status(
         999,
@@ -257,11 +181,19 @@ _EVERY = (
     *BUILDS,
     *BUILDING,
     *PACKAGES,
+    *IMPORTS,
+    *INSTALLERS,
     *DRIVER_LOG,
     *MANAGEMENT,
     *PASTED,
-    *_MEMORY,
+    *COLLECTIVES,
+    *SETTINGS,
+    *MEMORY,
+    *STARVED,
     *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),
+    *STALLED,
+    *SLOWNESS,
+    *UNNAMED,
 )
 SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: one.vague))
 """Specific signatures first, those that only say what failed last."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.codes import PciClass, PciVendor
 from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed, OpenEnum, Parameter
 
@@ -197,6 +199,8 @@ class TextLog(Observed, frozen=True):
     used: int = 0
     """Lines of these that state a fact, are signs of a fault or are known to be harmless."""
     reported: tuple[Reported, ...] = ()
+    set_by_program: dict[str, Fact] = msgspec.field(default_factory=dict)
+    """Where code in the text sets CUDA_VISIBLE_DEVICES, by what it did before: "used" CUDA, "imported" a framework, "code" neither."""
 
 
 class XidEvent(Observed, frozen=True):

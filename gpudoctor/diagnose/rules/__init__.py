@@ -143,6 +143,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "glibc_too_old",
         "cpu_lacks_avx",
         "conda_cuda_override_wrong",
+        "framework_import_fails",
+        "mkl_version_incompatible",
         "python_32bit",
         "msvc_redistributable_missing",
     ),
@@ -160,6 +162,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "host_memory_insufficient",
         "mig_change_pending",
         "env_slows_gpu",
+        "cuda_visible_devices_set_too_late",
+        "gpu_memory_preallocation",
     ),
     "multi_gpu": (
         "fabric_manager_missing",

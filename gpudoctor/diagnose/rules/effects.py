@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAINING_FAILS = ("smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
+TRAINING_FAILS = ("framework-import-fails", "smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
 """The training run uses the CPU, fails or hangs."""
 CUDA_FAILS = ("cuda-init-fails", "required-gpus-missing", *TRAINING_FAILS)
 """CUDA fails to initialise or shows fewer GPUs, and training fails."""

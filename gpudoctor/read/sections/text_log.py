@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from gpudoctor.read.readers.gpudoctor_report import CAUSE
+from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import recognise
@@ -24,6 +25,7 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         total=len(lines),
         used=len(used),
         reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
+        set_by_program={name: Fact(one.value, one.where) for name, one in Stated(statements).all("set by program:").items()},
     )
 
 

@@ -1,0 +1,41 @@
+"""Whether the GPU's memory is full because the framework takes it all when it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpudoctor.frameworks import spec_of
+from gpudoctor.frameworks.spec import FrameworkSpec
+from gpudoctor.snapshot import Nvml
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
+
+_LEAST = 0.7
+"""Share of a GPU's memory from which a framework may have taken it in advance: JAX takes 75 %, TensorFlow all that is free.
+
+https://docs.jax.dev/en/latest/gpu_memory_allocation.html"""
+
+
+class Preallocated(NamedTuple):
+    """A framework that takes memory in advance, and how much of a GPU's is in use."""
+
+    spec: FrameworkSpec
+    variable: str
+    """What makes it take memory as it needs it, and the value."""
+    value: str
+    used: int
+    total: int
+
+
+def preallocated(machine: MachineView) -> Preallocated | None:
+    """Return the framework and the fullest GPU; None if no GPU is that full, or a framework that takes what it needs is there too."""
+    specs = [spec_of(one.name) for one in machine.observed_frameworks]
+    taker = next((spec for spec in specs if spec.preallocates), None)
+    nvml = machine.observed.nvml
+    listed = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
+    sizes = [(one.memory_used, one.memory_total) for one in listed]
+    full = [(used, total) for used, total in sizes if isinstance(used, int) and isinstance(total, int) and used >= _LEAST * total]
+    if taker is None or taker.preallocates is None or not full or not all(spec.preallocates for spec in specs):
+        return None
+    return Preallocated(taker, *taker.preallocates, *max(full))

@@ -1,0 +1,56 @@
+"""What an installer's message and the tables say together: whether a release exists, and whether it has a wheel for the Python at hand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive import MachineView
+from gpudoctor.findings import Evidence
+from gpudoctor.matrix.resolve import final_release
+from gpudoctor.snapshot import Python
+
+_OFFERED = re.compile(
+    r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^)\n]{0,4000})\)"
+)
+_WHEEL = re.compile(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
+
+
+def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield what shows that the release exists and has no wheel for this Python."""
+    for name, wanted, offered in _OFFERED.findall(text):
+        if offered.strip() not in {"", "none"} and _exists(machine, name, wanted) is not False and _all_on_one_side(wanted, offered):
+            yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
+    python = machine.observed.python
+    for major, minor in _WHEEL.findall(text):
+        if isinstance(python, Python) and isinstance(python.version, str) and not f"{python.version}.".startswith(f"{major}.{minor}."):
+            yield Evidence("Python", python.version, python.why)
+
+
+def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the releases that exist, if the requested one does not, or only on another index ("+cu118")."""
+    for name, wanted, offered in _OFFERED.findall(text):
+        public, _, build = wanted.partition("+")
+        if _exists(machine, name, wanted) is False or (build and public in map(str.strip, offered.split(","))):
+            yield Evidence(f"releases of {name}", _span(offered), "the installer")
+
+
+def _exists(machine: MachineView, name: str, wanted: str) -> bool | None:
+    """Return whether a release was ever published; None if the tables do not reach that far, or for a build of another index."""
+    rows, release = machine.matrix.releases(name.lower().replace("_", "-")), final_release(wanted)
+    if "+" in wanted or release is None or not rows or not rows[0].release <= release <= rows[-1].release:
+        return None
+    return any(row.release == release for row in rows)
+
+
+def _all_on_one_side(wanted: str, offered: str) -> bool:
+    """Return whether all releases offered are newer than the wanted one, or all older, as the wheels for one Python are."""
+    asked = versions.parse(wanted.partition("+")[0])
+    listed = [found for one in offered.split(",") if (found := versions.parse(one.strip().partition("+")[0]))]
+    return asked is not None and bool(listed) and (all(one > asked for one in listed) or all(one < asked for one in listed))
+
+
+def _span(offered: str) -> str:
+    listed = [one.strip() for one in offered.split(",")]
+    return listed[0] if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"

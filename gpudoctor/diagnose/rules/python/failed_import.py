@@ -1,0 +1,28 @@
+"""How the import of a framework failed in its smoke training."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.signatures import recognise
+from gpudoctor.snapshot import StageKind, StageState
+
+
+class FailedImport(NamedTuple):
+    """An import that failed."""
+
+    error: str
+    causes: frozenset[str]
+    """The causes that its error and output are known to have."""
+
+
+def failed_import(framework: FrameworkView) -> FailedImport | None:
+    """Return how the import failed; None if it did not raise an error: a process that was killed says nothing about the package."""
+    for stage in framework.smoke.stages:
+        if stage.kind == StageKind.IMPORT and stage.state == StageState.FAILED:
+            error = stage.error.rstrip(".") if isinstance(stage.error, str) else "no reason given"
+            output = framework.smoke.output if isinstance(framework.smoke.output, str) else ""
+            signs = recognise(f"{error}\n{output}")
+            return FailedImport(error, frozenset(cause for sign in signs if not sign.signature.vague for cause in sign.signature.causes))
+    return None

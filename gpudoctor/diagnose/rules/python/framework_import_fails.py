@@ -1,0 +1,39 @@
+"""GD643: framework-import-fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.diagnose.advice.installing import another_release
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.python.failed_import import failed_import
+from gpudoctor.diagnose.rules.training.framework_output import read_output
+from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
+
+
+@rule(
+    "GD643",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    since="0.1",
+    predicts=False,
+    on_cpu_too=True,
+    seen_at=Level.TRAIN,
+    of_training=True,
+    explains=(
+        Explains(("smoke-crashed",), "The import is the first stage of training.", Join.FRAMEWORK),
+        Explains(("required-gpus-missing",), "No framework sees the GPUs."),
+    ),
+)
+def framework_import_fails(framework: FrameworkView) -> Iterator[Problem]:
+    """Installed framework cannot be imported."""
+    failure = failed_import(framework)
+    if failure is None:
+        return
+    output = read_output(framework.smoke, failure.error)
+    yield Problem(
+        message=f"{framework.label} is installed, but `import {framework.name}` fails: {failure.error}.{output.hint}",
+        evidence=(Evidence("error of the import", failure.error, framework.name), *output.evidence),
+        fixes=(*output.checks, another_release(framework.machine, framework.name)),
+    )

@@ -1,0 +1,49 @@
+"""GD644: mkl-version-incompatible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import FrameworkView
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.python.failed_import import failed_import
+from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+
+_SYMBOL = "iJIT_"
+"""How the functions begin that MKL 2024.1 no longer has: https://github.com/pytorch/pytorch/issues/123097"""
+_OLDER_MKL = Fix("Install an MKL that still has the function", "conda install 'mkl<2024.1'", (DOWNLOAD,))
+_SET_LAYER = Fix(
+    "Use one OpenMP runtime: GNU's, which the other packages load",
+    "export MKL_THREADING_LAYER=GNU",
+    action=Action.CHANGE_SETTING,
+)
+
+
+@rule(
+    "GD644",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    since="0.1",
+    predicts=False,
+    on_cpu_too=True,
+    seen_at=Level.TRAIN,
+    explains=(Explains(TRAINING_FAILS, "The framework's libraries load MKL.", Join.FRAMEWORK),),
+)
+def mkl_version_incompatible(framework: FrameworkView) -> Iterator[Problem]:
+    """Installed MKL does not fit the framework."""
+    failure = failed_import(framework)
+    if failure is None or mkl_version_incompatible.name not in failure.causes:
+        return
+    old_function = _SYMBOL in failure.error
+    yield Problem(
+        message=f"{framework.label} cannot be imported with the installed MKL: {failure.error}.",
+        evidence=(Evidence("error of the import", failure.error, framework.name),),
+        fixes=(_OLDER_MKL,) if old_function else (_SET_LAYER, _reinstall()),
+    )
+
+
+def _reinstall() -> Fix:
+    return Fix("Reinstall NumPy and MKL from one channel", "conda install --force-reinstall numpy mkl", (DOWNLOAD,), kind=FixKind.INSTEAD)

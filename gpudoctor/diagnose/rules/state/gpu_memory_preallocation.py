@@ -1,0 +1,40 @@
+"""GD743: gpu-memory-preallocation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.preallocation import preallocated
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.hardware import GIB
+from gpudoctor.diagnose.advice.system import set_variable
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
+from gpudoctor.signatures import recognise
+from gpudoctor.snapshot import TEXT, TextLog
+
+
+@rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+def gpu_memory_preallocation(machine: MachineView) -> Iterator[Problem]:
+    """Framework takes most GPU memory when it starts."""
+    if machine.observed.origin != TEXT:
+        not_applicable("gpudoctor lists which processes hold the memory")
+    found = preallocated(machine)
+    if found is None:
+        return
+    starved = _starved(machine)
+    yield Problem(
+        message=f"{found.used / GIB:.1f} of {found.total / GIB:.1f} GiB are in use: {found.spec.title} takes most GPU memory at its start, by design.",
+        severity=Severity.WARNING if starved else None,
+        confidence=Confidence.LIKELY if starved else Confidence.POSSIBLE,
+        evidence=(Evidence("memory in use", f"{found.used / GIB:.1f} of {found.total / GIB:.1f} GiB", "nvidia-smi"),),
+        fixes=(set_variable(found.variable, found.value, "Let it take memory as it needs it, if another program needs some"),),
+    )
+
+
+def _starved(machine: MachineView) -> bool:
+    """Return whether a library says that it found no memory, as it does if the framework holds all of it."""
+    log = machine.observed.text_log
+    signs = recognise("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else ()
+    return any(sign.signature.causes[0] == gpu_memory_preallocation.name for sign in signs)

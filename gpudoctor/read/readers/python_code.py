@@ -1,0 +1,41 @@
+"""Finds where Python code in a text sets CUDA_VISIBLE_DEVICES after a framework was imported or CUDA was used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_VARIABLE = "CUDA_VISIBLE_DEVICES"
+_SETS = re.compile(
+    r"""os\.environ(?:\[|\.setdefault\(|\.update\(\{)\s{0,3}['"]CUDA_VISIBLE_DEVICES['"]\]?\s{0,3}[=,:](?!=)|os\.putenv\(['"]CUDA_VISIBLE_DEVICES"""
+)
+_USES_CUDA = re.compile(
+    r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"
+    r"|\b(?:list_physical_devices|list_logical_devices|list_local_devices|is_gpu_available|gpu_device_name)\(|\btf\.(?:Session|InteractiveSession)\(|\bjax\.(?:devices|local_devices|device_count)\("
+)
+_IMPORTS = re.compile(r"^\W{0,8}(?:import|from) (?:torch|tensorflow|jax|keras|cupy|transformers|pytorch_lightning|lightning)\b")
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    if not any(_VARIABLE in line.text for line in lines):
+        return
+    used: Line | None = None
+    imported: Line | None = None
+    for line in lines:
+        if _SETS.search(line.text):
+            yield _statement(line, used, imported)
+        used = used or (line if _USES_CUDA.search(line.text) else None)
+        imported = imported or (line if _IMPORTS.search(line.text) else None)
+
+
+def _statement(line: Line, used: Line | None, imported: Line | None) -> Statement:
+    first = used or imported
+    kind = "used" if used else "imported" if imported else "code"
+    value = f"{line.text.strip()[:100]} after {first.text.strip()[:100]} (line {first.number})" if first else line.text.strip()[:100]
+    return Statement(f"set by program:{kind}", value, READER.name, line.number, Rank.LOG)
+
+
+READER = Reader("Python code", blocks=_blocks)

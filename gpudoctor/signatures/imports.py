@@ -1,0 +1,160 @@
+"""What Python, NumPy, protobuf, Keras and MKL say when a package cannot be imported."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
+_SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
+
+IMPORTS = (
+    # numpy/core/src/multiarray/multiarraymodule.c and numpy/_core/_internal.py of 1.26 to 2.3; torch/csrc/utils/tensor_numpy.cpp
+    Signature(
+        r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available|_ARRAY_API not found"
+        r"|downgrade to ['\"]?numpy<2|was removed in the NumPy 2\.0 release|compiled against ABI version 0x1\w{1,12} but this version of numpy is 0x2"
+        r"|numpy\.dtype size changed, may indicate binary incompatibility\. Expected 96 from C header, got 88",
+        ("numpy2-abi-mismatch",),
+        "a module built for NumPy 1 runs with NumPy 2",
+        (
+            "A module that was compiled using NumPy 1.x cannot be run in NumPy 2",
+            "RuntimeError: Numpy is not available",
+            "AttributeError: _ARRAY_API not found",
+            "downgrade to 'numpy<2' or try to upgrade the affected module.",
+            "AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.",
+        ),
+    ),
+    Signature(
+        r"compiled against (?:API|ABI) version 0x\w{1,12}(?: \([^)\n]{1,40}\))? but this version of numpy is 0x(?!2)|module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"
+        r"|No module named 'torch\._six'|cannot import name '\w{1,60}' from 'torch\._six'|No module named 'torchvision\.transforms\.functional_tensor'",
+        ("package-requirement-conflict",),
+        "a package needs another release of NumPy or of the framework than the installed one",
+        (
+            "RuntimeError: module compiled against API version 0xf but this version of numpy is 0xe",
+            "ModuleNotFoundError: No module named 'torch._six'",
+        ),
+    ),
+    Signature(
+        r"numpy\.core\.(?:_multiarray_umath|multiarray|umath) failed to import|numpy\._core\.multiarray failed to import|No module named 'numpy\._core|numpy\.(?:dtype|ndarray) size changed",
+        ("numpy2-abi-mismatch", "package-requirement-conflict"),
+        "a module was built for another release of NumPy than the installed one",
+        ("ImportError: numpy.core.multiarray failed to import", "ModuleNotFoundError: No module named 'numpy._core'"),
+    ),
+    # google/protobuf of 3.6 to 6.33, protobuf's stubs/common.cc
+    Signature(
+        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"
+        r"|cannot import name '(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory)'(?: from 'google\.protobuf|$| \()"
+        r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.\w{0,20}\.?_\w{1,20}' has no attribute|_CheckCalledFromGeneratedFile"
+        r"|unexpected keyword argument '(?:serialized_options|create_key|has_options)'|Couldn't (?:build|parse) (?:proto )?file (?:content|into descriptor pool)"
+        r"|Protocol Buffer runtime library, (?:which is not compatible|but the installed version)|No module named '?google\.protobuf|Downgrade the protobuf package to 3\.20"
+        r"|Couldn't find field google\.protobuf|unexpected keyword argument '(?:syntax|serialized_pb)'",
+        ("protobuf-mismatch",),
+        "protobuf does not match the generated code",
+        (
+            "Detected incompatible Protobuf Gencode/Runtime",
+            "Descriptors cannot be created directly",
+            "ImportError: cannot import name 'builder' from 'google.protobuf.internal'",
+            "ImportError: cannot import name 'runtime_version' from 'google.protobuf'",
+            "AttributeError: 'MessageFactory' object has no attribute 'GetPrototype'",
+        ),
+    ),
+    # tensorflow/python/util/lazy_loader.py of 2.21, transformers 4, keras 3.0 to 3.12 (keras/src/models, saving, layers), tensorflow_hub
+    Signature(
+        r"Keras cannot be imported\. Check that it is installed|No module named '(?:tf_keras|keras\.src\.engine|keras\.engine|keras\.api\._v2|keras\.layers\.core)"
+        r"|is Keras 3, but this is not yet supported in Transformers|not supported in [`']?Keras 3|Keras 3 only supports V3|module 'keras\._tf_keras\.keras|installed tf\.keras is Keras 3"
+        r"|module 'keras\.(?:api|src|_tf_keras)[\w.]{0,60}' has no attribute|module 'tensorflow\.keras' has no attribute '__internal__'"
+        r"|Only instances of `?keras\.Layer`? can be added[^\n]{0,200}tensorflow_hub|A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic)"
+        r"|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
+        r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
+        ("keras3-mismatch",),
+        "the installed Keras is not the one that the code or TensorFlow needs",
+        (
+            "ImportError: Keras cannot be imported. Check that it is installed.",
+            "ModuleNotFoundError: No module named 'tf_keras'",
+            "Your currently installed version of Keras is Keras 3, but this is not yet supported in Transformers",
+            "`keras.optimizers.legacy` is not supported in Keras 3.",
+        ),
+    ),
+    # https://github.com/pytorch/pytorch/issues/123097; mkl-service's _mklinitmodule.c; libmkl_rt
+    Signature(
+        r"undefined symbol: iJIT_\w{1,40}|undefined symbol: mkl_\w{1,60}|libmkl_\w{1,40}\.so[.\d]{0,6}: undefined symbol|MKL_THREADING_LAYER=\w{1,20} is (?:incompatible|not compatible) with"
+        r"|MKL (?:FATAL )?ERROR: (?:Cannot load|Error on loading function)|Cannot load (?:neither )?(?:lib)?mkl_\w{1,40}\.(?:so|dll)",
+        ("mkl-version-incompatible",),
+        "the installed MKL does not fit the packages that load it",
+        (
+            "libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent",
+            "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.",
+            "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.",
+        ),
+    ),
+    Signature(
+        r"'(?:"
+        + _FRAMEWORKS
+        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '",
+        _SHADOWED,
+        "a file or another copy is imported instead of the package",
+        ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),
+    ),
+    # LLVM's OpenMP runtime, kmp_i18n
+    Signature(
+        r"OMP: Error #15: Initializing",
+        ("mixed-conda-pip", "mkl-version-incompatible"),
+        "two copies of the OpenMP runtime are loaded",
+        ("OMP: Error #15: Initializing libiomp5.so, but found libiomp5.so already initialized.",),
+    ),
+    # CPython 3.6 to 3.13, Objects/moduleobject.c; a traceback's path of a file that has the name of a package or of a standard module
+    Signature(
+        r"consider renaming '[^'\n]{1,300}' (?:since|if) it has the same name|partially initialized module '(?:"
+        + _FRAMEWORKS
+        + r")[.\w]{0,40}'"
+        r"|module '(?:torch|tensorflow|jax)' has no attribute '(?:__version__|nn|cuda|Tensor|tensor|device|keras|constant|config|numpy|jit|devices)'",
+        _SHADOWED,
+        "a file or folder of the same name is imported instead of the package",
+        (
+            "partially initialized module 'torch' has no attribute",
+            "(consider renaming '/home/me/torch.py' if it has the same name",
+            "AttributeError: module 'torch' has no attribute 'cuda'",
+        ),
+    ),
+    Signature(
+        r'File "(?![^"\n]{0,200}(?:site-packages|dist-packages|lib/python|/torch/|/jax/|/numpy/|/tensorflow/))(?:[^"\n]{0,200}[/\\])?(?:torch|tensorflow|jax|keras|numpy|random|types|typing|queue|logging|tokenize|copy|platform|profile)\.py", line \d{1,6}, in <module>',
+        _SHADOWED,
+        "a file has the name of a package or of a standard module",
+        ('File "/home/me/torch.py", line 4, in <module>',),
+    ),
+    Signature(
+        r"No module named ['\"]?(?:torch|tensorflow|jax|jaxlib)(?:['\"]|$|\s)",
+        ("wrong-python-environment", "framework-missing"),
+        "the framework is not installed for this Python",
+        ("ModuleNotFoundError: No module named 'torch'",),
+    ),
+)
+UNNAMED = (
+    # 0xC000001D, STATUS_ILLEGAL_INSTRUCTION: https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55
+    Signature(
+        r"DLL load failed with error code -1073741795",
+        ("cpu-lacks-avx",),
+        "the CPU lacks an instruction that the build uses",
+        ("ImportError: DLL load failed with error code -1073741795",),
+    ),
+    Signature(
+        r"(?i)\b(?:torch|tensorflow|jax)\.__file__\W{1,6}[^\n]{0,200}/\.local/lib/|\b(?:two|another|old|stray) (?:versions|copies|copy) of (?:torch|pytorch|tensorflow|jax)\b|\bold (?:torch|tensorflow|jax) version\b",
+        ("two-copies-of-framework",),
+        "more than one copy of the framework is installed",
+        ("two versions of torch are installed",),
+        vague=True,
+    ),
+    # tensorflow/python/pywrap_tensorflow.py; glibc's dl-tls; torch/__init__.py
+    Signature(
+        r"Failed to load the native TensorFlow runtime|cannot allocate memory in static TLS block|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
+        r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
+        ("framework-import-fails",),
+        "the installed framework cannot be imported",
+        (
+            "Failed to load the native TensorFlow runtime.",
+            "libgomp.so.1: cannot allocate memory in static TLS block",
+            "Failed to load PyTorch C extensions:",
+        ),
+        vague=True,
+    ),
+)
+"""What only says that an import failed."""

@@ -1,0 +1,110 @@
+"""What pip, uv, conda and poetry say when a package cannot be installed, or packages do not fit each other."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_PYTHON, _PLATFORM = "python-version-unsupported", "no-cuda-wheel-for-platform"
+
+INSTALLERS = (
+    # uv 0.1 to 0.13, crates/uv-distribution-types and uv-resolver; pip 9 to 26.3, exceptions and resolution; poetry-core
+    Signature(
+        r"You require C?Python 3\.\d{1,2}[^\n]{0,40}but we only found wheels|current Python version \([\d.]{3,9}\) does not satisfy Python"
+        r"|requires a different Python: ?[23]\.|incompatible with the existing python installation in your environment|The current project's (?:supported )?Python requirement \([^)\n]{1,60}\) is not compatible with",
+        (_PYTHON,),
+        "no wheel of that release is published for this Python",
+        (
+            "hint: You require CPython 3.13 (`cp313`), but we only found wheels for `tensorflow` (v2.15.0)",
+            "Because the current Python version (3.8.18) does not satisfy Python>=3.10",
+            "ERROR: Package 'jax' requires a different Python: 3.8.18 not in '>=3.10'",
+        ),
+    ),
+    Signature(
+        r"Ignored the following versions that require a different python"
+        r"|has no wheels (?:are available )?with a matching Python (?:ABI|version|implementation)|no wheels are available with a matching Python",
+        (_PYTHON, "package-not-installable"),
+        "no wheel of that release is published for this Python",
+        (
+            "torch==2.3.0 has no wheels with a matching Python ABI tag",
+            "ERROR: Ignored the following versions that require a different python version",
+        ),
+    ),
+    Signature(
+        r"has no wheels with a matching platform tag|Wheels are available for `[^`\n]{1,80}` \([^)\n]{1,40}\) on the following platform"
+        r"|only has wheels for the following platform|doesn't have a source distribution or wheel for the current platform",
+        ("package-not-installable", _PLATFORM, "glibc-too-old"),
+        "no wheel of that release is published for this platform",
+        (
+            "Because torch==2.3.0 has no wheels with a matching platform tag (e.g., `manylinux_2_36_x86_64`)",
+            "error: Distribution `torch==2.6.0 @ registry` can't be installed because it doesn't have a source distribution or wheel for the current platform",
+        ),
+    ),
+    Signature(
+        r"ResolutionImpossible|because these package versions have conflicting dependencies"
+        r"|[Bb]ecause \S{1,80} depends on [^\n]{1,200} we can conclude that (?:your requirements|the requirements|\S{1,80}) and \S{1,80} are incompatible"
+        r"|\bversion solving failed\b|depends on both \S{1,80} \([^)\n]{1,40}\) and \S{1,80} \([^)\n]{1,40}\), version solving failed",
+        ("package-requirement-conflict",),
+        "the requested packages exclude each other's versions",
+        (
+            "ERROR: Cannot install torch==2.3.0 and torchvision==0.17.0 because these package versions have conflicting dependencies.",
+            "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io/",
+        ),
+    ),
+    Signature(
+        r"there (?:is|are) no versions? of \S{1,80}(?: and|,)|was found on \S{1,200}, but not at the requested version|was not found in the package registry|PackagesNotFoundError|[Nn]othing provides requested",
+        ("package-not-installable", _PYTHON),
+        "that release does not exist on the index or channel",
+        (
+            "Because there is no version of torch==2.3.9 and you require torch==2.3.9",
+            "PackagesNotFoundError: The following packages are not available from current channels",
+        ),
+    ),
+    # conda's virtual packages: https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
+    Signature(
+        r"nothing provides __glibc|__glibc[^\n]{0,60}missing on the system",
+        ("glibc-too-old",),
+        "the system's glibc is older than the package needs",
+        ("nothing provides __glibc >=2.28 needed by pytorch",),
+    ),
+    Signature(
+        r"nothing provides __cuda\b|requires? __cuda\b|__cuda\b[^\n]{0,60}missing on the system",
+        ("no-driver", "driver-too-old", "conda-cuda-override-wrong"),
+        "conda sees no driver for this CUDA version",
+        ("nothing provides __cuda needed by pytorch-2.4.1",),
+    ),
+    # conda 4 to 24 (libmamba too)
+    Signature(
+        r"UnsatisfiableError|LibMambaUnsatisfiableError|Could not solve for environment specs|The following specifications were found to be incompatible"
+        r"|specifications were found\b.{0,80}to be incompatible|[Pp]ackage \S{1,80} requires \S{1,80}[^\n]{0,80}but none of the providers can be installed",
+        ("package-requirement-conflict", _PYTHON),
+        "conda finds no set of packages that fit each other",
+        (
+            "LibMambaUnsatisfiableError: Encountered problems while solving:",
+            "Could not solve for environment specs",
+            "UnsatisfiableError: The following specifications were found to be incompatible with each other:",
+        ),
+    ),
+    Signature(
+        r"No matching distribution found for|Could not find a version that satisfies the requirement|is not a supported wheel (?:on|for) this platform",
+        (_PYTHON, "package-not-installable", "glibc-too-old", _PLATFORM),
+        "the index has no wheel that fits the requirement",
+        (
+            "ERROR: Could not find a version that satisfies the requirement torch==1.13.1",
+            "is not a supported wheel on this platform",
+            "ERROR: No matching distribution found for torch==2.3.0",
+        ),
+    ),
+    Signature(
+        r"^ERROR: \S{1,80} \S{1,40} has requirement \S{1,80}, but you(?:'ll)? have"
+        r"|\brequires [\w.-]{1,60}(?:\[\w{1,20}\])?[<>=!~][^\n]{0,80}, (?:but you have|which is not installed)",
+        ("package-requirement-conflict",),
+        "an installed package is outside the bounds of another",
+        ("torchvision 0.17.0 requires torch==2.2.0, but you have torch 2.3.0 which is incompatible.",),
+    ),
+    Signature(
+        r"pip's dependency resolver does not currently take into account",
+        ("package-requirement-conflict", "nvidia-wheel-version-conflict"),
+        "an installed package is outside the bounds of another",
+        ("ERROR: pip's dependency resolver does not currently take into account all the packages that are installed",),
+    ),
+)

@@ -1,0 +1,133 @@
+"""What frameworks, inference servers and the kernel say when GPU memory, host memory or shared memory runs out."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_GPU_MEMORY = ("gpu-memory-insufficient", "gpu-memory-held-by-other-process", "gpu-memory-preallocation", "wsl-multi-gpu-limit")
+_BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
+_TAKES_MOST = "TensorFlow or JAX takes most GPU memory at start, by design"
+
+MEMORY = (
+    # torch/utils/data and csrc/DataLoader.cpp of 2.15; NCCL's sources; https://github.com/NVIDIA/nccl/issues/525 and 342
+    Signature(
+        r"Error(?: while|:) (?:creating|attaching to|failed to create|failed to extend|failed to open) (?:shared memory|/dev/shm)|Call to posix_fallocate failed"
+        r"|insufficient shared memory \(shm\)|workers are out of shared memory|raise your shared memory limit|worker \(pid[^)\n]{0,60}\) is killed by signal: Bus error"
+        r"|failed to (?:extend|open|create) /dev/shm|unable to write to file </torch_|/dev/shm[^\n]{0,80}No space left on device|No space left on device[^\n]{0,80}/dev/shm"
+        r"|/dev/shm[^\n]{0,80}(?:is )?too small|shm (?:size )?is too small",
+        ("container-shm-too-small",),
+        "shared memory (/dev/shm) is too small",
+        (
+            "Error while creating shared memory segment",
+            "insufficient shared memory (shm)",
+            "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.",
+            "NCCL WARN Call to posix_fallocate failed : No space left on device",
+            "Error: failed to extend /dev/shm/nccl-Vq2k1R to 9637892 bytes",
+        ),
+    ),
+    # before the next ones, whose words TensorFlow uses for the CPU's allocator too; mm/oom_kill.c, Kubernetes, Slurm, Ollama
+    Signature(
+        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b|std::bad_alloc"
+        r"|\bOOMKilled\b|[Oo]ut of memory: Kill(?:ed)? process|Memory cgroup out of memory|invoked oom-killer|\boom-kill event|oom_reaper: reaped process"
+        r"|is killed by signal: Killed|requires more system memory \(|(?:exit(?:ed)?(?: with)?(?: code| status| status code)?|exitcode|returned)[ :=]{1,5}(?:137|-9)\b"
+        r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID",
+        ("host-memory-insufficient",),
+        "out of host memory, or over this program's memory limit",
+        (
+            "MemoryError",
+            "std::bad_alloc",
+            "DefaultCPUAllocator: can't allocate memory",
+            "Reason: OOMKilled",
+            "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.",
+        ),
+    ),
+    # the shell, for a program that got SIGKILL
+    Signature(
+        r"^\s{0,8}(?:\S{1,40}: line \d{1,6}: {1,4}\d{1,7} )?Killed\s{0,40}(?:$|python)",
+        ("host-memory-insufficient",),
+        "the program was killed, usually because the machine or its container ran out of memory",
+        ("Killed",),
+        vague=True,
+    ),
+    # vllm/v1/worker/gpu_worker.py and utils of 0.6 to 0.20, sglang/srt/model_executor
+    Signature(
+        r"Free memory on device[^\n]{0,80}is less than desired GPU memory utilization|memory capacity is unbalanced\. Some GPUs may be occupied"
+        r"|memory of GPU \S{1,40} is (?:used|occupied) by (?:other|another) process",
+        ("gpu-memory-held-by-other-process", "gpu-memory-insufficient"),
+        "other processes use the GPU memory that the program was told to take",
+        (
+            "ValueError: Free memory on device cuda:0 (3.12/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB).",
+        ),
+    ),
+    # torch/c10 of 0.4 to 2.15, TensorFlow 1.4 to 2.21, XLA, cuBLAS, cuDNN, CuPy, llama.cpp, Ollama, vLLM, SGLang, accelerate
+    Signature(
+        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
+        r"|Status: out of memory|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|Cuda failure (?:\d{1,4} )?'out of memory'|cuMem\w{1,20} failed: out of memory"
+        r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|[Ff]ailed to allocate)|[Rr]esource exhausted: .{0,200}[Oo]ut of memory|OOM when allocating tensor"
+        r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
+        r"|OutOfMemoryError: Out of memory allocating|Dst tensor is not initialized|[Rr]an out of memory trying to allocate(?![^\n]{0,160}not a failure)|unable to allocate CUDA\d{0,2} buffer|Not enough memory\. Please try to increase --mem-fraction-static|not enough (?:GPU memory|VRAM) to",
+        _GPU_MEMORY,
+        "out of GPU memory",
+        (
+            "CUDA out of memory. Tried to allocate",
+            "CUDA_ERROR_OUT_OF_MEMORY",
+            "CUBLAS_STATUS_ALLOC_FAILED",
+            "OOM when allocating tensor",
+            "ValueError: No available memory for the cache blocks.",
+            "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
+        ),
+    ),
+    # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth
+    Signature(
+        r"Physical devices cannot be modified after being initialized|Memory growth cannot differ between GPU devices",
+        ("gpu-memory-preallocation",),
+        "memory growth was set after TensorFlow had initialised the GPU, so TensorFlow takes nearly all memory",
+        ("RuntimeError: Physical devices cannot be modified after being initialized",),
+    ),
+    Signature(
+        r"(?i)\b(?:tensorflow|tf|keras|jax|xla)\b[^\n]{0,160}(?:\b(?:all|almost|nearly|entire|whole|full|most)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:memory|vram)\b",
+        _BY_DESIGN,
+        _TAKES_MOST,
+        ("jax allocates 75% of the GPU memory at the first operation", "TensorFlow uses all GPU memory"),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)(?:\b(?:all|entire|whole)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b",
+        _BY_DESIGN,
+        _TAKES_MOST,
+        ("all GPU memory is taken by TensorFlow",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\bimporting\b[^\n]{0,100}\bgpu\b[^\n]{0,60}\b(?:memory|vram)\b|\b(?:jax|tensorflow|training)\b[^\n]{0,80}(?:around |about |~)?[6-9]\d ?% of (?:the )?gpu(?:'s)? memory",
+        _BY_DESIGN,
+        _TAKES_MOST,
+        ("importing the package fills the GPU's memory",),
+        vague=True,
+    ),
+)
+# cuDNN, cuBLAS and cuSOLVER cannot start without memory: https://docs.jax.dev/en/latest/faq.html
+STARVED = (
+    Signature(
+        r"Could not create cudnn handle|Failed to get convolution algorithm|DNN library initialization failed|DNN library is not found"
+        r"|operation cusolverDnCreate\(&handle\) failed|failed to create (?:cublas|cusolver) handle",
+        ("gpu-memory-preallocation", "cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        "cuDNN or cuBLAS failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
+        (
+            "Could not create cudnn handle",
+            "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize",
+            "DNN library initialization failed",
+            "failed to create cublas handle",
+        ),
+        vague=True,
+    ),
+    # https://github.com/jax-ml/jax/issues/21950
+    Signature(
+        r"gpusolverDnCreate(?:\(&handle\))? failed|cuSolver internal error|cuSolver has not been initialized",
+        ("nvidia-wheel-version-conflict", "gpu-memory-preallocation", "ld-library-path-shadowing"),
+        "cuSOLVER failed to initialise, usually because its parts are of different releases or no memory is left",
+        ("operation gpusolverDnCreate(&handle) failed: cuSolver internal error",),
+        vague=True,
+    ),
+)
+"""What TensorFlow and JAX, which take most memory at start, say if a library finds none."""

@@ -1,0 +1,122 @@
+"""What programs say about the variables and settings that decide which GPU they use."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+_TOO_LATE = "cuda-visible-devices-set-too-late"
+_NO_EFFECT = "CUDA_VISIBLE_DEVICES has no effect, usually because the program sets it after CUDA started"
+
+SETTINGS = (
+    # tensorflow/python/eager/context.py; the sentences that people write: https://github.com/pytorch/pytorch/issues/9158
+    Signature(
+        r"Visible devices cannot be modified after being initialized",
+        (_TOO_LATE,),
+        "the visible devices were set after the framework had initialised the GPU",
+        ("RuntimeError: Visible devices cannot be modified after being initialized",),
+    ),
+    Signature(
+        r"(?i)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:no effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed)|n't (?:work|take effect|respected)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)",
+        (_TOO_LATE,),
+        _NO_EFFECT,
+        ("os.environ['CUDA_VISIBLE_DEVICES'] has no effect",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:set|setting|changed|assigned|defined|modified) (?:\w{1,20} ){0,3}after\b|(?:setting|set|chang\w{1,3}|ignor\w{1,4}) [^\n]{0,60}\bCUDA_VISIBLE_DEVICES?\b[^\n]{0,60}\bafter\b(?! program start)",
+        (_TOO_LATE,),
+        _NO_EFFECT,
+        ("CUDA_VISIBLE_DEVICES is set after importing torch",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\bignor\w{1,4} [^\n]{0,30}CUDA_VISIBLE_DEVICES|\[['\"]CUDA_VISIBLE_DEVICES['\"]\][^\n]{0,160}\b(?:always (?:use|select)|still (?:use|run|select))",
+        (_TOO_LATE,),
+        _NO_EFFECT,
+        ("torch ignores CUDA_VISIBLE_DEVICES",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:always|still|only) (?:use|select|run|train|pick|load)\w{0,3} (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)",
+        (_TOO_LATE, "cuda-visible-devices-masked"),
+        "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
+        ("the code always uses cuda:0",),
+        vague=True,
+        needs_support=True,
+    ),
+    # Python's int() on an entry of CUDA_VISIBLE_DEVICES: https://github.com/vllm-project/vllm/issues/13815
+    Signature(
+        r"invalid literal for int\(\) with base 10: '(?:MIG|GPU)-|CUDA_VISIBLE_DEVICES[^\n]{0,60}\b(?:must|should|to) be (?:a )?(?:comma-separated |list of )?(?:integers?|ints?|numbers?)\b",
+        ("cuda-visible-devices-uuid-unsupported",),
+        "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
+        ("ValueError: invalid literal for int() with base 10: 'MIG-",),
+    ),
+    Signature(
+        r"CUDA_VISIBLE_DEVICES['\"\]]{0,2}\s?=\s?(?:['\"]?-1['\"]?|''|\"\")\s{0,4}(?:$|;|#| python)",
+        ("cuda-visible-devices-masked",),
+        "CUDA_VISIBLE_DEVICES hides every GPU",
+        ("os.environ['CUDA_VISIBLE_DEVICES'] = '-1'",),
+        vague=True,
+    ),
+    # xla/stream_executor and TensorFlow's gpu_device.cc
+    Signature(
+        r"FAILED_PRECONDITION: No visible GPU devices|\bNo visible GPU devices\b",
+        ("cuda-visible-devices-masked", "no-gpu", "no-driver"),
+        "no GPU is visible to the framework",
+        ("FAILED_PRECONDITION: No visible GPU devices.",),
+        vague=True,
+    ),
+    # https://github.com/pytorch/pytorch/issues/95784
+    Signature(
+        r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?0\b",
+        ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked"),
+        "the framework counts no GPU",
+        ("torch.cuda.device_count() returns 0",),
+        vague=True,
+    ),
+    # aten/src/ATen/cuda/CUDAContext.cpp: https://github.com/pytorch/pytorch/issues/130181
+    Signature(
+        r"device >= 0 && device < num_gpus",
+        ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
+        "PyTorch was asked for a GPU that CUDA does not show it",
+        ("device >= 0 && device < num_gpus INTERNAL ASSERT FAILED",),
+    ),
+    # https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
+    Signature(
+        r"(?i)\bMIG\b[^\n]{0,100}\b(?:only|just) (?:one|1|a single|the first) (?:gpu|device|instance|slice)|\bmultiple MIG (?:devices|instances|slices)\b",
+        ("mig-one-instance-per-process",),
+        "a CUDA process sees one MIG instance, however many there are",
+        ("with MIG, PyTorch sees only one device",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:only|just) (?:one|1|a single) (?:gpu|device|instance)s?\b[^\n]{0,60}\bMIG\b",
+        ("mig-one-instance-per-process",),
+        "a CUDA process sees one MIG instance, however many there are",
+        ("torch.cuda.device_count() shows only one GPU with MIG",),
+        vague=True,
+    ),
+    Signature(
+        r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?1\b",
+        ("mig-one-instance-per-process",),
+        "a CUDA process sees one MIG instance, however many there are",
+        ("torch.cuda.device_count(): 1",),
+        vague=True,
+        needs_support=True,
+    ),
+    Signature(
+        r"No MIG(?:-enabled)? devices found|(?i:\bMIG\b[^\n]{0,60}\b(?:enabled|on)\b[^\n]{0,60}\bno (?:gpu |mig )?(?:instances?|devices?))",
+        ("mig-no-instances",),
+        "MIG is on and no instance exists",
+        ("|  No MIG devices found                                                                |",),
+        vague=True,
+    ),
+    # accelerate's configuration, transformers' TrainingArguments, JAX
+    Signature(
+        r"(?i)\b(?:use_cpu|no_cuda)\b\W{1,5}true\b|\bJAX_PLATFORMS?\W{1,5}cpu\b(?! to skip)|\bJAX_PLATFORM_NAME\W{1,5}cpu\b",
+        ("env-hides-gpu",),
+        "a setting makes the framework use the CPU",
+        ("- use_cpu: True", "JAX_PLATFORMS=cpu"),
+        vague=True,
+    ),
+)
