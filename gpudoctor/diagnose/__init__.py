@@ -34,7 +34,7 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     findings = fold(runs)
     outcomes = tuple(excuse(run, findings) for run in runs)
     unjudged = not_judged(machine)
-    because = unproven(machine, unjudged)
+    because = unproven(machine, unjudged, runs)
     answer = verdict(findings, because)
     return Diagnosis(
         verdict=answer,

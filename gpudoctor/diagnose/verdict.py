@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.stages import stage_name
+from gpudoctor.diagnose.engine import Run
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
@@ -25,12 +28,25 @@ _STAGES = {Rung.NVML: "NVML", Rung.LIBCUDA: "CUDA", Rung.KERNEL_RAN: "a kernel r
 """What was not verified where a required rung was not proven."""
 
 
-def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...]) -> str:
+_UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHED})
+"""Why a fact is missing although a machine in order would have given it."""
+
+
+def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[Run]) -> str:
     """Return which required stage or thing was not verified, and why; empty if all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
-    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine), *requirements)))
+    unread = () if (required(machine.policy) or Rung.SLOT) > Rung.LIBCUDA else dict.fromkeys(_unread(runs))
+    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine), *requirements, *unread)))
+
+
+def _unread(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield why an error could not be excluded: the driver failed to give a fact. A kernel that ran would have shown most of them."""
+    for run in runs:
+        outcome = run.outcome
+        if run.rule.severity is Severity.ERROR and outcome.kind is OutcomeKind.COULD_NOT_TELL and outcome.cause in _UNREADABLE:
+            yield f"{outcome.name} was not checked: {outcome.reason}"
 
 
 def _no_framework(machine: MachineView) -> str:

@@ -18,7 +18,7 @@ from tests.seams.details import A100
 
 MIB = 1 << 20
 MOST_GPUS = 64  # as in nvml.c and cuda.c
-ACT = re.compile(r"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|ok)")
+ACT = re.compile(r"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|leave|ok)")
 Processes: TypeAlias = Sequence[tuple[int, int | None]]
 MachineView: TypeAlias = Mapping[str, int | str]
 
