@@ -185,7 +185,7 @@ class Redactor:
 def for_ticket(owner: Owner, document: msgspec.Struct) -> tuple[Redactor, Pseudonyms]:
     """Return the redactor for a ticket about `document`, and its pseudonyms.
 
-    A first reading finds the names that some place shows to be names, so that they are removed at every other place too.
+    A first reading finds the names that some place shows to be names, and they are removed at every other place too.
     """
     pseudonyms = Pseudonyms(msgspec.json.encode(document).decode())
     Redactor(owner, pseudonyms).struct(document)

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES_BY_CODE
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.report import model, words
-from gpudoctor.snapshot import Host, Python, Snapshot
+from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
 
 TOOL = model.Tool("gpudoctor", __version__)
 _PAGES = "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules"
@@ -64,7 +64,15 @@ def build(examination: Examination, command: str = "check", argv: tuple[str, ...
         summary=diagnosis.summary,
         not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
         argv=argv,
+        recognised=_recognised(snapshot.text_log),
     )
+
+
+def _recognised(log: TextLog | Missing) -> model.Recognised | None:
+    if isinstance(log, Missing):
+        return None
+    formats = tuple(model.Recognition(one.reader, one.facts, one.first, one.last) for one in log.readings)
+    return model.Recognised(log.total, log.used, formats)
 
 
 def _digest(examination: Examination) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
-from gpudoctor.report.model import Report
+from gpudoctor.report.model import Recognised, Recognition, Report
 from gpudoctor.report.page import Page
-from gpudoctor.snapshot import Missing, Reading, TextLog
 
 
 def draw(page: Page, report: Report) -> None:
@@ -21,7 +20,7 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     if not report.is_supposed:
         lines.append(("Examined", _environment(report)))
     lines.append(("Tool", _program(report)))
-    lines += [("Read", reading) for reading in readings(report.snapshot.text_log)]
+    lines += [("Read", reading) for reading in readings(report.recognised)]
     lines += [("Note", remark) for remark in report.snapshot.remarks]
     if report.skipped:
         names = (f"{rule.code} {rule.name}" + (f" ({rule.reason})" if rule.reason else "") for rule in report.skipped)
@@ -32,17 +31,17 @@ def _lines(page: Page, report: Report) -> list[tuple[str, str]]:
     return [*lines, ("More", "; ".join(more))] if more else lines
 
 
-def readings(log: TextLog | Missing) -> list[str]:
+def readings(recognised: Recognised | None) -> list[str]:
     """Return what was recognised in a pasted text, and how much was not."""
-    if isinstance(log, Missing):
+    if recognised is None:
         return []
-    lines = [f"{counted(one.facts, 'fact')} from {one.reader} ({_span(one)})" for one in log.readings]
-    unused = log.total - log.used
-    return [*lines, f"{unused} of {counted(log.total, 'line')} had nothing that gpudoctor knows"] if unused > 0 else lines
+    lines = [f"{counted(one.facts, 'fact')} from {one.reader} ({_span(one)})" for one in recognised.formats]
+    unused = recognised.lines - recognised.used
+    return [*lines, f"{unused} of {counted(recognised.lines, 'line')} had nothing that gpudoctor knows"] if unused > 0 else lines
 
 
-def _span(reading: Reading) -> str:
-    return f"line {reading.first}" if reading.first == reading.last else f"lines {reading.first} to {reading.last}"
+def _span(one: Recognition) -> str:
+    return f"line {one.first}" if one.first == one.last else f"lines {one.first} to {one.last}"
 
 
 def _verified(report: Report) -> tuple[str, str]:

@@ -49,7 +49,7 @@ def _causes(report: Report) -> Iterator[str]:
         aside = ", ".join(filter(None, (markup.text(about), doubt)))
         yield from (f"### [{first.code}]({first.url}) {markup.text(first.title)}" + (f" ({aside})" if aside else ""), "")
         if number or group.others:
-            yield from (f"**{words.upper_first(first.severity)}:** {markup.text(groups.message(report, group))}", "")
+            yield from (f"**{markup.text(words.upper_first(first.severity))}:** {markup.text(groups.message(report, group))}", "")
         for step in steps(group):
             yield from _step(step)
 
@@ -95,7 +95,7 @@ def _evidence(report: Report) -> list[str]:
 
 def _explained(report: Report) -> list[str]:
     lines = [
-        f"- {_link(report, (finding,))}: {markup.text(finding.message)} (explained by {', '.join(finding.because_of)})"
+        f"- {_link(report, (finding,))}: {markup.text(finding.message)} (explained by {markup.text(', '.join(finding.because_of))})"
         for finding in report.findings
         if finding.because_of
     ]
@@ -105,7 +105,10 @@ def _explained(report: Report) -> list[str]:
 def _notes(report: Report) -> list[str]:
     lines = [f"- {_link(report, group.findings)}: {markup.text(groups.message(report, group))}" for group in groups.notes(report)]
     lines += [f"- {markup.text(remark)}" for remark in report.snapshot.remarks]
-    lines += [f"- {rule.code} {rule.name} skipped: {markup.text(rule.reason or 'no reason given')}" for rule in report.skipped]
+    lines += [
+        f"- {markup.text(rule.code)} {markup.text(rule.name)} skipped: {markup.text(rule.reason or 'no reason given')}"
+        for rule in report.skipped
+    ]
     return _folded(f"Notes ({len(lines)})", lines) if lines else []
 
 
@@ -127,7 +130,7 @@ def _not_checked(report: Report) -> list[str]:
 
 def _recognised(report: Report) -> list[str]:
     """Return what was recognised in a pasted text."""
-    lines = [f"- {markup.text(line)}" for line in details.readings(report.snapshot.text_log)]
+    lines = [f"- {markup.text(line)}" for line in details.readings(report.recognised)]
     return _folded(f"Read ({len(lines)})", lines) if lines else []
 
 

@@ -7,7 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.report.words import printable
 
-_MARKUP = re.compile(r"[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d{1,9}(?=[.)](?:\s|$)))")
+_MARKUP = re.compile(
+    r"(?P<calling>@(?=\w)|(?<!\w)#(?=\d))|(?<=:)/(?=/)|(?<=\bwww)\.|[\\`*\[\]<>|~]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])|^(?:[#+-]|\d{1,9}(?=[.)](?:\s|$)))"
+)
+"""`calling` are the signs by which GitHub links people and issues, in escaped text too:
+https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls"""
+_APART = "\u200b"
+"""Separates without width; `gpudoctor diagnose` removes it."""
 _ADDRESS = re.compile(r"https://[\w./#-]+", re.ASCII)
 _TICKS = re.compile("`+")
 
@@ -19,6 +25,8 @@ def text(told: str) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     sign = match.group()
+    if match["calling"]:
+        return sign + _APART
     return f"{sign}\\" if sign.isdigit() else f"\\{sign}"
 
 

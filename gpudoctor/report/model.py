@@ -193,6 +193,23 @@ class Tables(msgspec.Struct, frozen=True):
     date: Annotated[str, _text("When they were last updated: ISO 8601 date.", "2026-11-20")]
 
 
+class Recognition(msgspec.Struct, frozen=True):
+    """What was recognised of one format in a pasted text."""
+
+    reader: Annotated[str, _text("The format, as its program is called.", "nvidia-smi", "torch.utils.collect_env")]
+    facts: Annotated[int, _text("How many facts it states.")]
+    first: Annotated[int, _text("Number of the first line that was used.")]
+    last: Annotated[int, _text("Number of the last one.")]
+
+
+class Recognised(msgspec.Struct, frozen=True):
+    """What was recognised in a pasted text."""
+
+    lines: Annotated[int, _text("Lines that are not empty.")]
+    used: Annotated[int, _text("Lines of these that were recognised.")]
+    formats: Annotated[tuple[Recognition, ...], _text("By format, in the order of the text.")]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that gpudoctor found out about one machine and one Python environment."""
 
@@ -225,6 +242,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "The command line, redacted like everything else; empty if no command wrote the report.", ["gpudoctor", "check", "--no-smoke"]
         ),
     ] = ()
+    recognised: Annotated[
+        Recognised | None, _text("What was recognised in a pasted text; null if a machine or its report was examined.")
+    ] = None
 
     @property
     def is_supposed(self) -> bool:

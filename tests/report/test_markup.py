@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -11,7 +13,9 @@ from markdown_it.token import Token
 from gpudoctor.report import markup
 from gpudoctor.report.words import printable
 
-READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+READER = MarkdownIt("commonmark", {"linkify": True}).enable(["table", "strikethrough", "linkify"])
+assert READER.linkify is not None
+READER.linkify.set({"fuzzy_link": False, "fuzzy_email": False})  # GitHub makes no link of example.org, nor of an address with U+200B
 TELLING = st.text(alphabet=st.sampled_from("ab1_*`~<>[]()|#+-.!&;:=\\@/ \n\tx"), max_size=40)
 
 
@@ -27,11 +31,19 @@ def inline(document: str) -> list[Token]:
 @example("- item")
 @example("<script>alert(1)</script> &amp; [x](http://example.org) **b** __init__ ~~c~~")
 @example("=== a")
+@example("see https://example.org/x, www.example.org and mail@example.org")
 @example("    code")
 def test_text_is_nothing_but_text(told: str) -> None:
     found = inline(markup.text(told))
     assert {token.type for token in found} <= {"text", "text_special"}
-    assert "".join(token.content for token in found) == printable(told, plain=False).strip()
+    assert "".join(token.content for token in found).replace("\u200b", "") == printable(told, plain=False).strip()
+
+
+@pytest.mark.parametrize("told", ["@octocat", "ping @octocat", "#12", "see #12", "torch@v2"])
+def test_nobody_and_no_issue_is_called(told: str) -> None:
+    shown = "".join(token.content for token in inline(markup.text(told)))
+    assert not re.search(r"@\w|(?<!\w)#\d", shown)
+    assert shown.replace("\u200b", "") == told
 
 
 @given(TELLING)

@@ -31,7 +31,7 @@ def render(report: Report, removed: Mapping[Kind, int]) -> str:
             training=numbers(report),
             width=WIDTH,
             height=HEIGHT,
-            embedded=Markup(embed.plain(report)),  # noqa: S704 -- without any markup, so that it stays JSON in the page's source
+            embedded=Markup(embed.plain(report)),  # noqa: S704 -- without any markup: it stays JSON in the source of the page
             footer=footer(shown),
         )
     )

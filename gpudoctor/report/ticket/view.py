@@ -100,7 +100,7 @@ def view(report: Report, removed: Mapping[Kind, int]) -> View:
             *report.snapshot.remarks,
             *(f"{one.code} {one.name} skipped: {one.reason or 'no reason given'}" for one in report.skipped),
         ),
-        readings=readings(report.snapshot.text_log),
+        readings=readings(report.recognised),
         facts=facts.sections(report.snapshot),
         trainings=curves.trainings(report.snapshot),
         loads=curves.loads(report.snapshot),

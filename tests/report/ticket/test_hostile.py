@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
+from gpudoctor.report import markdown as report_markdown
+from gpudoctor.report import terminal
+from gpudoctor.report.build import build
+from gpudoctor.report.model import Report
 from gpudoctor.report.ticket.markdown import LIMIT
 from tests.browser import chromium
 from tests.redact.planted import examination
+from tests.report.test_markup import READER
 from tests.report.ticket.tickets import of_machine, written
 
 HOSTILE = {
@@ -26,6 +30,7 @@ HOSTILE = {
     "attribute": "\"' autofocus onfocus=alert(1) x=",
     "fence": "```\n</details>\n````\n# owned\n~~~",
     "link": "[owned](https://evil.example.net) ![owned](https://evil.example.net/x.png) <https://evil.example.net> [x]: https://evil.example.net",
+    "bare link": "see https://evil.example.net/x, www.evil.example.net, evil.example.net, ftp://evil.example.net and a@evil.example.net",
     "javascript": "[owned](javascript:alert(1))",
     "table": "a | b\n| --- |\n\n> quote\n\n1. one\n- two\n+ three\n***\n___\n===",
     "emphasis": "*a* **b** _c_ __d__ ~~e~~ `f` \\",
@@ -46,7 +51,7 @@ STRUCTURE = {"details", "/details", "summary", "/summary"}
 def links_and_markup(text: str) -> tuple[list[str], list[str]]:
     """Return the targets of links and images that a renderer finds, and the names of HTML tags outside code."""
     targets, tags = [], []
-    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text):
+    for token in READER.parse(text):
         for one in (token, *(token.children or ())):
             targets += [str(value) for name, value in one.attrs.items() if name in {"href", "src"}]
             if one.type in {"html_block", "html_inline"}:
@@ -67,6 +72,17 @@ def check_markdown(text: str) -> None:
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_markdown_shows_no_markup_of_the_machine(kind: str, gaps: bool) -> None:
     check_markdown(written(examination(HOSTILE[kind], gaps=gaps))["markdown"])
+
+
+@pytest.mark.parametrize("form", [terminal.render, report_markdown.render], ids=["terminal", "markdown"])
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_the_report_itself_shows_none_either(kind: str, form: Callable[[Report], str]) -> None:
+    text = form(build(examination(HOSTILE[kind], gaps=False)))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
+    if form is report_markdown.render:
+        targets, tags = links_and_markup(text)
+        assert [target for target in targets if not LINKS.fullmatch(target)] == []
+        assert set(tags) <= STRUCTURE
 
 
 @given(text=st.text(alphabet=st.sampled_from("<>[]()`*_~|\\!&#;:/ \n\t-+=1.ahtps\"'{}%\u202e\x1b\x00"), max_size=60))
