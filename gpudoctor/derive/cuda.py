@@ -74,13 +74,22 @@ def published(
     framework: Framework, python: Python | Missing, matrix: Matrix, host: Host | Missing, packages: Packages | Missing
 ) -> tuple[FrameworkRelease, ...]:
     """The matrix's rows for the release whose GPU code this framework runs, or for its plugin and client."""
-    places: list[tuple[str, Fact | Missing]] = [(framework.distribution, framework.version)]
+    places: list[tuple[str, Fact | Missing]] = [(framework.distribution, _with_build(framework))]
     plugin = spec_of(framework.name).plugin
     if plugin is not None:
         listed = () if isinstance(packages, Missing) else packages.distributions
         places = [(one.name, Fact(one.version, one.where)) for one in listed if one.name.startswith(plugin.beginning)]
     rows = (_row(version, name, python, matrix, host) for name, version in places)
     return tuple(row for row in rows if row is not None)
+
+
+def _with_build(framework: Framework) -> Fact | Missing:
+    """The version with its CUDA as a local version, where the build states one and the version does not: conda's 1.8.0 for CUDA 11.1."""
+    version, built = framework.version, framework.built_with_cuda
+    cuda = versions.parse(built.value) if isinstance(built, Fact) else None
+    if not isinstance(version, Fact) or cuda is None or "+" in version.value or not spec_of(framework.name).wheel_index:
+        return version
+    return Fact(f"{version.value}+cu{cuda.major}{cuda.minor}", version.where)
 
 
 def _name_and_version(one: Distribution) -> str:
@@ -135,6 +144,7 @@ def effective_cuda(
         plugin = spec_of(framework.name).plugin
         why = f"no CUDA plugin of {framework.name} is installed" if plugin else f"{framework.distribution} is built without CUDA"
         return Missing(Cause.ABSENT, why)
+    version = _with_build(framework) if name == framework.distribution else version
     row = _row(version, name, python, matrix, host)
     if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
         return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")

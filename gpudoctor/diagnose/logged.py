@@ -28,7 +28,7 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
     found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
     more = []
     for sign in recognise("\n".join(line.value for line in log.lines)):
-        named = [name for name in sign.signature.causes if name in by_name]
+        named = [name for name in sign.signature.causes if name in by_name and not _is_acquitted(by_name[name], runs)]
         causes = [name for name in named if name not in impossible] or named
         backed = {name for name in causes if name in spoken_for and spoken_for[name].value not in sign.line}
         likely = causes if len(causes) == 1 else [name for name in causes if name in backed or _is_open(by_name[name], runs)]
@@ -47,6 +47,12 @@ def _is_open(rule: Rule, runs: Sequence[Run]) -> bool:
     kinds = {run.outcome.kind for run in runs if run.rule.name == rule.name}
     judged_by_versions = rule.about is not SubjectKind.MACHINE or rule.family == "driver"
     return not kinds or not judged_by_versions or bool(kinds & _SILENT)
+
+
+def _is_acquitted(rule: Rule, runs: Sequence[Run]) -> bool:
+    """Return whether versions rule a cause out, whatever words speak for it: this build has kernels for this GPU."""
+    kinds = {run.outcome.kind for run in runs if run.rule.name == rule.name}
+    return rule.about is SubjectKind.FRAMEWORK and kinds == {OutcomeKind.PASSED}
 
 
 def _run(rule: Rule, sign: Recognised, causes: Sequence[str], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Run:

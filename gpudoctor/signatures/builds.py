@@ -133,10 +133,14 @@ BUILDS = (
         ),
     ),
     Signature(
-        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires",
+        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires|Mismatched PJRT plugin PJRT API version",
         ("jax-plugin-version-mismatch",),
         "JAX and its CUDA plugin have incompatible versions",
-        ("it is not compatible with the installed jaxlib version", "is newer than and incompatible with jax version"),
+        (
+            "it is not compatible with the installed jaxlib version",
+            "is newer than and incompatible with jax version",
+            "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version 0.51)",
+        ),
     ),
     # jax/_src/xla_bridge.py of 0.3 to 0.12: it says so too if the plugin is installed and failed to start
     Signature(

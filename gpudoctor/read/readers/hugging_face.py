@@ -24,6 +24,7 @@ READER = Reader(
         Form("package:numpy", rf"{_ITEM}Numpy version: {RELEASE}"),
         Form("gpu:0", rf"{_ITEM}GPU type: (?P<value>[A-Z][^\n]{{3,80}})"),
         Form("gpu:0", rf"{_ITEM}Accelerator: (?P<value>(?:NVIDIA|Tesla|GeForce|Quadro)[^,\n]{{3,80}}), ?\d"),
+        Form("variable:ACCELERATE_USE_CPU", r"^\s{0,12}- use_cpu: (?P<value>[Tt]rue)$"),
         Form("package", rf"{_ITEM}(?:🤗 )?`?(?P<name>{_PACKAGES})`? version: {RELEASE}", Rank.LISTING),
     ),
 )

@@ -42,6 +42,7 @@ READER = Reader(
         Form("python", rf"^\s*Python{_TO}(?P<value>\d+\.\d+\.\d+)(?! \(you have)", Rank.LISTING),
         Form("driver", rf"^\s*(?:CUDA )?Driver [Vv]ersion{_TO}{VERSION}"),
         Form("toolkit", rf"^\s*CUDA compiler{_TO}CUDA {VERSION}", Rank.LISTING),
+        Form("toolkit", rf"^\s*NVCC{_TO}Build cuda_(?P<value>\d{{1,2}}\.\d)\."),
         Form("torch cuda", rf"^\s*- CUDA Runtime {VERSION}"),
         Form("torch cuda", rf"Build settings: .{{0,2000}}?\bCUDA_VERSION={VERSION}"),
         Form("torch cudnn", r"^\s*- CuDNN (?P<value>\d+\.\d+(?:\.\d+)?)", Rank.LISTING),

@@ -14,6 +14,10 @@ _SATISFIED = re.compile(
     r"^\s*Requirement already satisfied: (?P<name>[A-Za-z][\w.-]{1,60})[^ ]{0,80} in .{1,300}\((?P<version>\d[\w.+!]{0,60})\)$"
 )
 _ONE = re.compile(r"(?P<name>[A-Za-z][\w.-]{1,60}?)-(?P<version>\d[\w.+!]{0,60})(?=\s|$)")
+_UNMET = re.compile(
+    r"^\s*(?:ERROR: )?(?P<name>[A-Za-z][\w.-]{1,60}) (?P<version>\d[\w.+!]{0,60}) (?:requires|has requirement) [^ ]{1,120}"
+    r"(?:; .{1,200})?, but you(?:'ll)? have (?P<other>[A-Za-z][\w.-]{1,60}) (?P<installed>\d[\w.+!]{0,60}?)(?= which|\.?$)"
+)
 _SHOWN = re.compile(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
 
 
@@ -26,6 +30,15 @@ def _installed(lines: Sequence[Line]) -> Iterator[Statement]:
         for one in _ONE.finditer(found["all"]) if found else filter(None, (kept,)):
             last[one["name"]] = Statement(f"package:{one['name']}", one["version"], "pip install", line.number, Rank.LOG)
     yield from last.values()
+
+
+def _unmet(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield both packages of what `pip check` and pip's installer say of a requirement that is not met."""
+    for line in lines:
+        found = _UNMET.match(line.text) if ", but you" in line.text else None
+        if found:
+            yield Statement(f"package:{found['name']}", found["version"], "pip check", line.number, Rank.LOG)
+            yield Statement(f"package:{found['other']}", found["installed"], "pip check", line.number, Rank.LOG)
 
 
 def _shown(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -46,6 +59,7 @@ def _shown(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _installed(lines)
+    yield from _unmet(lines)
     yield from _shown(lines)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,6 +16,7 @@ from gpudoctor.snapshot.distributions import normalise
 _ROW = re.compile(
     r"^\s{0,8}(?:[-*•] )?(?P<name>[A-Za-z_][\w.-]{1,60})\s{1,80}(?:\(!\) )?v?(?P<version>\d[\w.+!]{0,60})(?:\s+(?P<rest>\S.{0,300}))?$"
 )
+_CANDIDATE = re.compile(r"(?m)^[ \t]{0,8}(?:[-*•] |# )?[A-Za-z_][\w.-]{1,60}[ \t]{1,80}(?:\(!\) )?(?:v?\d|Version\b)")
 _HEADER = re.compile(r"^\s{0,8}#? ?(?:Package|Name)\s{1,80}Version\b")
 _RULE = re.compile(r"^\s*[-─━ ]{4,200}$")
 _BUILD = re.compile(r"^(?P<build>(?:[A-Za-z][\w.]*_)?\d{1,6}|main|<pip>|<develop>|pypi)(?:\s+(?P<channel>\S{1,120}))?$")
@@ -41,15 +44,24 @@ class _Row(NamedTuple):
 def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the rows below a header, and runs of rows without one that name a package we know."""
     run: list[_Row] = []
-    headed = False
-    for line in lines:
-        row = _row(line)
-        if row is not None:
-            run.append(row)
-        elif not (headed and not run and _RULE.match(line.text)):
+    headed, last = False, -1
+    for place in _candidates(lines):
+        ruled = headed and not run and place == last + 2 and _RULE.match(lines[last + 1].text)
+        row = _row(lines[place])
+        if row is None or not (place == last + 1 or ruled):
             yield from _of_run(run, headed=headed)
-            run, headed = [], bool(_HEADER.match(line.text))
+            run, headed = [], bool(_HEADER.match(lines[place].text))
+        if row is not None and not (headed and not run and _HEADER.match(lines[place].text)):
+            run.append(row)
+        last = place
     yield from _of_run(run, headed=headed)
+
+
+def _candidates(lines: Sequence[Line]) -> list[int]:
+    """Return the places of the lines that may be rows or headers: few, of a long log."""
+    ends = list(itertools.accumulate(len(line.text) + 1 for line in lines))
+    text = "\n".join(line.text for line in lines)
+    return [bisect.bisect_right(ends, found.start()) for found in _CANDIDATE.finditer(text)]
 
 
 def _row(line: Line) -> _Row | None:

@@ -14,7 +14,7 @@ from gpudoctor.read.statements import Rank, Statement
 from gpudoctor.snapshot import Cause, Fact, Framework, Host, Missing
 from gpudoctor.snapshot.distributions import normalise
 
-NO_GPU = frozenset(("False", "No", "NA", "not available", "0", "cpu", "CpuDevice"))
+NO_GPU = frozenset(("False", "No", "NA", "not available", "0", "cpu", "CpuDevice", "Cpu", "[]"))
 """How frameworks say that they can use no GPU."""
 _NO_CUDA = frozenset(("None", "Could not collect", "False"))
 _ARCHITECTURE = re.compile(r"(?:sm|compute)_\d{2,3}[a-z]?")
@@ -39,7 +39,7 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
     package, version = max(candidates, key=lambda pair: (pair[1].rank, pair[0] not in stand_ins))
     if certain := [other for other, one in packages if one.rank > Rank.PROSE]:
         distribution = package if package in certain else certain[0]
-    elif not imported:
+    elif not (packages or imported):
         distribution = ""
     else:
         distribution = _distribution(name, version, stated, matrix, platform)
@@ -95,7 +95,7 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
 
 
 def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
-    """Return the package of a framework of which only name and version were given; "" if builds with CUDA have the same version.
+    """Return the package of a framework if only name and version were given; "" if builds with CUDA have the same version.
 
     "tensorflow 1.14" may be tensorflow-gpu, and on Windows "torch 2.4" may be 2.4.1+cu121. A framework without a GPU is the usual build.
     """

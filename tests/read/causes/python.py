@@ -50,7 +50,8 @@ CASES: Final = (
     ("package-requirement-conflict", "ERROR: Cannot install torch==2.5.1 and torchaudio==2.4.0 because these package versions have conflicting dependencies.\n"),
     ("package-requirement-conflict", "cause: Because torchvision==0.19.0 depends on torch==2.4.0 and you require torch==2.5.1, we can conclude that your requirements and torchvision==0.19.0 are incompatible.\n"),
     ("package-requirement-conflict", "LibMambaUnsatisfiableError: Encountered problems while solving:\n  - package pytorch-2.1.0 requires python >=3.8,<3.9.0a0\n"),
-    ("package-requirement-conflict", "torchvision 0.16.2 requires torch==2.1.2, but you have torch 2.5.1 which is incompatible.\n"),
+    ("torch-torchvision-mismatch", "torchvision 0.16.2 requires torch==2.1.2, but you have torch 2.5.1 which is incompatible.\n"),
+    ("package-requirement-conflict", "peft 0.11.1 requires transformers>=4.40, but you have transformers 4.30.2 which is incompatible.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -39,10 +39,24 @@ HF_CPU: Final = """\
 - Tensorflow version (GPU?): not installed (NA)
 - Using GPU in script?: yes, RTX 3060
 """
+ACC_CPU: Final = """\
+- `Accelerate` version: 0.16.0
+- Platform: Linux-5.4.15-1.el7.elrepo.x86_64-x86_64-with-glibc2.27
+- Python version: 3.9.16
+- Numpy version: 1.23.5
+- PyTorch version (GPU?): 1.12.1+cu116 (True)
+- `Accelerate` default config:
+        - compute_environment: LOCAL_MACHINE
+        - distributed_type: NO
+        - mixed_precision: no
+        - use_cpu: True
+        - num_processes: 1
+"""
 ACC_NUMPY: Final = ACC_OK.replace("1.26.2", "2.0.1")
 
 HEALTHY: Final = (HF_OK, ACC_OK)
 CASES: Final = (
     ("cpu-only-build", HF_CPU),
     ("numpy2-abi-mismatch", ACC_NUMPY),
+    ("env-hides-gpu", ACC_CPU),
 )

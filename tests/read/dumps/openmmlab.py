@@ -62,6 +62,26 @@ CUDA_HOME               /usr/local/cuda
 torchvision             0.14.1+cu116 @/usr/local/lib/python3.9/dist-packages/torchvision
 ----------------------  ---------------------------------------------------------------
 """
+MM_3060: Final = """\
+sys.platform: linux
+Python: 3.7.10 (default, Feb 26 2021, 18:47:35) [GCC 7.3.0]
+CUDA available: True
+GPU 0: GeForce RTX 3060
+NVCC: Build cuda_11.1.TC455_06.29190527_0
+PyTorch: 1.8.0
+  - CUDA Runtime 11.1
+"""
+MMDET_K80: Final = """\
+sys.platform: win32
+Python: 3.7.2 (tags/v3.7.2:9a3ffc0492, Dec 23 2018, 23:09:28) [MSC v.1916 64 bit (AMD64)]
+CUDA available: True
+GPU 0: Tesla K80
+CUDA_HOME: C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v11.1
+NVCC: Cuda compilation tools, release 11.1, V11.1.74
+PyTorch: 1.11.0+cu113
+  - CUDA Runtime 11.3
+  - NVCC architecture flags: -gencode;arch=compute_37,code=sm_37;-gencode;arch=compute_50,code=sm_50;-gencode;arch=compute_86,code=sm_86;-gencode;arch=compute_37,code=compute_37
+"""
 SGLANG_5090: Final = (
     SGLANG_OK.replace("NVIDIA A100-SXM4-80GB", "NVIDIA GeForce RTX 5090")
     .replace("Capability: 8.0", "Capability: 12.0")
@@ -75,7 +95,7 @@ MMCV_CU102: Final = (
 )
 D2_DRV: Final = D2_OK.replace("525.85.12", "418.67").replace("GPU available           Yes", "GPU available           False")
 
-HEALTHY: Final = (SGLANG_OK, MMCV_OK, D2_OK)
+HEALTHY: Final = (SGLANG_OK, MMCV_OK, D2_OK, MM_3060, MMDET_K80)
 CASES: Final = (
     ("gpu-too-new-for-build", SGLANG_5090),
     ("gpu-too-new-for-build", MMCV_CU102),

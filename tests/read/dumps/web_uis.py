@@ -28,6 +28,26 @@ COMFY_LOG: Final = """\
 2024-11-02 17:23:12,907 - root - INFO - Device: cuda:0 NVIDIA GeForce RTX 4070 Ti SUPER : cudaMallocAsync
 2025-10-21T21:59:20.643944 - xformers version: 0.0.28.post1
 """
+ED_OK: Final = """\
+Install dir: C:\\EasyDiffusion\\
+Name                       AdapterRAM DriverDate                DriverVersion
+----                       ---------- ----------                -------------
+AMD Radeon(TM) Graphics     536870912 20240111000000.000000-000 31.0.24002.92
+NVIDIA GeForce RTX 4060 Ti 4293918720 20250612000000.000000-000 32.0.15.7680
+
+"Easy Diffusion - v3"
+torch version: 2.3.1+cu121
+"""
+ED: Final = """\
+Install dir: C:\\EasyDiffusion\\
+Name                       AdapterRAM DriverDate                DriverVersion
+----                       ---------- ----------                -------------
+AMD Radeon(TM) Graphics     536870912 20240111000000.000000-000 31.0.24002.92
+NVIDIA GeForce RTX 5060 Ti 4293918720 20250612000000.000000-000 32.0.15.7680
+
+"Easy Diffusion - v3"
+torch version: 2.3.1+cu121
+"""
 COMFY_REPORT: Final = """\
 ## System Information
 - **ComfyUI Version:** 0.3.26
@@ -47,8 +67,9 @@ GPU: NVIDIA GeForce RTX 3060
 """
 COMFY_5090: Final = COMFY_OK.replace("RTX 4090", "RTX 5090")
 
-HEALTHY: Final = (COMFY_OK, SDNEXT_OK, COMFY_LOG)
+HEALTHY: Final = (COMFY_OK, SDNEXT_OK, COMFY_LOG, ED_OK)
 CASES: Final = (
+    ("gpu-too-new-for-build", ED),
     ("gpu-too-new-for-build", COMFY_REPORT),
     ("gpu-too-new-for-build", COMFY_5090),
     ("cpu-only-build", A1111_CPU),

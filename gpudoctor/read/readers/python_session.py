@@ -1,0 +1,104 @@
+"""Reads what Python prints when it is asked for versions and devices: the answers stand on the lines after the questions, in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gpudoctor.read.readers.reader import RELEASE, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "Python session"
+_BOOLEAN = r"(?P<value>True|False)\b"
+_LATER = 4
+"""Lines between a question and its answer that may be warnings."""
+
+
+class _Question(NamedTuple):
+    asked: str
+    """The expression."""
+    what: str
+    answer: str
+
+
+_QUESTIONS = (
+    _Question(r"\b(?P<module>torch|tensorflow|tf|jax|jaxlib|numpy|np|torchvision|torchaudio|keras)\.__version__", "version", RELEASE),
+    _Question(r"\btorch\.version\.cuda\b", "torch cuda", r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,4})?|None)\b"),
+    _Question(r"\btorch\.cuda\.is_available\(\)", "torch devices", _BOOLEAN),
+    _Question(
+        r"\btorch\.cuda\.get_device_name\(\w*\)",
+        "gpu:0",
+        r"(?P<value>(?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID|[A-Z]\d{2,3}\b)[^'\"\n]{0,60})",
+    ),
+    _Question(r"\btorch\.cuda\.get_arch_list\(\)", "torch architectures", r"\[(?P<value>'sm_[\w', ]{3,300})\]"),
+    _Question(r"\btorch\.cuda\.device_count\(\)", "", r"(?P<value>\d{1,3})\b"),
+    _Question(r"\btorch\.backends\.cudnn\.version\(\)", "", r"(?P<value>\d{4,6}|None)\b"),
+    _Question(r"\b(?:tf|tensorflow)\.test\.is_built_with_cuda\(\)", "tensorflow cuda", r"(?P<value>False)\b|True\b"),
+    _Question(r"\b(?:tf|tensorflow)\.test\.is_gpu_available\(\)", "tensorflow devices", _BOOLEAN),
+    _Question(
+        r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)",
+        "tensorflow devices",
+        r"(?P<value>\[\]|\[PhysicalDevice)",
+    ),
+    _Question(r"\bjax\.devices\(\)", "jax devices", r"\[(?P<value>(?:Cuda|Cpu|Gpu)Device|cuda|gpu|cpu)"),
+)
+_CUES = ("__version__", "torch.cuda.", "torch.version.", "torch.backends.", "tf.test.", "tf.config.", "tensorflow.test.", "jax.devices(")
+"""One of them is in each question; tested before the expressions."""
+_ASKED = [(re.compile(one.asked), one) for one in _QUESTIONS]
+_ANSWERS = {one.answer: re.compile(rf"^[\s('\",]{{0,6}}{one.answer}") for one in _QUESTIONS}
+_MODULES = {"tf": "tensorflow", "np": "numpy"}
+
+
+def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the answers to the questions in the text."""
+    text = "\n".join(line.text for line in lines)
+    cues = [cue for cue in _CUES if cue in text]
+    if not cues:
+        return
+    pending: list[tuple[str, str]] = []
+    silent = 0
+    for line in lines:
+        asked = _questions(line.text) if any(cue in line.text for cue in cues) else []
+        if asked:
+            pending = [*pending, *asked] if silent == 0 else asked
+            silent = 0
+            continue
+        if not pending or line.text.lstrip().startswith(("```", "import ", ">>> import", "print(")):
+            continue
+        taken = list(_taken(pending, line))
+        yield from taken
+        silent = 0 if taken else silent + 1
+        if silent > _LATER or line.text.startswith(("$", ">>> ")):
+            pending = []
+
+
+def _questions(text: str) -> list[tuple[str, str]]:
+    """Return the key and the form of the answer to each question of a line, in order; none where the answer stands on the same line."""
+    found = sorted((match.start(), match, one) for pattern, one in _ASKED for match in pattern.finditer(text))
+    questions = []
+    for _, match, one in found:
+        module = match.groupdict().get("module")
+        what = f"{one.what}:{_MODULES.get(module, module)}" if module else one.what
+        questions.append((what, one.answer))
+    return questions
+
+
+def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
+    """Yield the answers on a line, and take their questions off the list; none if something else follows on the line."""
+    rest, count = line.text, 0
+    statements = []
+    while count < len(pending):
+        what, answer = pending[count]
+        match = _ANSWERS[answer].match(rest)
+        if match is None:
+            break
+        if what and match["value"]:
+            statements.append(Statement(what, match["value"].strip(), _NAME, line.number, Rank.TOOL))
+        rest, count = rest[match.end() :], count + 1
+    if count and re.fullmatch(r"[\s)'\",\]]*|.*PhysicalDevice.*|.*Device\(.*", rest):
+        del pending[:count]
+        yield from statements
+
+
+READER = Reader(_NAME, blocks=_answers)

@@ -1,0 +1,76 @@
+"""Which packages a list states, and that prose and requirements state none."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.read.lines import lines_of
+from gpudoctor.read.stating import statements_in
+from gpudoctor.snapshot import Missing, Packages
+from tests.read.reading import read
+
+
+def stated(text: str) -> dict[str, str]:
+    return {one.what: one.value for one in statements_in(lines_of(text.encode(), "list"))}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Package Version\n------- -------\nmy-own-thing 0.3.1\n", {"package:my-own-thing": "0.3.1"}),
+        ("Package Version Editable project location\n---- ---- ----\nmylib 1.0 /home/u/mylib\n", {"package:mylib": "1.0"}),
+        ("torch        2.4.0+cu121\nsome-dep     7.1\n", {"package:torch": "2.4.0+cu121", "package:some-dep": "7.1"}),
+        ("torch==2.4.0+cu121\nfoo-bar==1!2.0\n", {"package:torch": "2.4.0+cu121"}),
+        ("numpy @ file:///croot/numpy_1/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8\n", {"package:numpy": "1.26.4"}),
+        ("├── torch v2.13.0+cpu (*)\n│   └── mpmath v1.3.0\n", {"package:torch": "2.13.0+cpu", "package:mpmath": "1.3.0"}),
+        ("Name: torch\nVersion: 2.2.2\nSummary: x\nLocation: /opt/v/lib\n", {"package:torch": "2.2.2", "location:torch": "/opt/v/lib"}),
+        ("Successfully installed foo-1.0 torch-2.1.0+cu118\n", {"package:foo": "1.0", "package:torch": "2.1.0+cu118"}),
+        ("Requirement already satisfied: torch>=1.7 in /v/lib/python3.9/site-packages (from x) (2.0.1)\n", {"package:torch": "2.0.1"}),
+        ("torchvision 0.15.2 requires torch==2.0.1, but you have torch 2.1.0 which is incompatible.\n", {"package:torchvision": "0.15.2", "package:torch": "2.1.0"}),
+        ("# Name Version Build Channel\npytorch 1.11.0 py3.9_cuda11.3_cudnn8.2.0_0 pytorch\n", {"conda:pytorch": "1.11.0 py3.9_cuda11.3_cudnn8.2.0_0 pytorch"}),
+        ("torch 2.0.1 pypi_0 pypi\n", {"package:torch": "2.0.1", "installer:torch": "pip"}),
+        ("  - pytorch=2.1.0=py3.10_cuda12.1_cudnn8.9.2_0\n", {"conda:pytorch": "2.1.0=py3.10_cuda12.1_cudnn8.9.2_0"}),
+        ("absl-py 2.1.0 Abseil libraries\ngrpcio 1.64 HTTP/2 RPC\nh5py 3.11.0 Read HDF5\nkeras 3.3.3 Deep learning\nnumpy 1.26.4 Arrays\n", {"package:grpcio": "1.64"}),
+    ],
+)  # fmt: skip
+def test_a_list_states_packages(text: str, expected: dict[str, str]) -> None:
+    assert stated(text).items() >= expected.items()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It works with torch 2.6, fails with 2.7 on the same box.\n",
+        "Maybe install tensorflow 2.10.0 instead of 2.11.0?\n",
+        "I think torchvision 0.15 requires torch 2.0.\n",
+        "The conflict is caused by: a 1.0 depends on torch==2.0\n",
+        "epoch 1\nepoch 2\nloss 0.31\n",
+    ],
+)
+def test_prose_states_no_installed_package(text: str) -> None:
+    assert not [what for what in stated(text) if what.startswith(("package:", "conda:"))]
+
+
+def test_of_several_installations_the_last_counts() -> None:
+    assert stated("Successfully installed torch-2.0.1\nSuccessfully installed torch-2.3.0\n")["package:torch"] == "2.3.0"
+
+
+def test_a_selection_is_no_whole_list(matrix: Matrix) -> None:
+    few, many = "torch 2.4.0\nnumpy 1.26.4\n", "".join(f"package-{number} 1.0\n" for number in range(30)) + "torch 2.4.0\n"
+    assert [selected(text, matrix) for text in (few, many)] == [True, False]
+
+
+def selected(text: str, matrix: Matrix) -> bool:
+    packages = read(text, matrix).packages
+    assert isinstance(packages, Packages)
+    return packages.selected
+
+
+def test_conda_and_pip_are_told_apart(matrix: Matrix) -> None:
+    snapshot = read("pytorch 1.13.1 py3.10_cuda11.7_cudnn8.5.0_0 pytorch\ntorch 2.0.1 pypi_0 pypi\n", matrix)
+    assert isinstance(snapshot.packages, Packages)
+    assert snapshot.packages.conda == ("pytorch-1.13.1-py3.10_cuda11.7_cudnn8.5.0_0",)
+    assert [one.installer for one in snapshot.packages.distributions if one.name == "torch"] == ["pip"]
+    assert not isinstance(snapshot.python, Missing)
+    assert snapshot.python.kind == "conda"

@@ -1,0 +1,113 @@
+"""Questions to Python and the answers on the lines after them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.read.lines import lines_of
+from gpudoctor.read.stating import statements_in
+from tests.read.mangled import mangled
+from tests.read.reading import causes, is_read_or_refused
+
+REPL = """\
+>>> import torch
+>>> import torchvision
+>>> print(torch.__version__)
+1.2.0
+>>> print(torchvision.__version__)
+0.4.0
+>>> torch.cuda.is_available()
+False
+>>> print(torch.version.cuda)
+10.0.130
+>>> exit()
+Driver Version: 390.116
+"""
+ONE_LINE = """\
+$ python -c "import torch; print(torch.__version__, torch.version.cuda, torch.cuda.is_available())"
+2.3.1+cpu None False
+GPU 0: NVIDIA L4
+"""
+SCRIPT = """\
+```python
+import torch
+print(torch.__version__)
+print(torch.version.cuda)
+print(torch.cuda.is_available())
+print(torch.cuda.get_device_name(0))
+```
+Output:
+```
+2.5.0+cu121
+12.1
+True
+NVIDIA GeForce RTX 5090
+```
+"""
+TENSORFLOW = """\
+>>> import tensorflow as tf
+2024-05-01 10:11:12.345678: I tensorflow/core/util/port.cc:113] oneDNN custom operations are on.
+>>> tf.__version__
+'2.14.0'
+>>> tf.test.is_built_with_cuda()
+False
+>>> tf.config.list_physical_devices('GPU')
+[]
+"""
+NIGHTLY = """\
+>>> torch.__version__
+'2.7.0.dev20250310+cu124'
+>>> torch.cuda.get_arch_list()
+['sm_50', 'sm_60', 'sm_70', 'sm_75', 'sm_80', 'sm_86', 'sm_90']
+>>> torch.cuda.get_device_name(0)
+'NVIDIA GeForce RTX 5080'
+"""
+HEALTHY = """\
+>>> torch.__version__
+'2.4.1+cu124'
+>>> torch.cuda.is_available()
+True
+>>> torch.version.cuda
+'12.4'
+>>> torch.cuda.get_device_name(0)
+'NVIDIA GeForce RTX 4080'
+"""
+CODE = """\
+assert torch.cuda.is_available(), "CUDA is not available"
+device = "cuda" if torch.cuda.is_available() else "cpu"
+False positives happen here
+if torch.__version__ < "1.13.0":
+2.0 is the limit
+"""
+
+
+@pytest.mark.parametrize(
+    ("cause", "text"),
+    [
+        ("driver-too-old", REPL),
+        ("cpu-only-build", ONE_LINE),
+        ("gpu-too-new-for-build", SCRIPT),
+        ("cpu-only-build", TENSORFLOW),
+        ("gpu-too-new-for-build", NIGHTLY),
+    ],
+)
+def test_the_answers_show_the_cause(cause: str, text: str, matrix: Matrix) -> None:
+    assert causes(text, matrix)[:1] == [cause]
+
+
+def test_good_answers_show_none(matrix: Matrix) -> None:
+    assert causes(HEALTHY, matrix) == []
+
+
+def test_code_without_its_output_states_nothing() -> None:
+    assert [one for one in statements_in(lines_of(CODE.encode(), "code")) if one.reader == "Python session"] == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_mangled_session_is_read_or_refused(data: st.DataObject, matrix: Matrix) -> None:
+    text = data.draw(st.sampled_from([REPL, ONE_LINE, SCRIPT, TENSORFLOW, NIGHTLY, CODE]))
+    assert is_read_or_refused(data.draw(mangled(text)), matrix)
