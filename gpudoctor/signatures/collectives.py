@@ -25,7 +25,7 @@ COLLECTIVES = (
     # RCCL's init.cc has the third; peer status of cuda.h; https://github.com/NVIDIA/nccl/issues/257 and 2079
     Signature(
         r"failed to peer with device \d{1,4}|cudaIpcGetMemHandle failed|Missing \"iommu=pt\" from kernel command line|peer access is not supported between these two devices"
-        r"|P2P is disabled between (?:NVLINK )?connected GPUs|simpleP2P[^\n]{0,200}(?:Verification error|FAILED)",
+        r"|doesn't support faster communication broadband via P2P|P2P is disabled between (?:NVLINK )?connected GPUs|simpleP2P[^\n]{0,200}(?:Verification error|FAILED)",
         (_P2P,),
         _PEERS_FAIL,
         ("failed to peer with device 1", "cudaIpcGetMemHandle failed", "peer access is not supported between these two devices"),
@@ -97,6 +97,21 @@ COLLECTIVES = (
         ("Active: inactive (dead) nvidia-fabricmanager.service failed", "Failed to start NVIDIA fabric manager service."),
         vague=True,
     ),
+    # nvidia-smi -q and nvlink -s of 550
+    Signature(
+        r"^\s{0,20}State\s{1,40}: In Progress",
+        ("fabric-manager-missing", "fabric-unhealthy"),
+        "the NVLink fabric is not set up: the fabric manager has not registered the GPU",
+        ("        State                             : In Progress",),
+        vague=True,
+    ),
+    Signature(
+        r"\bLink \d{1,2}: <inactive>",
+        ("nvlink-inactive",),
+        "an NVLink is inactive",
+        ("         Link 3: <inactive>",),
+        vague=True,
+    ),
     Signature(
         r"Duplicate GPU detected\s{0,2}: rank",
         ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
@@ -114,13 +129,20 @@ COLLECTIVES = (
     Signature(
         r"[Nn]o socket interface found|NET/\w{1,10} : [Nn]o (?:IP )?interface found|connecting to address\s{1,3}with family \d{1,6} is neither|Unable to find address for:|unsupported gloo device"
         r"|Connect to [\w.:]{3,50}<\d{1,5}> failed|Socket creation failed : Address family|NET/\w{1,10} : No usable listening interface|Call to ibv_\w{1,40} failed|NET/IB\s{0,2}: Got completion (?:from peer|with error)"
-        r"|gloo/transport/tcp/[^\n]{0,120}(?:refused|timed out|reset by peer)|(?:re)?solv\w{1,3}[^\n]{0,60}(?:NCCL|GLOO)_SOCKET_IFNAME|(?:NCCL|GLOO)_SOCKET_IFNAME[^\n]{0,60}(?:fix|solv|resolv|work)",
+        r"|gloo/transport/tcp/[^\n]{0,120}(?:refused|timed out|reset by peer)|(?:re)?solv\w{1,3}[^\n]{0,60}(?:NCCL|GLOO)_SOCKET_IFNAME|(?:NCCL|GLOO)_SOCKET_IFNAME[^\n]{0,60}\b(?:fix|solv|resolv|work)",
         ("all-reduce-failed",),
         "NCCL cannot use the network interface it chose; NCCL_SOCKET_IFNAME names the right one",
         ("Bootstrap : no socket interface found", "NET/Socket : no interface found", "NET/IB : Got completion from peer"),
     ),
 )
 STALLED = (
+    Signature(
+        r"\bncclInvalidUsage\b|\binvalid usage(?: \(run with|, NCCL version)",
+        ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
+        "NCCL was used wrongly, usually with two ranks on one GPU",
+        ("ncclInvalidUsage: This usually reflects invalid usage of NCCL library.",),
+        vague=True,
+    ),
     Signature(
         r"(?i:\b(?:nccl\w{0,20}|all_?-?reduce\w{0,20}|multi-?gpus?|dataparallel|ddp|(?:two|multiple|several|[2-9]|16) gpus|across gpus)\b[^\n]{0,100}\b"
         + _HANGS

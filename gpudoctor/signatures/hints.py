@@ -67,6 +67,9 @@ HINTS = (
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",
     ),
+    # nvidia-smi -q
+    Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
+    Hint(r"(?i)\bexclusive[_ ](?:process|thread)\b", "exclusive-compute-mode", "Compute Mode : Exclusive_Process"),
     # numbers that the causes above are decided by
     Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
     Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),

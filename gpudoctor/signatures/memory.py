@@ -77,6 +77,14 @@ MEMORY = (
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
     ),
+    # https://github.com/pytorch/pytorch/issues/5736
+    Signature(
+        r"(?i)\b(?:gpu|device|nvidia|cuda) memory\b[^\n]{0,16}\b(?:not|never|n't) (?:been )?(?:released|deallocated)",
+        ("gpu-memory-held-by-other-process",),
+        "memory stays in use after a program ended, usually by a process of it that is left",
+        ("GPU memory is not released after the script was interrupted",),
+        vague=True,
+    ),
     # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth
     Signature(
         r"Physical devices cannot be modified after being initialized|Memory growth cannot differ between GPU devices",

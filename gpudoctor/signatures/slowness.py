@@ -21,7 +21,14 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        r"(?i)\bgpu\b[^\n]{0,60}\b(?:is|was|are) (?:much |far |\d{1,4} ?(?:x|times) )?slower than (?:on )?(?:the |my )?cpu\b|\bcpu\b[^\n]{0,20}\bfaster than\b[^\n]{0,24}\bgpu\b|\bgpu (?:training )?is as slow as (?:the )?cpu\b",
+        r"(?i)\bnvidia-smi\b[^\n]{0,30}\b(?:takes|needs|is (?:very |so )?slow)\b|\bfirst (?:cuda|gpu) (?:call|operation|access)\b[^\n]{0,40}\b(?:slow|takes|seconds|minutes)\b",
+        ("persistence-mode-off", "driver-hung"),
+        "the driver starts the GPU anew for each program, which persistence mode avoids",
+        ("nvidia-smi takes 25 s", "the first CUDA call takes many seconds"),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\bgpu\b[^\n]{0,60}\bslower than (?:on )?(?:the |my )?cpu\b|\bcpu\b[^\n]{0,20}\bfaster than\b[^\n]{0,24}\bgpu\b|\bgpu (?:training )?is as slow as (?:the )?cpu\b",
         ("gpu-not-faster-than-cpu",),
         "training on the GPU is no faster than on the CPU",
         ("training on the GPU is slower than the CPU",),
