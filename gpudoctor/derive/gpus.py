@@ -70,7 +70,7 @@ class Gpu(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """Its name for people: "GPU 3 (0000:1f:00.0)", or with the product's name if it has no address."""
-        index = str(self.nvml.index) if isinstance(self.nvml, NvmlGpu) else ""
+        index = str(self.nvml.index) if isinstance(self.nvml, NvmlGpu) and self.nvml.index >= 0 else ""
         if self.key.startswith("nvml:"):
             return " ".join(("GPU", *filter(None, (index, self.name if isinstance(self.name, str) else ""))))
         return f"GPU {index} ({self.key})" if index else f"GPU {self.key}"

@@ -12,11 +12,13 @@ LARGEST = 20 << 20
 """Bytes of a text."""
 _LONGEST = 4000
 """Characters of a line that are read."""
-_ALIKE = 50
-"""Lines that differ only in numbers and are read: more than a machine has GPUs, fewer than a training run has steps."""
+_ALIKE = 160
+"""Lines that differ only in numbers and are read: more than a machine has NVLinks, fewer than a training run has steps."""
 _NUMBER = re.compile(r"\d+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
+"""What editors and web pages make of quotation marks and spaces."""
 _QUOTED = re.compile(r"^(?:\s{0,8}>){1,4} ?")
 
 
@@ -46,5 +48,5 @@ def _decoded(data: bytes) -> str:
 
 
 def _plain(line: str) -> str:
-    line = _INVISIBLE.sub("", _COLOUR.sub("", line[:_LONGEST]))
+    line = _INVISIBLE.sub("", _COLOUR.sub("", line[:_LONGEST])).translate(_TYPOGRAPHIC)
     return _QUOTED.sub("", line).rstrip()

@@ -131,6 +131,7 @@ class NvmlGpu(Observed, frozen=True):
     """A GPU as NVML knows it. Memory is in bytes, temperature in degrees Celsius, power in milliwatts, clocks in MHz."""
 
     index: int
+    """NVML's; -1 for a GPU of a pasted text that does not say which it is."""
     address: str | Missing = NOT_ASKED
     """Normalised PCI address. Missing with cause lost: NVML counts this GPU and cannot open it."""
     uuid: str | Missing = NOT_ASKED

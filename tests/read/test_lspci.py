@@ -125,3 +125,9 @@ def test_other_lines_are_no_devices(text: str, matrix: Matrix) -> None:
 @given(st.sampled_from([PLAIN, NUMBERS + DRIVER, VERBOSE, WHOLE]), st.integers(0, 800), st.integers(0, 300), st.text(max_size=60))
 def test_any_cut_and_any_insertion_are_read_without_an_error(matrix: Matrix, text: str, at: int, length: int, insertion: str) -> None:
     devices(text[:at] + insertion + text[at + length :], matrix)
+
+
+def test_a_link_with_a_quarter_of_the_lanes_is_found_and_half_of_them_are_common(matrix: Matrix) -> None:
+    placed = VERBOSE.replace("<unassigned>", "383800000000")
+    assert found(placed.replace("Width x8", "Width x4"), matrix) == ["pcie-link-degraded"]
+    assert found(placed, matrix) == []

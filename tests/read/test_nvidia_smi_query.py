@@ -150,6 +150,36 @@ def test_the_table_and_the_query_of_one_machine_are_one_list(matrix: Matrix) -> 
     assert isinstance(second.uuid, Missing)
 
 
+@pytest.mark.parametrize(
+    ("excerpt", "cause"),
+    [
+        (
+            "    Remapped Rows\n        Uncorrectable Error : 4\n        Pending : Yes\n        Remapping Failure Occurred : No\n",
+            "row-remap-pending",
+        ),
+        ("Retired Pages\n    Single Bit ECC : 2\n    Double Bit ECC : 1\n    Pending Page Blacklist : Yes\n", "pages-retirement-pending"),
+        (
+            "    ECC Mode\n        Current : Enabled\n    ECC Errors\n        Volatile\n            DRAM Uncorrectable : 17\n",
+            "ecc-hardware-error",
+        ),
+        ("Clocks Throttle Reasons\n    HW Slowdown : Active\n        HW Thermal Slowdown : Active\n", "thermal-throttled"),
+        ("Compute Mode : Prohibited\n", "compute-prohibited"),
+    ],
+)
+def test_an_excerpt_that_names_no_gpu_is_read(excerpt: str, cause: str, matrix: Matrix) -> None:
+    assert found(excerpt, matrix) == [cause]
+    (gpu,) = gpus(f"GPU 0: Tesla T4 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\n{excerpt}", matrix)
+    assert (gpu.name, gpu.index) == ("Tesla T4", 0)
+    assert found(f"{smi_texts.DRIVER_470.replace('Default', 7 * ' ')}$ nvidia-smi -q -i 1\n{excerpt}", matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize(
+    "line", ["Product Name: PowerEdge R750\n", "Pending : Yes\n", "Fabric\nState : open\n", "Compute Mode\n", "Total : 24 GB\n"]
+)
+def test_labels_of_other_programs_state_nothing(line: str) -> None:
+    assert not any(what.startswith(("gpu:", "memory", "remap", "retire", "compute mode")) for what in stated(f"{line}Remapped Rows\n"))
+
+
 @settings(deadline=None)
 @given(st.sampled_from(list(texts.ALL.values())), st.integers(0, 6000), st.integers(0, 800), st.text(max_size=60))
 def test_any_cut_and_any_insertion_are_read_without_an_error(matrix: Matrix, text: str, at: int, length: int, insertion: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.readers import nvidia_smi_table
-from gpudoctor.snapshot import Cause, Missing, Nvml
+from gpudoctor.snapshot import Cause, Host, Missing, Nvml, Platform
 from tests.read import smi_texts as texts
 from tests.read.seeing import facts, found, gpus, read
 
@@ -157,6 +157,27 @@ def test_driver_and_cuda_are_read_with_the_table(matrix: Matrix) -> None:
     nvml = read(texts.DRIVER_580, matrix).nvml
     assert isinstance(nvml, Nvml)
     assert (nvml.driver_version, nvml.cuda_served) == ("580.65.06", "13.0")
+
+
+def test_versions_that_differ_show_wsl_and_a_driver_model_shows_windows(matrix: Matrix) -> None:
+    in_wsl = texts.DRIVER_580.replace("Driver Version: 580.65.06", "Driver Version: 580.97   ")
+    platforms = [
+        read(text, matrix).host for text in (in_wsl, texts.WINDOWS, texts.DRIVER_580, texts.WINDOWS + "$ cat /etc/os-release # Ubuntu\n")
+    ]
+    assert [one.platform for one in platforms if isinstance(one, Host)][:2] == [Platform.WSL2, Platform.WINDOWS]
+    assert all(isinstance(one, Host) and isinstance(one.platform, Missing) for one in platforms[2:])
+
+
+def test_the_header_of_610_is_read(matrix: Matrix) -> None:
+    header = "| NVIDIA-SMI 610.57.04              KMD Version: 610.57.04     CUDA UMD Version: 13.3     |"
+    nvml = read(header, matrix).nvml
+    assert isinstance(nvml, Nvml)
+    assert (nvml.driver_version, nvml.cuda_served) == ("610.57.04", "13.3")
+
+
+def test_readings_of_two_moments_are_no_contradiction(matrix: Matrix) -> None:
+    later = texts.DRIVER_580.replace("44C", "61C").replace("655MiB", "901MiB").replace("RTX 5070 Ti ", "RTX 507...   ")
+    assert read(texts.DRIVER_580 + later, matrix).remarks == ()
 
 
 @settings(deadline=None)

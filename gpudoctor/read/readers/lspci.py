@@ -12,9 +12,11 @@ from gpudoctor.snapshot import normalise_address
 _NAME = "lspci"
 _DEVICE = re.compile(
     r"^[\W\d]{0,12}?(?P<address>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s+(?P<kind>[A-Z3][\w /-]{3,40}?)(?: \[(?P<class>[0-9a-f]{4})\])?: "
-    r"(?P<name>.{3,200}?)(?: \[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\])?(?: \(rev (?P<revision>[0-9a-f]{2})\))?(?: \(prog-if.{0,40})?$"
+    r"(?P<name>.{3,200}?)(?: \[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\])?(?: ?\(rev (?P<revision>[0-9a-f]{2})\))?(?: \(prog-if.{0,40})?$"
 )
 _DETAIL = re.compile(r"^\s*(?P<what>Kernel driver in use|Kernel modules|LnkCap|LnkSta|Region \d): ?\s*(?P<value>.{0,200})")
+_UNNAMED = re.compile(r"\bDevice (?P<device>[0-9a-f]{4})$")
+"""What lspci writes for a product that its list of names does not have yet."""
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380", "Bridge": "0680"}
 _VENDORS = {"nvidia": "10de", "advanced micro devices": "1002", "intel": "8086"}
 _SWITCH = re.compile(r"(?i)\b(?:bbswitch|bumblebee|optimus|prime-select|prime-run|vga_?switcheroo|envycontrol)\b")
@@ -54,8 +56,10 @@ def _is_gpu(device: re.Match[str]) -> bool:
 def _of_device(address: str, device: re.Match[str]) -> Iterator[tuple[str, str]]:
     vendor = device["vendor"] or next((number for word, number in _VENDORS.items() if word in device["name"].lower()), "")
     product = re.findall(r"\[([^\]]{3,80})\]", device["name"])
+    unnamed = _UNNAMED.search(device["name"])
+    number = device["device"] or (unnamed["device"] if unnamed else "----")
     if vendor:
-        yield f"pci:{address}", f"{vendor} {device['device'] or '----'} {device['class'] or _CLASSES[device['kind']]}"
+        yield f"pci:{address}", f"{vendor} {number} {device['class'] or _CLASSES[device['kind']]}"
     if product and vendor == _VENDORS["nvidia"]:
         yield f"pci name:{address}", product[-1]
     if device["revision"] == "ff":

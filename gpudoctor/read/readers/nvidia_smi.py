@@ -7,7 +7,7 @@ from gpudoctor.read.readers.reader import VERSION, Form, Reader
 READER = Reader(
     "nvidia-smi",
     forms=(
-        Form("driver", rf"Driver Version\s*: *{VERSION}"),
+        Form("driver", rf"(?:\b[Dd]river [Vv]ersion|\bDRIVER version|\bKMD Version)\s*: *{VERSION}"),
         Form("cuda served", rf"CUDA (?:UMD )?Version\s*: *{VERSION}"),
         Form(
             "nvml error",

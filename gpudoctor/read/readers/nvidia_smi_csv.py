@@ -76,7 +76,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         cells = [cell.strip() for cell in line.text.split(",")] if "," in line.text or len(names) == 1 else []
         if _is_header(cells):
             names, row, started = [cell.partition(" ")[0] for cell in cells], 0, False
-        elif names and len(cells) == len(names):
+        elif names and len(cells) == len(names) and not any(cell in FACTS for cell in cells):
             for what, value in _facts(dict(zip(names, cells, strict=True)), str(row)):
                 yield Statement(what, value, _NAME, line.number, Rank.TOOL)
             row, started = row + 1, True

@@ -81,6 +81,13 @@ FACTS = {
 }
 """The keys of the facts, by label, or by section and label where only both tell."""
 
+MACHINE = {
+    "driver_version": "driver",
+    "kmd_version": "driver",
+    "cuda_version": "cuda served",
+    "cuda_umd_version": "cuda served",
+}
+"""The keys of the facts about no particular GPU."""
 UNCORRECTED = ("double_bit", "sram_uncorrectable", "dram_uncorrectable", "sram_uncorrectable_parity", "sram_uncorrectable_secded")
 """Counters whose sum is a GPU's uncorrected errors; of the section Double Bit, the total."""
 REASONS = ("clocks_throttle_reasons", "clocks_event_reasons")

@@ -10,9 +10,8 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "nvidia-smi list"
 _GPU = re.compile(r"^\W{0,8}GPU (?P<gpu>\d{1,3}): (?P<name>[^(\n]{3,80}?) \(UUID: (?P<uuid>GPU-[0-9a-fA-F-]{8,40})")
-_INSTANCE = re.compile(r"^\s*MIG (?P<profile>[\w.+]{4,20})\s+Device\s+(?P<place>\d{1,3}): \(UUID: (?P<uuid>MIG-[\w/-]{8,80})\)?")
+_INSTANCE = re.compile(r"^\s*MIG (?P<profile>[\w.+]{4,20})\s+Device\s+(?P<place>\d{1,3}): \(UUID: (?P<uuid>MIG-[\w/.-]{3,80})\)?")
 _LINK = re.compile(r"^\s*Link (?P<link>\d{1,2}): (?P<state>[\d.]{1,8} GB/s|<?inactive>?)\s*$", re.IGNORECASE)
-_HEADER = re.compile(r"^\s*(?:GPU\d{1,3}\s+)+(?:\S{1,8}\d\s+)*.{0,40}CPU Affinity")
 _ROW = re.compile(
     r"^\s*GPU(?P<gpu>\d{1,3})\s+(?P<cells>(?:X|SYS|NODE|PHB|PXB|PIX|PSB|SOC|NV\d{1,2})(?:\s+(?:X|SYS|NODE|PHB|PXB|PIX|PSB|SOC|NV\d{1,2}))*)"
 )
@@ -32,7 +31,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         elif gpu and "Link " in text:
             found = _LINK.match(text)
             facts = [(f"nvlink:{gpu}/{found['link']}", found["state"].strip("<>"))] if found else []
-        elif "CPU Affinity" in text and _HEADER.match(text):
+        elif "CPU Affinity" in text and text.lstrip().startswith("GPU"):
             columns, facts = len(re.findall(r"\bGPU\d", text)), []
         elif columns and text.lstrip().startswith("GPU"):
             facts = list(_of_row(_ROW.match(text), columns))

@@ -9,13 +9,21 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 
-from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, PROCESS, REASONS, UNCORRECTED
+from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, MACHINE, PROCESS, REASONS, UNCORRECTED
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot import normalise_address
 
-_NAME = "nvidia-smi -q"
-_SIGNS = ("NVSMI LOG", "Attached GPUs", "nvidia_smi_log", "<gpu id=", "Product Name", "FB Memory Usage")
+QUERY = "nvidia-smi -q"
+_SIGNS = re.compile(
+    "NVSMI LOG|Attached GPUs|nvidia_smi_log|<gpu id=|FB Memory Usage|Remapped Rows|Retired [Pp]ages|(?i:ECC Errors|ECC Mode|MIG Mode)"
+    "|Clocks (?:Throttle|Event) Reasons|Compute Mode|GPU Link Info|GPU Current Temp|Recovery Action"
+)
+UNKNOWN = "any"
+"""Stands for the number of a GPU that an excerpt does not name."""
+_ONE = re.compile(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
+_ALONE = ("compute_mode", "gpu_current_temp", "gpu_shutdown_temp", "gpu_slowdown_temp", "gpu_recovery_action", "performance_state")
+"""Labels that state a fact of a GPU even in an excerpt without headings."""
 _GPU = re.compile(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
 _LABEL = re.compile(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
 _ELEMENT = re.compile(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
@@ -23,16 +31,17 @@ _WORDS = re.compile(r"[A-Za-z0-9]+")
 _INSTANCE_PARTS: tuple[str, ...] = ("gi", "ci", "used", "total")
 _PROCESS_PARTS: tuple[str, ...] = ("type", "memory", "name")
 _LAST_PARTS = ("used", "total", "memory")
+_SECTIONS = {key.partition("/")[0] for key in FACTS if "/" in key} | set(REASONS)
 _FOREIGN = 6
 """Lines in a row without a label, after which the output has ended."""
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    if any(sign in line.text for line in lines for sign in _SIGNS):
+    if any(_SIGNS.search(line.text) for line in lines):
         output = _Output()
         for line in lines:
             for what, value in output.stated(line.text):
-                yield Statement(what, value, _NAME, line.number, Rank.TOOL)
+                yield Statement(what, value, QUERY, line.number, Rank.TOOL)
 
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
@@ -52,6 +61,8 @@ class _Output:
     def __init__(self) -> None:
         self.gpu = self.section = self.epoch = ""
         """The epoch of ECC counters: volatile (since the driver was loaded) or aggregate."""
+        self.asked = UNKNOWN
+        """The GPU that a command asks about."""
         self.foreign = 0
         self.parts: dict[str, str] = {}
         """Of the process or the MIG instance that is being read."""
@@ -63,15 +74,20 @@ class _Output:
             self.gpu, self.section, self.parts = normalise_address(gpu["address"]) or "", "", {}
             yield f"address:{self.gpu}", gpu["address"]
             return
+        asked = _ONE.search(text) if "nvidia-smi" in text else None
+        if asked is not None:
+            self.asked = asked["gpu"]
         labels = list(_labels(text))
         self.foreign = 0 if labels else self.foreign + 1
         if self.foreign > _FOREIGN or "</gpu>" in text:
-            self.gpu = ""
+            self.gpu = self.section = ""
         for label, value in labels:
             if self.gpu:
                 yield from self._of_gpu(label, value)
-            elif label in ("driver_version", "cuda_version", "cuda_umd_version") and value[:1].isdigit():
-                yield "driver" if label == "driver_version" else "cuda served", value
+            elif label in MACHINE and value[:1].isdigit():
+                yield MACHINE[label], value.split(" ")[0]
+            else:
+                yield from self._of_excerpt(label, value)
 
     def _of_gpu(self, label: str, value: str) -> Iterator[tuple[str, str]]:
         if label == "mig_devices" and value == "None":
@@ -90,6 +106,15 @@ class _Output:
             fact = FACTS.get(f"{self.section}/{label}") or FACTS.get(label)
             if fact is not None:
                 yield f"{fact}:{self.gpu}", value
+
+    def _of_excerpt(self, label: str, value: str) -> Iterator[tuple[str, str]]:
+        """Yield what a label states outside the section of a GPU: only what no other program prints."""
+        if not value:
+            self._enter(label)
+        elif label in _ALONE or self.section in _SECTIONS or self.epoch:
+            for what, stated in self._of_gpu(label, value):
+                fact, _, place = what.partition(":")
+                yield f"{fact}:{self.asked}{place}", stated
 
     def _enter(self, label: str) -> None:
         """Begin the section of a heading. A process and a MIG instance have sections of their own."""
@@ -110,10 +135,10 @@ class _Output:
             self.parts = {}
         if part is None or part in self.parts:
             return
-        self.parts[part] = value
+        self.parts[part] = value.replace(" ", "") if part in _LAST_PARTS else value
         what, key, order = ("mig device", "place", _INSTANCE_PARTS) if is_instance else ("process", "pid", _PROCESS_PARTS)
         if part in _LAST_PARTS and key in self.parts and all(one in self.parts for one in order):
             yield f"{what}:{self.gpu}/{self.parts[key]}", " ".join(self.parts[one] for one in order)
 
 
-READER = Reader(_NAME, blocks=_blocks)
+READER = Reader(QUERY, blocks=_blocks)

@@ -32,6 +32,7 @@ _SENSORS = re.compile(
 _MEMORY = re.compile(r"(?<![\d.])(?P<used>\d{1,8}) ?Mi?B\s{0,6}/\s{0,8}(?P<total>\d{1,8}) ?Mi?B")
 _MODE = re.compile(r"(?:(?P<load>\d{1,3}%|N/A|ERR!)\s{1,12})?(?P<mode>Default|E\. ?Process|E\. ?Thread|Exclusive_\w{4,10}|Prohibited)\b")
 _MIG_ROW = re.compile(r"^[\s|]*(?P<mode>Enabled|Disabled|N/A)\*?[\s|]*$")
+_MIG_MODE = re.compile(r"\bMIG (?:M\.|[Mm]ode)[\s:|]{1,4}(?P<mode>Enabled|Disabled)\b")
 _MIG_DEVICE = re.compile(
     rf"^\W*(?P<gpu>\d{{1,3}}){_GAP}(?P<gi>\d{{1,3}}){_GAP}(?P<ci>\d{{1,3}}){_GAP}(?P<place>\d{{1,3}}){_GAP}(?P<used>\d{{1,8}})MiB\s*/\s*(?P<total>\d{{1,8}})MiB"
 )
@@ -39,6 +40,11 @@ _PROCESS = re.compile(
     r"^\W*(?P<gpu>\d{1,3})\s+(?:(?:\d{1,3}|N/A)\s+(?:\d{1,3}|N/A)\s+)?(?P<pid>\d{1,10})\s+(?P<type>(?:M\+)?C(?:\+G)?|G|M)\s+(?P<name>\S.{0,120}?)"
     r"(?:\s+(?P<memory>\d{1,8}) ?Mi?B|\s+N/A|\s+ERR!)?[\s|]*$"
 )
+_VERSIONS = re.compile(
+    r"NVIDIA-SMI (?P<program>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\s{1,40}(?:Driver|KMD) Version: (?P<driver>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"
+)
+_WINDOWS_ROW = re.compile(r"\s(?:WDDM|TCC|MCDM)\s{1,4}\|")
+_LINUX = re.compile(r"(?i)\b(?:wsl|linux|ubuntu|debian|docker)")
 _BORDER = re.compile(r"^\s*\+-{10,}")
 
 
@@ -47,6 +53,19 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         reading = _Reading()
         for line in _unwrapped(lines):
             yield from reading.of(line)
+        yield from _platform(lines)
+
+
+def _platform(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield what the table shows of the system. Under WSL nvidia-smi is Linux's and the driver is Windows's, so their versions differ."""
+    windows = next((line for line in lines if _WINDOWS_ROW.search(line.text)), None)
+    if windows is not None and not any(_LINUX.search(line.text) for line in lines):
+        yield Statement("platform:windows", "nvidia-smi shows a driver model", _NAME, windows.number, Rank.PROSE)
+    for line in lines:
+        found = _VERSIONS.search(line.text) if "NVIDIA-SMI" in line.text else None
+        if found is not None and found["program"] != found["driver"]:
+            yield Statement("platform:wsl2", f"nvidia-smi {found['program']}, driver {found['driver']}", _NAME, line.number, Rank.LOG)
+            return
 
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
@@ -117,8 +136,8 @@ class _Reading:
             found = form.search(text)
             if found is not None:
                 yield from self._stated(found, *found.groupdict())
-        mig = _MIG_ROW.match(text)
-        if mig is not None and row is None:
+        mig = (_MIG_ROW.match(text) if row is None else None) or _MIG_MODE.search(text)
+        if mig is not None:
             yield f"mig mode:{self.index}", mig["mode"]
 
     def _stated(self, found: re.Match[str], *groups: str) -> Iterator[tuple[str, str]]:
@@ -140,9 +159,9 @@ class _Reading:
         process = _PROCESS.match(text)
         if process is not None:
             self.listing = True
-            memory = f"{process['memory']} MiB" if process["memory"] else "N/A"
+            memory = f"{process['memory']}MiB" if process["memory"] else "N/A"
             yield f"process:{int(process['gpu'])}/{process['pid']}", f"{process['type']} {memory} {process['name']}"
-        elif "No running processes found" in text or (self.listing and _BORDER.match(text)):
+        elif "No running processes found" in text or _BORDER.match(text):
             yield from ((f"processes:{index}", "complete") for index in self.indexes)
             self.part, self.listing, self.listed = "", False, True
 

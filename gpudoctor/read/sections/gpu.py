@@ -27,16 +27,17 @@ from gpudoctor.snapshot import (
 
 _BUSY = 10
 """Percent utilisation from which a GPU is not idle; an idle one may have dropped lanes to save power."""
+_NARROW = 4
+"""An idle GPU does not drop three of four lanes."""
 _DEAD = 3
 """Sensors that cannot be read of a GPU that no longer answers. One or two fail on healthy GPUs: a fan without a tachometer, a laptop's power."""
-_PROCESS = re.compile(r"(?P<type>\S+) (?P<memory>\d+ MiB|\S+) (?P<name>.+)")
 
 Facts = Mapping[str, Statement]
 
 
 def gpu_of(index: int, facts: Facts, matrix: Matrix, *, starved: bool) -> NvmlGpu:
     """Return the GPU of which these facts are stated."""
-    name = facts["gpu"].value if "gpu" in facts else NOT_STATED
+    name = facts["gpu"].value if "gpu" in facts and not FAILED.fullmatch(facts["gpu"].value) else NOT_STATED
     fields: dict[str, Any] = {field: _value(facts, fact, parse) for fact, (field, parse) in FIELDS.items() if fact in facts}
     address = normalise_address(facts["address"].value) if "address" in facts else None
     if "capability" in facts:
@@ -72,8 +73,12 @@ def _settled(facts: Facts, fields: Mapping[str, Any]) -> dict[str, Any]:
     if "ecc mode" not in facts and ecc:
         settled["ecc_enabled"] = True if ecc.isdecimal() else value_of(ecc, ANSWER)
     load = fields.get("utilization")
-    if "link_width" in fields and not (isinstance(load, int) and load >= _BUSY):
+    width, most = fields.get("link_width"), fields.get("link_width_max")
+    narrow = isinstance(width, int) and isinstance(most, int) and width <= most / _NARROW
+    if "link_width" in fields and not narrow and not (isinstance(load, int) and load >= _BUSY):
         settled["link_width"] = NOT_STATED
+    if "mig devices" in facts and "mig mode" not in facts:
+        settled["mig_enabled"] = True
     used, total = fields.get("memory_used"), fields.get("memory_total")
     if isinstance(used, int) and isinstance(total, int):
         settled["memory_free"] = value_of(facts["memory free"].value, MIB) if "memory free" in facts else max(0, total - used)
@@ -108,17 +113,17 @@ def _processes(facts: Facts, *, drawing: bool) -> tuple[GpuProcess, ...] | None:
     listed = _parts(facts, "process")
     if not listed and "processes" not in facts:
         return None
-    found = ((pid, _PROCESS.match(value)) for pid, value in listed.items())
+    found = [(pid, *value.split(" ", 2)) for pid, value in listed.items() if pid.isdecimal() and value.count(" ") > 1]
     return tuple(
-        GpuProcess(pid=int(pid), memory=value_of(one["memory"], MIB), name=_program(one["name"]))
-        for pid, one in found
-        if one and pid.isdecimal() and ("C" not in one["type"]) is drawing
+        GpuProcess(pid=int(pid), memory=value_of(memory, MIB), name=_program(name))
+        for pid, kind, memory, name in found
+        if ("C" not in kind) is drawing
     )
 
 
 def _program(name: str) -> str:
     """Return the program of a command line without its folder; empty for one that nvidia-smi does not show."""
-    if name.startswith(("[", "N/A")):
+    if name.startswith(("[", "N/A", "Unknown Error")):
         return ""
     command = name if "\\" in name else name.split(" ", maxsplit=1)[0]
     return re.split(r"[/\\]", command.rstrip("/\\"))[-1].removeprefix("...")

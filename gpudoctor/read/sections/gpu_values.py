@@ -85,6 +85,8 @@ FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
 """The fields of an NvmlGpu, by the keys of the statements about it, and how their values are read."""
 SENSORS = ("fan", "temperature", "performance state", "power", "power limit", "utilization")
 """What nvidia-smi's table shows of every GPU that answers, or N/A."""
+MEMORY = ("memory used", "memory free", "memory reserved")
+"""What changes from one moment to the next, as the sensors do."""
 
 
 def value_of(text: str, parse: Callable[[str], Any]) -> Any:

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.readers.nvidia_smi_query import QUERY, UNKNOWN
 from gpudoctor.read.sections.gpu import gpu_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
@@ -45,7 +46,7 @@ def nvml(stated: Stated, matrix: Matrix, bus: Pci | Missing, *, starved: bool) -
     """
     error = stated.get("nvml error")
     code = next((code for words, code in _NVML_ERRORS if error and words.lower() in error.value.lower()), None)
-    listed = tuple(gpu_of(index, facts, matrix, starved=starved) for index, facts in enumerate(_listed(stated)))
+    listed = tuple(gpu_of(index, facts, matrix, starved=starved) for index, facts in _listed(stated))
     return Nvml(
         init=NOT_STATED if error is None or code is None else Status(int(code), code.name, error.value),
         driver_version=stated.value("driver"),
@@ -76,26 +77,35 @@ def matching(bus: Pci | Missing, seen: Nvml) -> Pci | Missing:
     return NOT_STATED if unplaced else bus
 
 
-def _listed(stated: Stated) -> list[Facts]:
-    """Return the facts of each GPU that the most direct listing names, in NVML's order."""
-    by_index: dict[str, dict[str, Statement]] = {}
+def _listed(stated: Stated) -> list[tuple[int, Facts]]:
+    """Return the number and the facts of each GPU that the most direct listing names, in NVML's order."""
+    by_gpu: dict[str, dict[str, Statement]] = {}
     for what, one in stated.all("").items():
         fact, _, place = what.partition(":")
         gpu, _, part = place.partition("/")
         if gpu:
-            by_index.setdefault(gpu, {})[f"{fact}/{part}" if part else fact] = one
-    gpus = {gpu: facts for gpu, facts in by_index.items() if "gpu" in facts or "address" in facts}
-    if not gpus:
-        return []
-    best = max(_rank(facts) for facts in gpus.values())
-    return _merged({gpu: facts for gpu, facts in gpus.items() if _rank(facts) is best})
+            by_gpu.setdefault(gpu, {})[f"{fact}/{part}" if part else fact] = one
+    excerpt = by_gpu.pop(UNKNOWN, {})
+    gpus = {gpu: facts for gpu, facts in by_gpu.items() if "gpu" in facts or "address" in facts}
+    best = max((_rank(facts) for facts in gpus.values()), default=Rank.TOOL)
+    merged = _merged({gpu: facts for gpu, facts in gpus.items() if _rank(facts) is best} or _numbered(by_gpu))
+    if excerpt and len(merged) == 1:
+        ((gpu, facts),) = merged.items()
+        merged[gpu] = _both(facts, excerpt)
+    listed = [(int(gpu) if gpu.isdecimal() else place, facts) for place, (gpu, facts) in enumerate(merged.items())]
+    return [*listed, (-1, excerpt)] if excerpt and len(merged) != 1 else list(listed)
+
+
+def _numbered(by_gpu: dict[str, dict[str, Statement]]) -> dict[str, dict[str, Statement]]:
+    """Return the GPUs that only excerpts about one of them number."""
+    return {gpu: facts for gpu, facts in by_gpu.items() if gpu.isdecimal() and any(one.reader == QUERY for one in facts.values())}
 
 
 def _rank(facts: Facts) -> Rank:
     return max(facts[fact].rank for fact in ("gpu", "address") if fact in facts)
 
 
-def _merged(gpus: dict[str, dict[str, Statement]]) -> list[Facts]:
+def _merged(gpus: dict[str, dict[str, Statement]]) -> dict[str, dict[str, Statement]]:
     """Return one entry a GPU: some outputs number them, others tell them by address, and the numbers follow the addresses."""
     numbered = sorted((gpu for gpu in gpus if gpu.isdecimal()), key=int)
     placed = sorted(gpu for gpu in gpus if not gpu.isdecimal())
@@ -106,7 +116,7 @@ def _merged(gpus: dict[str, dict[str, Statement]]) -> list[Facts]:
         same = known.get(address)
         if same is not None:
             gpus[same] = _both(gpus[same], gpus.pop(address))
-    return [gpus[gpu] for gpu in sorted(gpus, key=_place)]
+    return {gpu: gpus[gpu] for gpu in sorted(gpus, key=_place)}
 
 
 def _place(gpu: str) -> tuple[int, int, str]:

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.read.sections.frameworks import NO_GPU
+from gpudoctor.read.sections.gpu_values import MEMORY, SENSORS
 from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.signatures import harmless
-
-_SEVERAL = ("xid:", "sxid:", "kernel line")
-"""What a text states many times, without a contradiction."""
 
 
 def unavailable(stated: Stated) -> Iterable[str]:
@@ -29,11 +27,24 @@ def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
         yield f"line {line.number} is harmless: {why}"
 
 
+_CHANGING = frozenset(
+    {"xid", "sxid", "kernel line", "process", "mig device", "clock reason", "link generation", "link width", *SENSORS, *MEMORY}
+)
+"""Facts that are not the same in each output of one machine, or of which it has several."""
+
+
 def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:
     """Yield the first statement about each thing that the text states otherwise too, and which of the two was used."""
     told: set[str] = set()
     for one in statements:
         used = stated.get(one.what)
-        if used and used.value != one.value and one.what not in told and not one.what.startswith(_SEVERAL):
+        if used and used.value != one.value and one.what not in told and not _agree(one, used):
             told.add(one.what)
             yield f"{one.where} says {one.what.replace(':', ' ')} {one.value}; {used.where} says {used.value}, which was used"
+
+
+def _agree(one: Statement, other: Statement) -> bool:
+    """Return whether two values of one thing need not be the same, or differ in nothing but what nvidia-smi cut off a name."""
+    fact = one.what.partition(":")[0]
+    names = [value.split("...")[0].strip().lower() for value in (one.value, other.value)]
+    return fact in _CHANGING or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))

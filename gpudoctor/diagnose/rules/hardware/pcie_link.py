@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpudoctor.derive import GpuView
-from gpudoctor.findings import Confidence, Evidence, Impact, Severity
+from gpudoctor.derive.unknown import known
+from gpudoctor.findings import Confidence, Evidence, Impact, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 
 BUSY = 10
@@ -53,6 +54,14 @@ def _narrow(gpu: GpuView) -> Iterator[LinkFault]:
     elif 0 < width < best:
         evidence = Evidence("link width, same model elsewhere", f"x{width}, x{best}", "NVML")
         yield LinkFault(f"runs with {width} {'lane' if width == 1 else 'lanes'}; another GPU of the same model has {best}", evidence)
+
+
+def bus_faults(device: PciDevice) -> Iterator[LinkFault]:
+    """Return the fault of a link that only lspci shows: a quarter of the GPU's own lanes or fewer: slots commonly have half of them. Without NVML the slot's own number is unknown."""
+    width, most = known(device.link_width, Rung.SLOT), known(device.link_width_max, Rung.SLOT)
+    if 0 < width <= most * QUARTER:
+        evidence = Evidence("link width, of the GPU", f"x{width}, x{most}", "lspci")
+        yield LinkFault(f"runs with {width} of the GPU's {most} lanes", evidence, Confidence.LIKELY)
 
 
 def _limited_by_slot(gpu: GpuView) -> Iterator[LinkFault]:

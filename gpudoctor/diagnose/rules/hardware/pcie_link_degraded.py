@@ -9,9 +9,10 @@ from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
-from gpudoctor.diagnose.rules.hardware.pcie_link import link_faults
+from gpudoctor.diagnose.rules.hardware.pcie_link import bus_faults, link_faults
 from gpudoctor.findings import Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import TEXT, Missing
 
 
 @rule(
@@ -28,11 +29,12 @@ def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:
     """PCIe link runs below its width or speed, or has errors."""
     if not gpu.machine.site.has_pci:
         not_applicable("this system does not show the PCIe link")
-    if gpu.nvml.virtualization == "vgpu":
+    only_bus = gpu.machine.observed.origin == TEXT and isinstance(gpu.observed.nvml, Missing)
+    if not only_bus and gpu.nvml.virtualization == "vgpu":
         not_applicable("a virtual GPU has no PCIe link of its own")
     if gpu.observed.integrated:
         not_applicable("an integrated GPU has no PCIe link of its own")
-    faults = tuple(link_faults(gpu))
+    faults = tuple(bus_faults(gpu.pci) if only_bus else link_faults(gpu))
     if faults:
         yield Problem(
             message=f"{gpu.label}: PCIe link {', '.join(fault.text for fault in faults)}.",
