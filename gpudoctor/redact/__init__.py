@@ -108,7 +108,7 @@ class Redactor:
         return match.group() if is_removed(secret.removesuffix("@")) else kept.replace(REMOVED, self._marks.of(shape.kind, secret))
 
     def _anonymous(self, text: str) -> str:
-        text = names.mail(text, self._marks)
+        text = names.mail(names.prompts(text, self._marks), self._marks)
         if "/" in text or "\\" in text:
             text = self._homes.sub(lambda match: self._marks.of(Kind.HOME, match.group()), text) if self._homes else text
             text = re.sub(_HOMES, self._home, text)

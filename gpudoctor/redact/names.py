@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from gpudoctor.redact.anybody import ANYBODY
 from gpudoctor.redact.pseudonyms import Kind, Marks
 
 _PUBLIC_WORDS = (
@@ -35,15 +36,21 @@ _ADDRESS_BEFORE = (
 _ADDRESS_AFTER = r":\d{1,5}(?!\d)|/\d{1,2}(?!\d)|<\d>"
 _LONG = r"(?i)(?<![\w:.])(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}(?![\w:]|\.\d)"
 _SHORT = r"(?i)(?<![\w:.])(?:[23][0-9a-f]{3}|f[cdef][0-9a-f]{2}):(?:[0-9a-f]{1,4}:){0,5}(?::[0-9a-f]{1,4}){0,6}(?![\w:]|\.\d)"
+_ZONED = r"(?i)(?<=:)fe80::[0-9a-f:]{1,40}(?=[%<])"
+"""In a log of NCCL, after the interface's name."""
 _HARDWARE = r"(?i)(?<![\w:])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:]|\.\d)"
 _MAIL = r"(?<![\w.+-])[\w.+-]{1,64}@([A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8})"
+_PROMPT = r"(?<![\w.+-])([A-Za-z_][\w.-]{0,31})@([A-Za-z0-9][\w.-]{0,252})(?=:(?!//)[~/][^\s#$]{0,200}[#$]| [^\s#$]{1,100}[#$](?:\s|$))"
 _NAME = r"([A-Za-z0-9][\w.-]{0,252})"
 _AUTHORITY = rf"(?<=://)((?:\*\*\*|<credentials-\d{{1,9}}>)@)?{_NAME}"
 _DOTTED = r"(?<![\w./@-])[A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9-]{1,63}){2,8}(?![\w-]|\.\w)"
-_NAMED_HOST = r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?[=:] ?[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"
+_NAMED_HOST = r"(?i)\b((?:host ?name|node ?name|nodelist|node|host)[\"']?:?[=:] {0,2}[\"']?)([A-Za-z0-9][\w.-]{0,252}(?:\[[\d,-]{1,64}\])?)"
+_NCCL = rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?(?:NCCL|INFO|WARN) )"
 _CONTEXTS = (
     # NCCL_DEBUG=INFO begins its lines with host:process:thread: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
-    (" nccl ", rf"(?<![^\s\"'(])(){_NAME}(?=:\d{{1,9}}:\d{{1,9}} (?:\[\d{{1,4}}\] )?NCCL )"),
+    (" nccl ", _NCCL),
+    ("] info ", _NCCL),
+    ("master_addr", rf"(?i)(\bmaster_addr(?:ess)?[\"']?[=: ] ?[\"']?){_NAME}"),
     # syslog: https://www.rfc-editor.org/rfc/rfc3164#section-4.1.2
     (": ", rf"(?<![^\s\"'>])((?:[A-Z][a-z]{{2}} [ \d]\d [\d:]{{8}}|\d{{4}}-\d\d-\d\dT[\d:.+Z-]{{8,24}}) ){_NAME}(?= [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?: )"),
     # c10d: "connect to [node17]:29500"; Gloo, gRPC and Slurm: node17:29500
@@ -53,7 +60,7 @@ _CONTEXTS = (
     ("node", _NAMED_HOST),
     # mounts of NFS, SSH and SMB: server:/export, user@server:/path, \\server\share
     (":/", rf"(?<![\w./:@-])(){_NAME}(?=:/(?:exports?|vol|srv|home|nfs|data|mnt|scratch|share)\b)"),
-    ("@", rf"(?<![\w.+-])([\w.+-]{{1,64}}@){_NAME}(?=:[/~\w])"),
+    ("@", rf"(?<![\w.+-])([\w.+-]{{1,64}}@){_NAME}(?=:(?!//)[/~\w])"),
     ("\\\\", rf"(?<![\\\w:])(\\\\){_NAME}(?=\\)"),
 )  # fmt: skip
 """What lower-case text with such a host name contains, and the pattern: what precedes the name, and the name."""
@@ -62,6 +69,7 @@ _CONTEXTS = (
 def addresses(text: str, marks: Marks) -> str:
     """`text` without network addresses; four numbers in the place of a version are kept."""
     if "::" in text or text.count(":") > _COLONS:
+        text = re.sub(_ZONED, lambda match: marks.of(Kind.ADDRESS, match.group()), text)
         text = re.sub(_LONG, lambda match: marks.of(Kind.ADDRESS, match.group()), text)
         text = re.sub(_SHORT, lambda match: marks.of(Kind.ADDRESS, match.group()) if "::" in match.group() else match.group(), text)
         text = re.sub(_HARDWARE, lambda match: marks.of(Kind.MAC, match.group()), text)
@@ -83,6 +91,15 @@ def _quad(match: re.Match[str], marks: Marks) -> str:
         return marks.of(Kind.ADDRESS, found)
     version = first != 10 or found == whole or re.search(_VERSION_BEFORE, before)
     return found if version else marks.of(Kind.ADDRESS, found)
+
+
+def prompts(text: str, marks: Marks) -> str:
+    """`text` without the names in a shell's prompt: alice@node17:~$ and [alice@node17 ~]$."""
+    return re.sub(_PROMPT, lambda match: f"{_user(match[1], marks)}@{_host(match[2], marks)}", text) if "@" in text else text
+
+
+def _user(name: str, marks: Marks) -> str:
+    return name if name.lower() in ANYBODY else marks.of(Kind.USER, name, everywhere=True)
 
 
 def mail(text: str, marks: Marks) -> str:

@@ -69,6 +69,7 @@ NAMES = {
     "address of version 6": "listening on fe80::1ff:fe23:4567:890a",
     "long address": "2001:0db8:85a3:0000:0000:8a2e:0370:7334",
     "hardware address": "eth0 52:54:00:ab:cd:ef",
+    "prompt": "mallory@rack4-n12:~/train$ nvidia-smi",
     "e-mail": f"{USER}.liddell@example.org",
 }
 NAMED = (HOME, USER, "carol", "mallory", HOST, "rack4", "example", "10.20.30.40", "192.168", "172.16", "fe23", "8a2e", "52:54", "liddell")

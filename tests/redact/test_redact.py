@@ -49,6 +49,13 @@ GONE = {
     "::ffff:0:0 and 2001:db8::17": "::ffff:0:0 and <address>",
     "nfs1:/export/data": "<host>:/export/data",
     "\\\\fileserver\\share": "\\\\<host>\\share",
+    "mallory@rack4-n12:~/train$ python x.py": "<user>@<host>:~/train$ python x.py",
+    "[mallory@rack4 ~]$ nvidia-smi": "[<user>@<host> ~]$ nvidia-smi",
+    "root@pod-zb5fm:/# nvidia-smi": "root@<host>:/# nvidia-smi",
+    "p9r3n15:119869:119869 [0] INFO NET": "<host>:119869:119869 [0] INFO NET",
+    "torchrun --master_addr p9r1n16 --master_port 16817": "torchrun --master_addr <host> --master_port 16817",
+    "Using [0]veth75:fe80::14ad:64ff%veth75<0>": "Using [0]veth75:<address>%veth75<0>",
+    "Nodelist:=  rack4-[10-11]": "Nodelist:=  <host>",
     "eyJhbGciOi1.eyJzdWIiOi1.c2ln": REMOVED,
 }
 KEPT = (
@@ -65,6 +72,8 @@ KEPT = (
     "10:11:12",
     "https://docs.nvidia.com/deploy/cuda-compatibility/",
     "user@1000.service",
+    "torch@file:///tmp/torch.whl",
+    "numpy @ https://github.com/numpy",
     "libcudnn.so.9.3.0",
     "torch.cuda.is_available",
     "c10::cuda",
