@@ -16,6 +16,7 @@ from gpudoctor.snapshot import (
     KernelModules,
     Limits,
     Nvml,
+    Platform,
     SharedMemory,
     Status,
 )
@@ -24,9 +25,40 @@ SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
+_OF_LINUX_DRIVER = frozenset(
+    [
+        "no-driver",
+        "kernel-module-not-built",
+        "nouveau-loaded",
+        "nova-loaded",
+        "secure-boot-unsigned-module",
+        "vfio-bound",
+        "uvm-not-loaded",
+        "uvm-hmm-init-failure",
+        "uvm-broken-after-suspend",
+        "device-nodes-missing",
+        "fabric-manager-missing",
+    ]
+)
+"""Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
+_OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
+_OF_WINDOWS = frozenset({"no-driver"})
+"""What can be wrong on Windows too."""
+
+
 def excluded(machine: MachineView) -> frozenset[str]:
     """Return the causes that cannot be, by what the text states."""
-    return frozenset(cause for cause, ask in _FACTS.items() if ask(machine))
+    return frozenset(cause for cause, ask in _FACTS.items() if ask(machine)) | _elsewhere(machine)
+
+
+def _elsewhere(machine: MachineView) -> frozenset[str]:
+    """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing."""
+    platform = machine.site.platform
+    if platform in {Platform.WSL1, Platform.WSL2}:
+        return _OF_LINUX_DRIVER
+    if platform == Platform.WINDOWS:
+        return (_OF_LINUX_DRIVER | _OF_WSL) - _OF_WINDOWS
+    return _OF_LINUX_DRIVER | _OF_WSL if platform in {Platform.JETSON, Platform.MACOS} else frozenset()
 
 
 def _is_driver_loaded(machine: MachineView) -> bool:

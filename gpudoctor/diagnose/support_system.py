@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM
 from gpudoctor.diagnose.excluded import SHARED_MEMORY
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, FabricManager, KernelDriver, Limits, Missing, SharedMemory
+from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, FabricManager, KernelDriver, Limits, Missing, Platform, SharedMemory
 
 
 def _uvm_is_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -47,11 +47,18 @@ def _has_no_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("device files", "none", "/dev")
 
 
+def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.WSL2:
+        yield Evidence("platform", "WSL 2", "the text")
+
+
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "uvm-not-loaded": _uvm_is_not_loaded,
     "fabric-manager-missing": _fabric_manager_is_down,
     "container-toolkit-missing": _docker_lacks_the_runtime,
     "container-shm-too-small": _shared_memory_is_small,
     "device-nodes-missing": _has_no_device_files,
+    "wsl-driver-stack-broken": _is_wsl,
+    "wsl-libcuda-not-on-path": _is_wsl,
 }
 """Causes, and what yields a fact that speaks for each."""

@@ -35,7 +35,7 @@ MODULES = (
     ),
     # kernel/module/signing.c, security/lockdown/lockdown.c and kmod; the installer repeats kmod's words
     Signature(
-        r"Key was rejected by service|Required key not available"
+        r"(?:(?<!': )|could not insert 'nvidia[\w-]{0,20}': )(?:Key was rejected by service|Required key not available)"
         r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted",
         ("secure-boot-unsigned-module",),
         "the kernel rejected the NVIDIA module: its signature is not trusted",
@@ -73,7 +73,7 @@ MODULES = (
     ),
     # kmod, dkms, and the log of NVIDIA's installer
     Signature(
-        r"odule nvidia\w{0,20} not found in directory|odule nvidia_\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
+        r"odule nvidia[\w-]{0,20} not found in directory|odule nvidia_\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
         r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
         r"|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
         r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"

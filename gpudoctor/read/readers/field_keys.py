@@ -29,7 +29,7 @@ class Field(NamedTuple):
 FIELDS = (
     Field(
         "os",
-        r"(?:host |guest |base |linux |my )?(?:os|operating system|platform|system|distro|distribution|environment)"
+        r"(?:host |guest |base |linux |my |wsl )?(?:os|operating system|platform|system|distro|distribution|environment)"
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
         rf"({_SYSTEMS}.{{0,80}})",
     ),
@@ -69,8 +69,12 @@ FIELDS = (
     Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
     Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),
     Field("libc", r"g?libc(?: version)?", r"(?:glibc|gnu|:|-| ){0,3}(2\.\d{1,2})\b"),
-    Field("jetpack", r"jetpack(?: version| sdk)?|nvidia jetpack", r"(?:jetpack|version|v|:| ){0,3}(\d\.\d(?:\.\d)?)\b"),
-    Field("tegra", r"l4t(?: version)?|jetson linux(?: version)?", r"(?:l4t|jetson linux|r|:| ){0,3}(\d{2}\.\d{1,2}(?:\.\d)?)\b"),
+    Field("jetpack", r"jetpack(?: version| sdk| release)?|nvidia jetpack", r"(?:jetpack|version|v|:| ){0,3}(\d\.\d(?:\.\d)?)\b"),
+    Field(
+        "tegra",
+        r"l4t(?: version| release)?|jetson linux(?: version| release)?",
+        r"(?:l4t|jetson linux|r|:| ){0,3}(\d{2}\.\d{1,2}(?:\.\d)?)\b",
+    ),
     Field(
         "package",
         r"(?P<package>torch|pytorch|tensorflow(?:-gpu|-cpu)?|tf|jax|jaxlib)(?: (?:version|release|build))?",
@@ -138,6 +142,7 @@ FIRST_WORDS = frozenset(
         "uname",
         "version",
         "video",
+        "wsl",
         "your",
         "cuda/cudnn",
         "cuda,cudnn",

@@ -68,6 +68,11 @@ READER = Reader(
         Form("platform:windows", r"^(?P<value>Microsoft Windows \[Version \d+\.\d+\.\d+[\d.]{0,8}\])"),
         # https://learn.microsoft.com/windows/wsl/basic-commands
         Form("platform:wsl2", r"^(?P<value>WSLg (?:version|Version): [\d.]{3,20})"),
+        # the form of https://github.com/microsoft/WSL/issues
+        Form("platform:wsl2", r"^\s*[-*] \[[xX]\] (?P<value>WSL 2)\s*$", Rank.LISTING),
+        Form("platform:wsl1", r"^\s*[-*] \[[xX]\] (?P<value>WSL 1)\s*$", Rank.LISTING),
+        Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
+        Form("kernel platform", r"(?P<value>Linux version \d\.\d{1,2}\.\S{1,60}) \("),
         # https://docs.nvidia.com/jetson/archives/, and jetson-stats
         Form("tegra release", r"^\W{0,3}R(?P<value>\d{2} \(release\), REVISION: \d+(?:\.\d+)?), GCID"),
         Form("tegra", r"\[L4T (?P<value>\d{2}\.\d+(?:\.\d+)?)\]"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
+from gpudoctor.read.statements import Rank
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 _NAMES = (
@@ -17,6 +18,10 @@ _NAMES = (
 """In an operating system's name, in lower case; Linux if it is none of these."""
 _KINDS_OF_LINUX = {Platform.LINUX: 0, Platform.JETSON: 1, Platform.WSL2: 2, Platform.WSL1: 3}
 """What each says more exactly than those before it."""
+_OF_KERNEL = {"4.9": "32", "5.10": "35", "5.15": "36", "6.8": "38"}
+"""The kernel of each release of Jetson Linux: https://docs.nvidia.com/jetson/archives/r36.3/DeveloperGuide/SD/Kernel/KernelAdaptation.html"""
+_WSL = (Platform.WSL1, Platform.WSL2)
+"""What runs on Windows, whose version such a text names too."""
 _JETSON = re.compile(r"\bJetson\b|^(?:NVIDIA )?(?:AGX )?(?:Orin|Xavier|Tegra)\b", re.IGNORECASE)
 _JETPACK = {"4": "32", "5": "35", "6": "36", "7": "38"}
 """JetPack's major version and that of Jetson Linux: https://developer.nvidia.com/embedded/jetpack-archive"""
@@ -55,18 +60,23 @@ def _tegra(stated: Stated) -> str | Missing:
     file, other, jetpack = stated.get("tegra release"), stated.get("tegra"), stated.get("jetpack")
     if file or other:
         return file.value.replace(" (release), REVISION: ", ".") if file else stated.value("tegra")
-    return _JETPACK.get(jetpack.value[0], NOT_STATED) if jetpack else NOT_STATED
+    kernel = kernel_release(stated)
+    by_kernel = _OF_KERNEL.get(kernel.rpartition(".")[0]) if kernel.endswith("-tegra") else None
+    return _JETPACK.get(jetpack.value[0], NOT_STATED) if jetpack else by_kernel or NOT_STATED
 
 
 def _platform(stated: Stated) -> Platform | Missing:
     """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
     told += [(_named(one.value), one.rank) for one in (stated.get("os"), stated.get("kernel platform")) if one]
-    told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one]
+    told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]
     told += [(Platform.JETSON, one.rank) for one in stated.all("gpu:").values() if _JETSON.search(one.value)]
     if not told:
         return NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
+    inside = next((one for one, rank in told if one in _WSL and rank >= Rank.LOG), None)
+    if best is Platform.WINDOWS and inside:
+        return inside
     if best is not Platform.LINUX:
         return best
     return max((platform for platform, _ in told if platform in _KINDS_OF_LINUX), key=_KINDS_OF_LINUX.__getitem__)

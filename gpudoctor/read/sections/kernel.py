@@ -76,7 +76,7 @@ def kernel_modules(stated: Stated) -> KernelModules | Missing:
     installed: tuple[ModuleFile, ...] | Missing = NOT_STATED
     if file:
         installed = (ModuleFile("nvidia", file.value, signed=True if stated.get("module signer") else NOT_STATED),)
-    elif running in built or refused:
+    elif running in built or (refused and not lacking):
         installed = (ModuleFile("nvidia", f"/lib/modules/{running or '$(uname -r)'}"),)
     elif lacking or (sources and running):
         installed = ()

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import CudaDevice, GpuCode, Missing, Platform
+from gpudoctor.snapshot import Cause, CudaDevice, GpuCode, Missing, Platform
 from gpudoctor.versions import Version
 
 _SERVER_BUILDS_SINCE = Version(38)
@@ -26,7 +26,7 @@ _SERVER_BUILDS_SINCE = Version(38)
     since="0.1",
     explains=(
         Explains(
-            ("cpu-only-build", "gpu-too-new-for-build", "gpu-too-old-for-build", "slow-ptx-jit"),
+            ("cpu-only-build", "no-cuda-wheel-for-platform", "gpu-too-new-for-build", "gpu-too-old-for-build", "slow-ptx-jit"),
             "The generic wheel is built without kernels for Jetson's GPU.",
             Join.FRAMEWORK,
         ),
@@ -80,6 +80,9 @@ def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
     """Return what shows that a build is not for Jetson; empty if it has kernels for this GPU."""
     if framework.observed.cuda_build is False:
         return "CPU only", Confidence.CERTAIN
+    cuda = framework.cuda_or_missing
+    if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
+        return "CPU only", Confidence.LIKELY
     devices = (gpu.observed.cuda for gpu in framework.machine.gpus)
     capabilities = {device.compute_capability for device in devices if isinstance(device, CudaDevice)}
     targets = {f"sm_{capability.replace('.', '')}" for capability in capabilities if isinstance(capability, str)}
