@@ -21,7 +21,7 @@ def _copies(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         if "PyTorch version" in line.text and (found := _IMPORTED.match(line.text)):
             imported = found["value"].partition("+")[0]
-        elif imported and "torch==" in line.text and (found := _LISTED.match(line.text)):
+        elif imported and "[pip" in line.text and (found := _LISTED.match(line.text)):
             if not found["value"].partition("+")[0].startswith(imported):
                 yield Statement("other copy:torch", found["value"], _NAME, line.number, Rank.LISTING)
             imported = ""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.reader import RELEASE, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -45,9 +46,7 @@ _QUESTIONS = (
 )
 _CUES = ("__version__", "torch.cuda.", "torch.version.", "torch.backends.", "tf.test.", "tf.config.", "tensorflow.test.", "jax.devices(")
 """One of them is in each question; tested before the expressions."""
-_ASKED = [(re.compile(one.asked), one) for one in _QUESTIONS]
-_ANSWERS = {one.answer: re.compile(rf"^[\s('\",]{{0,6}}{one.answer}") for one in _QUESTIONS}
-_MODULES = {"tf": "tensorflow", "np": "numpy"}
+_MODULES = {**MISTAKEN, "np": "numpy"}
 
 
 def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -75,7 +74,7 @@ def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _questions(text: str) -> list[tuple[str, str]]:
     """Return the key and the form of the answer to each question of a line, in order; none where the answer stands on the same line."""
-    found = sorted((match.start(), match, one) for pattern, one in _ASKED for match in pattern.finditer(text))
+    found = sorted((match.start(), match, one) for one in _QUESTIONS for match in re.finditer(one.asked, text))
     questions = []
     for _, match, one in found:
         module = match.groupdict().get("module")
@@ -90,7 +89,7 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
     statements = []
     while count < len(pending):
         what, answer = pending[count]
-        match = _ANSWERS[answer].match(rest)
+        match = re.match(rf"[\s('\",]{{0,6}}{answer}", rest)
         if match is None:
             break
         if what and match["value"]:
