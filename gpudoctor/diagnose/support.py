@@ -5,28 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from gpudoctor import versions
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.preallocation import preallocated
-from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import no_such_release, other_python
+from gpudoctor.diagnose.support_builds import BUILDS
+from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
-from gpudoctor.versions import Version
+from gpudoctor.snapshot import Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
 
 _NEARLY_ALL = 0.8
 """Share of a GPU's memory in use that leaves no room for training."""
-_BLACKWELL = Version(10)
-"""Builds for CUDA 12.6 and older have no kernels for it: https://docs.nvidia.com/cuda/blackwell-compatibility-guide/"""
-_VOLTA = Version(7, 2)
-"""CUDA 13 has no compiler for it and older ones: https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"""
-_NOT_FOUND = re.compile(
-    r"(lib(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink)\.so[\d.]{1,8})'?[:;] ?(?:dlerror|cannot open shared object)"
-)
 
 
 def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
@@ -105,29 +97,6 @@ def _several_in_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("GPUs in WSL 2", str(count), "the text")
 
 
-def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the installed CUDA, if a library is missing whose file name it does not have and another release does."""
-    toolkits = machine.observed.toolkits
-    installed = system_cudas(toolkits) if isinstance(toolkits, tuple) else []
-    for wanted in _NOT_FOUND.findall(text):
-        for version, where in installed:
-            release = machine.matrix.cuda(version)
-            if release and release.sonames and wanted not in release.sonames:
-                yield Evidence("installed CUDA", str(version), where)
-
-
-_CUDNN_NOT_FOUND = re.compile(r"libcudnn\w{0,20}\.so\.(\d{1,2})")
-
-
-def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the installed cuDNN, if one of another major version is missing."""
-    installed = machine.observed.system_cudnn
-    version = versions.parse(installed.value) if isinstance(installed, Fact) else None
-    for wanted in _CUDNN_NOT_FOUND.findall(text):
-        if version is not None and int(wanted) != version.major:
-            yield Evidence("installed cuDNN", str(version), installed.where if isinstance(installed, Fact) else "")
-
-
 _HOST_TAG = re.compile(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
 _TAG = re.compile(r"manylinux_2_(\d{1,3})_")
 
@@ -140,21 +109,6 @@ def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
     others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}
     if others and min(others) > int(own[1]):
         yield Evidence("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
-
-
-def _newer_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
-    yield from _capability(machine, lambda one: one >= _BLACKWELL)
-
-
-def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
-    yield from _capability(machine, lambda one: one <= _VOLTA)
-
-
-def _capability(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
-    for gpu in _gpus(machine):
-        capability = versions.parse(gpu.compute_capability) if isinstance(gpu.compute_capability, str) else None
-        if capability and fits(capability):
-            yield Evidence("compute capability", str(capability), "the text")
 
 
 def _gpus(machine: MachineView) -> tuple[NvmlGpu, ...]:
@@ -190,11 +144,9 @@ _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
     "compute-prohibited": _mode(("prohibited",)),
     "wsl-multi-gpu-limit": _several_in_wsl,
-    "cuda-version-mismatch": _other_cuda,
-    "cudnn-wrong-major": _other_cudnn,
     "glibc-too-old": _old_glibc,
-    "gpu-too-new-for-build": _newer_than_build,
-    "gpu-too-old-for-build": _older_than_build,
+    **LIBRARIES,
+    **BUILDS,
     **SYSTEM,
 }
 """Causes, and what yields a fact that speaks for each."""

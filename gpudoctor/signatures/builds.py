@@ -182,7 +182,7 @@ BUILDS = (
     Signature(
         r"undefined symbol: _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
         r"|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
-        ("extension-abi-mismatch",),
+        ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
         (
             "undefined symbol: _ZN3c105Error",
@@ -234,6 +234,22 @@ BUILDS = (
         ("broken-release",),
         "a library of PyTorch's wheel needs one that the wheel lacks",
         ('Error loading "C:\\venv\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies',),
+        needs_support=True,
+    ),
+    # LLVM in XLA and Triton
+    Signature(
+        r"PTX version \d\.\d does not support target 'sm_\d",
+        ("gpu-too-new-for-build", "triton-ptxas-too-old"),
+        "the build's compiler does not know this GPU",
+        ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
+    ),
+    # TensorFlow without a GPU; the numbers elsewhere tell why
+    Signature(
+        r"Num GPUs(?: Available)?:\s{0,3}0\b|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
+        r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]",
+        ("cuda-version-mismatch",),
+        "the framework sees no GPU",
+        ("Num GPUs Available: 0",),
         needs_support=True,
     ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592

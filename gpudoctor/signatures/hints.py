@@ -70,6 +70,17 @@ HINTS = (
     # nvidia-smi -q
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
     Hint(r"(?i)\bexclusive[_ ](?:process|thread)\b", "exclusive-compute-mode", "Compute Mode : Exclusive_Process"),
+    Hint(
+        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda)",
+        "ld-library-path-shadowing",
+        "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
+    ),
+    # where libraries are
+    Hint(
+        r"/\S{1,200}/lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        "",
+        "/opt/cuda/lib64/libcudart.so.12",
+    ),
     # numbers that the causes above are decided by
     Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
     Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),

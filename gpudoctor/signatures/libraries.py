@@ -11,7 +11,7 @@ _NO_CUDA = (
     "pip-nvidia-libs-not-on-path",
     "cuda-version-mismatch",
     "cuda-libs-not-on-loader-path",
-    "ld-library-path-shadowing",
+    "extension-built-for-other-cuda",
 )
 _NO_CUDNN = (
     "cudnn-missing",
@@ -54,7 +54,7 @@ LIBRARIES = (
     ),
     # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since
     Signature(
-        r"Loaded runtime CuDNN library: \S{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
+        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
         r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the loaded cuDNN is older than this build needs",
@@ -133,10 +133,12 @@ LIBRARIES = (
         r"|failed to open (?:lib)?nvrtc-builtins",
         "failed to open libnvrtc-builtins.so.12.4",
     ),
-    # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc
-    _not_found(
+    # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
+    Signature(
         r"Unable to load cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)\. Is it installed|Unable to load CUDA\. Is it installed|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
-        "Unable to load cuSPARSE. Is it installed?",
+        ("cuda-library-missing", "ld-library-path-shadowing"),
+        "JAX cannot load a CUDA library",
+        ("Unable to load cuSPARSE. Is it installed?",),
     ),
     # onnxruntime/core/session/provider_bridge_ort.cc and onnxruntime_pybind_state.cc
     Signature(

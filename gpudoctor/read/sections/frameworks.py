@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import Matrix
@@ -31,7 +32,7 @@ def frameworks(stated: Stated, matrix: Matrix, host: Host) -> tuple[Framework, .
 def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
     packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]
-    asked = [(name, one) for what in ("cuda", "rocm") if (one := stated.get(f"{name} {what}"))]
+    asked = [(name, one) for what in ("cuda", "rocm", "architectures") if (one := stated.get(f"{name} {what}"))]
     candidates = [*packages, *imported] or asked
     if not candidates:
         return None
@@ -99,7 +100,8 @@ def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix,
 
     "tensorflow 1.14" may be tensorflow-gpu, and on Windows "torch 2.4" may be 2.4.1+cu121. A framework without a GPU is the usual build.
     """
-    rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if str(row.release) == version.value]
+    release = versions.parse(version.value)
+    rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if row.release == release]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
     other_builds = _sees_gpu(name, stated) is not False and "cuda" not in here and bool(here) and any(row.builds for row in rows)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import NO_GPU, absence, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, absence, not_applicable, not_stated
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.snapshot import Fact
+from gpudoctor.snapshot import Fact, Missing
 
 
 @rule(
@@ -29,6 +29,8 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     without_cuda = absence(framework.cuda_or_missing)
     if without_cuda is None:
         return
+    if framework.observed.rocm_build is True and all(isinstance(gpu.observed.name, Missing) for gpu in framework.machine.gpus):
+        not_stated("which GPU a ROCm build runs on")
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
     observed = framework.observed

@@ -1,0 +1,71 @@
+"""Which facts of a text speak for one cause of a build that does not run on a GPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.gpu_code import capability
+from gpudoctor.findings import Evidence
+from gpudoctor.matrix import CudaRelease
+from gpudoctor.matrix.tables import CUDA
+from gpudoctor.versions import Version
+
+_OLDEST_IN_USE = 11
+"""The oldest major version of CUDA that current frameworks are built for."""
+_LIBRARY = re.compile(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_")
+
+
+def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU that the CUDA in question does not know; if none is, one that not every CUDA of current frameworks knows.
+
+    Kernels for an older GPU of the same generation run on it; a library that looks up the GPU may refuse it.
+    """
+    parts = 2 if _LIBRARY.search(text) else 1
+    rows = _builds(machine) or _first_of_each(machine)
+    yield from _gpus(machine, lambda place: all(max(_places(row))[:parts] < place[:parts] for row in rows))
+
+
+def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has."""
+    rows = _builds(machine) or _known(machine)[-1:]
+    yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
+
+
+def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
+    for gpu in machine.hardware:
+        place = capability(gpu, machine.matrix)
+        if place is not None and fits(place):
+            yield Evidence("compute capability", place.short, "the text")
+
+
+def _builds(machine: MachineView) -> list[CudaRelease]:
+    """Return the CUDA releases that the frameworks are built for."""
+    found = [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
+    return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
+
+
+def _known(machine: MachineView) -> list[CudaRelease]:
+    return [row for row in machine.matrix.rows(CUDA) if row.sass]
+
+
+def _first_of_each(machine: MachineView) -> list[CudaRelease]:
+    """Return the first release of each major version of CUDA that current frameworks are built for, but for the newest."""
+    first: dict[int, CudaRelease] = {}
+    for row in _known(machine):
+        first.setdefault(row.release.major, row)
+    return [row for major, row in first.items() if major >= _OLDEST_IN_USE][:-1]
+
+
+def _places(row: CudaRelease) -> list[Version]:
+    digits = (name.removeprefix("sm_").rstrip("af") for name in row.sass or ())
+    return [Version(int(one[:-1]), int(one[-1])) for one in digits]
+
+
+BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "gpu-too-new-for-build": _newer_than_build,
+    "gpu-too-old-for-build": _older_than_build,
+}
+"""Causes, and what yields a fact that speaks for each."""

@@ -1,0 +1,132 @@
+"""Which facts of a text speak for one cause of a missing or mixed CUDA library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import WHEELS
+from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
+from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Distribution, Fact, Missing
+from gpudoctor.versions import Version
+
+_NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
+_SONAME = re.compile(
+    rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)|\. Error:| is not found or cannot)"
+)
+_DLL = re.compile(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
+_LATEST_MAJOR_OF_TWO_DIGITS = 20
+"""cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
+_ON_DISK = re.compile(r"(/[^\s:;'\"]{1,200}/)(lib\w{1,40}\.so\.[\d.]{1,8})")
+
+
+def _missing(text: str) -> list[str]:
+    """Return the libraries that a text says are missing, by their Linux names: libcudart.so.11.0 for cudart64_110.dll."""
+    libraries = [f"lib{name}.so.{_dll_version(digits)}" for name, digits in _DLL.findall(text)]
+    return list(dict.fromkeys([*_SONAME.findall(text), *libraries]))
+
+
+def _dll_version(digits: str) -> str:
+    whole = len(digits) == 1 or (len(digits) == 2 and int(digits) < _LATEST_MAJOR_OF_TWO_DIGITS)
+    return digits if whole else f"{digits[:-1]}.{digits[-1]}"
+
+
+def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed CUDA if a missing library's file name is of another, or the build's if the installed one does not have its files."""
+    for wanted in _missing(text):
+        if wanted.startswith("libcudnn"):
+            continue
+        for version, where in _toolkits(machine):
+            release = machine.matrix.cuda(version)
+            if release and release.sonames and wanted not in release.sonames:
+                yield Evidence("installed CUDA", str(version), where)
+    for user in system_cuda_users(machine.environment):
+        lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in _toolkits(machine)]
+        if lacking and all(lacking):
+            yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)
+
+
+def _toolkits(machine: MachineView) -> list[tuple[Version, str]]:
+    toolkits = machine.observed.toolkits
+    return system_cudas(toolkits) if isinstance(toolkits, tuple) else []
+
+
+def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed cuDNN, if one of another major version is missing."""
+    installed = machine.observed.system_cudnn
+    places = [(installed.value, installed.where)] if isinstance(installed, Fact) else []
+    places += [(one.version, one.where) for one in _wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
+    for wanted in _missing(text):
+        for said, where in places:
+            version = versions.parse(said)
+            if wanted.startswith("libcudnn") and version is not None and _major(wanted) != version.major:
+                yield Evidence("installed cuDNN", str(version), where)
+
+
+def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed package of NVIDIA's that contains a missing library."""
+    installed = {one.name: one for one in _wheels(machine)}
+    for wanted in _missing(text):
+        package = next((wheel for name, wheel in WHEELS.items() if wanted.lower().startswith(f"lib{name}")), "")
+        if not package:
+            continue
+        for one in (one for name, one in installed.items() if name in {package, f"{package}-cu{_cuda_of(wanted, machine)}"}):
+            version = versions.parse(one.version)
+            if version is not None and (package != WHEELS["cudnn"] or version.major == _major(wanted)):
+                yield Evidence("installed", one.label, one.where)
+
+
+def _cuda_of(soname: str, machine: MachineView) -> int:
+    """Return the major version of the newest CUDA that has a library of this name; for cuDNN of the installed package."""
+    if soname.startswith("libcudnn"):
+        suffixes = [one.name.rpartition("-cu")[2] for one in _wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
+        return next((int(suffix) for suffix in suffixes if suffix.isdigit()), 0)
+    majors = range(20, 8, -1)
+    rows = ((major, machine.matrix.cuda(Version(major))) for major in majors)
+    return next((major for major, row in rows if row and soname in (row.sonames or ())), 0)
+
+
+def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the path of a missing library, if the text shows one."""
+    missing = set(_missing(text))
+    for folder, name in _ON_DISK.findall(text):
+        if name in missing:
+            yield Evidence(name, f"{folder}{name}", "the text")
+
+
+def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the framework's own CUDA, or NVIDIA's packages for another one, if a library of a third is missing."""
+    wanted = [name for name in _missing(text) if not name.startswith("libcudnn")]
+    majors = {major for name in wanted if (major := _cuda_of(name, machine))}
+    for framework in machine.frameworks:
+        cuda = framework.cuda_or_missing
+        if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:
+            yield Evidence(f"CUDA of {framework.label}", str(cuda.version), cuda.where)
+    for one in _wheels(machine):
+        suffix = one.name.rpartition("-cu")[2]
+        if suffix.isdigit() and majors and int(suffix) > max(majors):
+            yield Evidence("installed", one.label, one.where)
+
+
+def _wheels(machine: MachineView) -> list[Distribution]:
+    stack = machine.stack_or_missing
+    return [] if isinstance(stack, Missing) else [one for name, one in stack.distributions.items() if name.startswith("nvidia-")]
+
+
+def _major(soname: str) -> int:
+    return int(soname.partition(".so.")[2].partition(".")[0])
+
+
+LIBRARIES: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "cuda-version-mismatch": _other_cuda,
+    "cudnn-wrong-major": _other_cudnn,
+    "pip-nvidia-libs-not-on-path": _in_wheels,
+    "cuda-libs-not-on-loader-path": _on_disk,
+    "extension-built-for-other-cuda": _of_other_wheels,
+}
+"""Causes, and what yields a fact that speaks for each."""

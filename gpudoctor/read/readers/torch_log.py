@@ -1,0 +1,53 @@
+"""Reads PyTorch's warnings about GPUs that its build has no kernels for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "PyTorch warning"
+_CUES = ("cuda capabilit", "compute capability (cc)", "does not include kernels")
+_MODEL = r"(?P<gpu>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLPVT]\d{1,3}\b)[\w .()/-]{0,60}?)"
+# torch/cuda/__init__.py of 1.5 to 2.15
+_REFUSED = re.compile(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
+_FOUND = re.compile(
+    r"Found GPU(?P<index>\d{1,2}) (?P<gpu>.{3,80}?) which is of (?:cuda|compute) capability (?:\(CC\) )?(?P<capability>\d{1,2}\.\d)"
+)
+_BUILT_FOR = re.compile(r"current PyTorch install(?:ation)? supports CUDA capabilities (?P<names>sm_\d[\w ]{2,200})")
+_RANGE_FOLLOWS = "Minimum and Maximum cuda capability supported"
+_RANGE = re.compile(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
+_INSTALLED = re.compile(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
+_WITHIN = 3
+"""Lines after which the range still belongs to its sentence."""
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    announced = -_WITHIN
+    for line in lines:
+        lowered = line.text.lower()
+        if not any(cue in lowered for cue in _CUES) and line.number - announced >= _WITHIN:
+            continue
+        announced = line.number if _RANGE_FOLLOWS in line.text else announced
+        if refused := _REFUSED.search(line.text):
+            digits = refused["capability"]
+            yield from _gpu("0", refused["gpu"], f"{digits[:-1]}.{digits[-1]}", line)
+        if found := _FOUND.search(line.text):
+            yield from _gpu(found["index"], found["gpu"], found["capability"], line)
+        if built_for := _BUILT_FOR.search(line.text):
+            yield Statement("torch architectures", built_for["names"].strip(), _NAME, line.number, Rank.LOG)
+        if (limits := _RANGE.search(line.text)) and line.number - announced < _WITHIN:
+            names = " ".join(f"sm_{limits[end].replace('.', '')}" for end in ("least", "most"))
+            yield Statement("torch architectures", names, _NAME, line.number, Rank.LOG)
+        if installed := _INSTALLED.search(line.text):
+            yield Statement("package:torch", installed["release"], _NAME, line.number, Rank.LOG)
+
+
+def _gpu(index: str, name: str, capability: str, line: Line) -> Iterator[Statement]:
+    yield Statement(f"gpu:{index}", name.strip(), _NAME, line.number, Rank.LOG)
+    yield Statement("capability", capability, _NAME, line.number, Rank.LOG)
+
+
+READER = Reader(_NAME, blocks=_statements)
