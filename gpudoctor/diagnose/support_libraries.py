@@ -22,6 +22,8 @@ _SONAME = re.compile(
 _DLL = re.compile(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
+_ONE_NUMBER_SINCE = 12
+"""From this CUDA on the names of most libraries have only the major version; libcudart.so.11.0 and older have two numbers."""
 _ON_DISK = re.compile(r"(/[^\s:;'\"]{1,200}/)(lib\w{1,40}\.so\.[\d.]{1,8})")
 
 
@@ -45,6 +47,7 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
             release = machine.matrix.cuda(version)
             if release and release.sonames and wanted not in release.sonames:
                 yield Evidence("installed CUDA", str(version), where)
+        yield from _another_version(wanted, text)
     for user in system_cuda_users(machine.environment):
         lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in _toolkits(machine)]
         if lacking and all(lacking):
@@ -62,6 +65,8 @@ def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
     places = [(installed.value, installed.where)] if isinstance(installed, Fact) else []
     places += [(one.version, one.where) for one in _wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
     for wanted in _missing(text):
+        if wanted.startswith("libcudnn"):
+            yield from _another_version(wanted, text)
         for said, where in places:
             version = versions.parse(said)
             if wanted.startswith("libcudnn") and version is not None and _major(wanted) != version.major:
@@ -97,6 +102,26 @@ def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
     for folder, name in _ON_DISK.findall(text):
         if name in missing:
             yield Evidence(name, f"{folder}{name}", "the text")
+
+
+def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
+    """Yield the path of the same library in another version, if the text shows one and none in the right version."""
+    stem = _stem(wanted)
+    shown = [(f"{folder}{name}", name) for folder, name in _ON_DISK.findall(text) if _stem(name) == stem]
+    if shown and all(_numbers(name) != _numbers(wanted) for _, name in shown):
+        yield Evidence("on disk", shown[0][0], "the text")
+
+
+def _stem(soname: str) -> str:
+    """Return the library's name without version; the parts of cuDNN are one library."""
+    name = soname.partition(".so.")[0]
+    return "libcudnn" if name.startswith("libcudnn") else name
+
+
+def _numbers(soname: str) -> list[str]:
+    """Return the version in a file name, as precisely as CUDA's sonames state it."""
+    numbers = soname.partition(".so.")[2].strip(".").split(".")
+    return numbers[:1] if int(numbers[0]) >= _ONE_NUMBER_SINCE or soname.startswith("libcudnn") else numbers[:2]
 
 
 def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -41,11 +41,18 @@ BUILDS = (
         ("PyTorch 2.1.0+cu118 with CUDA 1108 (you have 2.1.0+cu121)",),
     ),
     Signature(
-        r"PyTorch [\w.+]{3,40} with CUDA \d{2,6} \(you have \d|xFormers can't load C\+\+/CUDA extensions|xFormers was built for a different version of PyTorch",
+        r"PyTorch [\w.+]{3,40} with CUDA \d{2,6} \(you have \d|xFormers can't load C\+\+/CUDA extensions|xFormers wasn't build with CUDA support|xFormers was built for a different version of PyTorch",
         ("extension-abi-mismatch", "extension-built-for-other-cuda"),
         "xFormers is built for another release of PyTorch",
         ("xFormers can't load C++/CUDA extensions. xFormers was built for:",),
         vague=True,
+    ),
+    # xformers/ops/fmha/common.py
+    Signature(
+        r"requires device with capability <=? \(\d{1,2}, \d\) but your GPU has capability \(\d{1,2}, \d\) \(too new\)",
+        ("extension-missing-arch",),
+        "xFormers has no kernels for this GPU",
+        ("requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)",),
     ),
     # torch_geometric's extensions, op_builder/builder.py of DeepSpeed
     Signature(

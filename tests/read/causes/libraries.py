@@ -32,6 +32,8 @@ CASES: Final = (
     ("cudnn-wrong-major", "cuDNN: 9.1.0\nCould not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file\n"),
     ("cudnn-wrong-major", "cuDNN: 7.6.5\nCould not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found\n"),
     ("cudnn-wrong-major", "nvidia-cudnn-cu12==8.9.2.26\nFailed to load library libonnxruntime_providers_cuda.so with error: libcudnn.so.9: cannot open shared object file\n"),
+    ("cudnn-wrong-major", "Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file\n$ ldconfig -p | grep cudnn_ops\n        libcudnn_ops.so.9 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcudnn_ops.so.9\n"),
+    ("cuda-version-mismatch", "$ ls /home/me/miniconda3/lib/libcudart.so.10.1\n/home/me/miniconda3/lib/libcudart.so.10.1\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n"),
     ("cudnn-missing", "Could not load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file\n"),
     ("cudnn-missing", "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\nInvalid handle. Cannot load symbol cudnnCreateTensorDescriptor\n"),
     ("cudnn-missing", "ImportError: Could not find 'cudnn64_6.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH%\n"),
