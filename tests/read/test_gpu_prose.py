@@ -72,3 +72,11 @@ def test_a_text_that_names_no_gpu_counts_none(matrix: Matrix) -> None:
     models = counted(ERROR + "I have an RTX 4090.")
     assert isinstance(models, tuple)
     assert [(one.model, one.count) for one in models] == [("RTX 4090", 1)]
+
+
+def test_a_sentence_completes_a_name_that_was_cut(matrix: Matrix) -> None:
+    row = "|   0  NVIDIA GeForce ...  Off  | 00000000:01:00.0  On |                  N/A |\n| 30%   51C    P0   113W / 370W |    644MiB / 24265MiB |      3%      Default |\n"
+    (gpu,) = gpus(f"{row}This is my RTX 3090.\n", matrix)
+    assert (gpu.name, gpu.compute_capability) == ("NVIDIA GeForce ...", "8.6")
+    for sentence in ("This is our Tesla T4.", "I have an RTX 3090.\nI have an RTX 4090.", "nothing"):
+        assert isinstance(gpus(row + sentence, matrix)[0].compute_capability, Missing)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.matrix import Matrix
+from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.read.readers.nvidia_smi_query import QUERY, UNKNOWN
 from gpudoctor.read.sections.gpu import gpu_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
@@ -46,7 +46,7 @@ def nvml(stated: Stated, matrix: Matrix, bus: Pci | Missing, *, starved: bool) -
     """
     error = stated.get("nvml error")
     code = next((code for words, code in _NVML_ERRORS if error and words.lower() in error.value.lower()), None)
-    listed = tuple(gpu_of(index, facts, matrix, starved=starved) for index, facts in _listed(stated))
+    listed = tuple(_completed(gpu_of(index, facts, matrix, starved=starved), stated, matrix) for index, facts in _listed(stated))
     return Nvml(
         init=NOT_STATED if error is None or code is None else Status(int(code), code.name, error.value),
         driver_version=stated.value("driver"),
@@ -134,14 +134,30 @@ def _both(one: dict[str, Statement], other: dict[str, Statement]) -> dict[str, S
 
 
 def _from_prose(stated: Stated, matrix: Matrix) -> NvmlGpu:
-    """Return the GPU that sentences name, if all of them name one model; otherwise one of which nothing is known."""
+    """Return the GPU that sentences name; one of which nothing is known if they name none."""
     capability = stated.value("capability")
     unknown = NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=capability)
-    named = {product.name: (product, one.value) for one in stated.all("gpu prose:").values() if (product := matrix.gpu(one.value))}
-    if len(named) != 1 or isinstance(capability, str):
+    product, name = _named(stated, matrix)
+    if product is None or isinstance(capability, str):
         return unknown
-    ((product, name),) = named.values()
     return msgspec.structs.replace(unknown, name=name, compute_capability=str(product.compute_capability))
+
+
+def _named(stated: Stated, matrix: Matrix) -> tuple[GpuProduct | None, str]:
+    """Return the product that sentences name and their word for it, if all of them name one model."""
+    named = {product.name: (product, one.value) for one in stated.all("gpu prose:").values() if (product := matrix.gpu(one.value))}
+    return next(iter(named.values())) if len(named) == 1 else (None, "")
+
+
+def _completed(gpu: NvmlGpu, stated: Stated, matrix: Matrix) -> NvmlGpu:
+    """Return a GPU whose name nvidia-smi cut ("NVIDIA GeForce ...") with the capability of the one model that sentences name, if it fits."""
+    if isinstance(gpu.name, Missing) or "..." not in gpu.name or isinstance(gpu.compute_capability, str):
+        return gpu
+    product, _ = _named(stated, matrix)
+    begun = gpu.name.partition("...")[0].removeprefix("NVIDIA ").strip().lower()
+    if product is None or not product.name.lower().removeprefix("nvidia ").startswith(begun):
+        return gpu
+    return msgspec.structs.replace(gpu, compute_capability=str(product.compute_capability))
 
 
 def _pairs(stated: Stated) -> Iterator[GpuPair]:
