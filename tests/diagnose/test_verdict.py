@@ -54,7 +54,7 @@ def answer(snapshot: Snapshot, matrix: Matrix, **wishes: object) -> tuple[Verdic
         pytest.param(bare(), {"allow_cpu": True}, Verdict.UNKNOWN, 3, id="CPU allowed and not shown"),
         pytest.param(bare(), {"allow_cpu": True, "level": Level.LOOK}, Verdict.READY, 0, id="CPU allowed, nothing to train"),
         pytest.param(machine(libcuda=ABSENT), {"allow_cpu": True}, Verdict.UNKNOWN, 3, id="the CPU excuses no GPU"),
-        pytest.param(CRASHED_PROBE, {"level": Level.LOOK}, Verdict.READY, 4, id="a probe of ours crashed"),
+        pytest.param(CRASHED_PROBE, {"level": Level.LOOK}, Verdict.UNKNOWN, 4, id="a probe of ours crashed"),
     ],
 )
 def test_verdict_and_exit_code(snapshot: Snapshot, wishes: dict[str, object], verdict: Verdict, code: int, matrix: Matrix) -> None:
