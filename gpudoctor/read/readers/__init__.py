@@ -39,6 +39,7 @@ from gpudoctor.read.readers import (
     tensorflow_log,
     torch_log,
     tracebacks,
+    version_prose,
     web_ui,
     xformers,
 )
@@ -85,5 +86,6 @@ READERS: tuple[Reader, ...] = (
     fields.READER,
     prose.READER,
     gpu_prose.READER,
+    version_prose.READER,
 )
 """In order: of two statements that are equally direct, the earlier line counts, and on one line the earlier reader."""

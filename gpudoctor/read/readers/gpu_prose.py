@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "sentence"
-_MOST = 2000
-"""Lines to look at: longer texts are logs."""
 _WORDS = (
     r"(?:RTX|GTX) ?(?:PRO )?A?\d{3,4}(?: ?Ti\b)?(?: ?SUPER\b)?(?: Laptop\b| Ada\b)?"
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTM]\d{1,3}|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
@@ -20,21 +19,12 @@ _MENTION = re.compile(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |G
 _BARE = re.compile(
     r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
-_OWN = re.compile(
-    r"(?i)\b(?:my|our|I|we|have|has|having|got|us(?:e|ing)|with|on|in|gpus?|cards?|graphics|machine|server|laptop|desktop|runn?(?:ing)?)\b|\d ?[x\u00d7*]"
-)
-_OTHERS = re.compile(
-    r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
-    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|upgrad\w+|switch\w*|swap\w*|before|another|other|if|or)\b"
-)
-"""Words of sentences that compare GPUs, or speak of GPUs that the writer may not have."""
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    for line in lines[:_MOST]:
-        if _OWN.search(line.text) and not _OTHERS.search(line.text):
-            for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text)]):
-                yield Statement(f"gpu prose:{line.number}.{number}", found["name"], _NAME, line.number, Rank.PROSE)
+    for line in own_sentences(lines):
+        for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text)]):
+            yield Statement(f"gpu prose:{line.number}.{number}", found["name"], _NAME, line.number, Rank.PROSE)
 
 
 READER = Reader(_NAME, blocks=_blocks)

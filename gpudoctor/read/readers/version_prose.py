@@ -1,0 +1,39 @@
+"""Reads versions of frameworks and drivers in sentences: "with torch 2.5.1+cu124", "driver 535.104.05". They count if all sentences name one version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.sentences import own_sentences
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_PACKAGE = re.compile(
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torch|jaxlib|jax)(?: version)?[ =]{1,2}v?"
+    r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
+)
+_DRIVER = re.compile(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
+_COMMAND = re.compile(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    mentions: dict[str, list[Statement]] = {}
+    for line in own_sentences(lines):
+        if _COMMAND.search(line.text):
+            continue
+        for found in _PACKAGE.finditer(line.text):
+            name = found["name"].lower().replace("pytorch", "torch")
+            mentions.setdefault(name, []).append(_statement(f"version:{name}", found["value"], line))
+        for found in _DRIVER.finditer(line.text):
+            mentions.setdefault("driver", []).append(_statement("driver", found["value"], line))
+    for several in mentions.values():
+        if len({one.value for one in several}) == 1:
+            yield several[0]
+
+
+def _statement(what: str, value: str, line: Line) -> Statement:
+    return Statement(what, value, READER.name, line.number, Rank.PROSE)
+
+
+READER = Reader("sentence", blocks=_blocks)

@@ -1,0 +1,47 @@
+"""Versions in sentences fill gaps, and a sentence that compares or requires states nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from gpudoctor.read import read_text
+from gpudoctor.read.lines import lines_of
+from gpudoctor.read.readers import version_prose
+from gpudoctor.snapshot import Fact
+
+HELP = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+
+
+def stated(text: str) -> dict[str, str]:
+    assert version_prose.READER.blocks
+    return {one.what: one.value for one in version_prose.READER.blocks(lines_of(text.encode(), "pasted.txt"))}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I am on Debian 12 with torch 2.5.1+cu124.", {"version:torch": "2.5.1+cu124"}),
+        ("We use PyTorch v2.3.0 and jax 0.4.30 on our server", {"version:torch": "2.3.0", "version:jax": "0.4.30"}),
+        ("my driver 535.104.05, tensorflow-gpu 2.10.1", {"driver": "535.104.05", "version:tensorflow-gpu": "2.10.1"}),
+        ("I have torch 2.5.1. With torch 2.5.1 it hangs.", {"version:torch": "2.5.1"}),
+        ("I have torch 2.5.1 here.\nWith torch 2.6.0 it hangs.", {}),
+        ("Works with torch 2.5.1, fails with torch 2.6.0 on my GPU", {}),
+        ("I upgraded from torch 2.5.1 and now it crashes", {}),
+        ("flash-attn requires torch 2.5.1 on my machine", {}),
+        ("I ran pip install torch==2.5.1", {}),
+        ("on my machine: torch>=2.5.1", {}),
+        ("torchvision 0.20.1 is what I have", {}),
+        ("my file torch-2.5.1-cp311.whl", {}),
+        ("the driver 5 of my car", {}),
+    ],
+)
+def test_what_a_sentence_states(text: str, expected: dict[str, str]) -> None:
+    assert stated(text) == expected
+
+
+def test_a_reader_of_a_tool_is_believed_first(matrix: Matrix) -> None:
+    text = f"I have torch 2.5.1+cu124 on my machine\nPyTorch version: 2.7.1+cu128\n{HELP}"
+    found = read_text(text.encode(), "pasted.txt", matrix, "2026-11-22T00:00:00Z").frameworks
+    assert isinstance(found, tuple)
+    assert [one.version.value for one in found if isinstance(one.version, Fact)] == ["2.7.1+cu128"]
