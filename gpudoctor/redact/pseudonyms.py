@@ -25,13 +25,13 @@ class Kind(str, enum.Enum):
 REMOVED, HOME = "***", "~"
 _FIXED = {Kind.SECRET: REMOVED, Kind.CREDENTIALS: REMOVED, Kind.HOME: HOME}
 KINDS = "|".join(kind.value for kind in Kind)
-_STANDS = re.compile(rf"{re.escape(REMOVED)}|{HOME}|<(?:{KINDS})(?:-\d{{1,9}})?>")
-_NUMBERED = re.compile(rf"<({KINDS})-(\d{{1,9}})>")
+_STANDS = rf"{re.escape(REMOVED)}|{HOME}|<(?:{KINDS})(?:-\d{{1,9}})?>"
+_NUMBERED = rf"<({KINDS})-(\d{{1,9}})>"
 
 
 def is_removed(value: str) -> bool:
     """Return whether `value` already stands for something that was removed."""
-    return _STANDS.fullmatch(value) is not None
+    return re.fullmatch(_STANDS, value) is not None
 
 
 class Marks:
@@ -54,7 +54,7 @@ class Pseudonyms(Marks):
         self._names: dict[tuple[Kind, str], str] = {}
         self._everywhere: dict[tuple[Kind, str], None] = {}
         self._last: Counter[str] = Counter()
-        for kind, number in _NUMBERED.findall(redacted):
+        for kind, number in re.findall(_NUMBERED, redacted):
             self._last[kind] = max(self._last[kind], int(number))
 
     def of(self, kind: Kind, value: str, *, everywhere: bool = False) -> str:
