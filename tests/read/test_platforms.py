@@ -58,3 +58,8 @@ def test_another_module_that_the_kernel_rejects_is_no_cause(matrix: Matrix) -> N
         causes("PyTorch version: 2.5.1+cu124\nmodprobe: ERROR: could not insert 'v4l2loopback': Key was rejected by service\n", matrix)
         == []
     )
+
+
+@pytest.mark.parametrize("words", ["is_available(): False", "is_available() returns False", "is_available() -> False"])
+def test_an_answer_on_the_line_of_the_question_is_read(words: str, matrix: Matrix) -> None:
+    assert any("cannot use CUDA" in remark for remark in read(f"torch.cuda.{words}\n", matrix).remarks)
