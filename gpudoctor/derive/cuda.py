@@ -150,7 +150,10 @@ def effective_cuda(
         return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
     cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
-        return Missing(Cause.NOT_STATED, f"neither {framework.distribution}'s files nor the compatibility matrix state its CUDA version")
+        return Missing(
+            Cause.NOT_STATED,
+            f"neither {framework.distribution or framework.name}'s files nor the compatibility matrix state its CUDA version",
+        )
     cudnn, cudnn_where, cudnn_clash = _settle(framework.built_with_cudnn, row.cudnn if row else None, row)
     floor, exact, floor_where = _floors(cuda, matrix, host)
     return EffectiveCuda(

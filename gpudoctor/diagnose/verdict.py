@@ -38,7 +38,7 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequ
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
     unread = () if (required(machine.policy) or Rung.SLOT) > Rung.LIBCUDA else dict.fromkeys(_unread(runs))
-    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine), *requirements, *unread)))
+    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread)))
 
 
 def _unread(runs: Sequence[Run]) -> Iterator[str]:
@@ -63,10 +63,15 @@ def _no_framework(machine: MachineView) -> str:
     )
 
 
-def _unproven_rung(machine: MachineView) -> str:
+def _unproven_rung(machine: MachineView, runs: Sequence[Run]) -> str:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
-        return "no error was found in the text, which does not show that training works"
+        suspect = any(finding.severity > Severity.NOTE for run in runs for finding in run.findings)
+        return (
+            "the text does not show that training works"
+            if suspect
+            else "no error was found in the text, which does not show that training works"
+        )
     if rung is None:
         return ""
     if machine.hardware:

@@ -9,6 +9,7 @@ from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdi
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import NOT_ASKED, Cause, LeftAlone, Missing, Snapshot, decode, encode
 from tests.builders import ABSENT, TIMED_OUT, address, bare, card, machine, smoke, tensorflow, torch, touched, training
+from tests.read.reading import read
 
 TRAINED = machine(2, smoke=(smoke(2),))
 ON_CPU = bare(smoke=(smoke(0, trainings=(training(None),)),))
@@ -121,3 +122,15 @@ def test_what_was_not_skipped_has_an_outcome(matrix: Matrix) -> None:
     outcomes = diagnose(TRAINED, matrix, Policy()).outcomes
     assert {outcome.name for outcome in outcomes} == {rule.name for rule in RULES}
     assert all(outcome.kind is not OutcomeKind.CRASHED for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("line", "because"),
+    [
+        ("", "no error was found in the text, which does not show that training works"),
+        ("foo 1.0 requires numpy<2, but you have numpy 2.1.0 which is incompatible.", "the text does not show that training works"),
+    ],
+)
+def test_a_text_with_a_warning_is_not_said_to_be_without_fault(line: str, because: str, matrix: Matrix) -> None:
+    snapshot = read(f"torch==2.7.0+cu128\n{line}\n", matrix)
+    assert diagnose(snapshot, matrix, Policy(level=None)).because == because

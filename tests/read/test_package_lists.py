@@ -8,7 +8,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.stating import statements_in
 from gpudoctor.snapshot import Missing, Packages
-from tests.read.reading import read
+from tests.read.reading import causes, read
 
 
 def stated(text: str) -> dict[str, str]:
@@ -74,3 +74,20 @@ def test_conda_and_pip_are_told_apart(matrix: Matrix) -> None:
     assert [one.installer for one in snapshot.packages.distributions if one.name == "torch"] == ["pip"]
     assert not isinstance(snapshot.python, Missing)
     assert snapshot.python.kind == "conda"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tensorflow 1.15.0 has requirement numpy<2.0,>=1.16.0, but you'll have numpy 1.14.6 which is incompatible.\n",
+        "Successfully installed numpy-1.16.4 tensorflow-1.15.0\n",
+        "- TensorFlow version: 1.15.0\n- GPU model: Tesla T4\n",
+    ],
+)
+def test_a_version_that_also_has_a_gpu_package_is_not_said_to_lack_cuda(text: str, matrix: Matrix) -> None:
+    assert "cpu-only-build" not in causes(text, matrix)
+
+
+@pytest.mark.parametrize("text", ["tensorflow==1.14.0\nnumpy==1.16.4\n", "Successfully installed numpy-1.16.4 torch-2.4.1+cpu\n"])
+def test_a_listed_package_without_cuda_is_said_to_lack_it(text: str, matrix: Matrix) -> None:
+    assert "cpu-only-build" in causes(text, matrix)

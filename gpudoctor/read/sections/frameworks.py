@@ -38,7 +38,7 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
         return None
     stand_ins = spec_of(name).stand_ins
     package, version = max(candidates, key=lambda pair: (pair[1].rank, pair[0] not in stand_ins))
-    if certain := [other for other, one in packages if one.rank > Rank.PROSE]:
+    if certain := [other for other, one in packages if one.rank > (Rank.LOG if other == name else Rank.PROSE)]:
         distribution = package if package in certain else certain[0]
     elif not (packages or imported):
         distribution = ""
@@ -98,11 +98,15 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
 def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
     """Return the package of a framework if only name and version were given; "" if builds with CUDA have the same version.
 
-    "tensorflow 1.14" may be tensorflow-gpu, and on Windows "torch 2.4" may be 2.4.1+cu121. A framework without a GPU is the usual build.
+    "tensorflow 1.14" may be tensorflow-gpu, or stand beside it where pip names it in a log, and on Windows "torch 2.4" may be 2.4.1+cu121
+    unless pip says so. A framework without a GPU is the usual build.
     """
     release = versions.parse(version.value)
     rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if row.release == release]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
-    other_builds = _sees_gpu(name, stated) is not False and "cuda" not in here and bool(here) and any(row.builds for row in rows)
+    by_pip = version.what.startswith("package:") and version.rank > Rank.PROSE
+    other_builds = (
+        not by_pip and _sees_gpu(name, stated) is not False and "cuda" not in here and bool(here) and any(row.builds for row in rows)
+    )
     return "" if (with_cuda and name not in with_cuda) or other_builds else name
