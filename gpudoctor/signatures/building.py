@@ -18,6 +18,13 @@ BUILDING = (
         "the headers of this Python are not installed",
         ("fatal error: Python.h: No such file or directory",),
     ),
+    # GNU ld, and libcuda_dirs of Triton 2: the driver is there, the link without a version is not. https://github.com/pytorch/pytorch/issues/94585
+    Signature(
+        r"cannot find -lcuda(?![\w-])|libcuda\.so cannot found!",
+        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "no-driver", "container-no-gpu-access"),
+        "the linker found no libcuda.so",
+        ("/usr/bin/ld: cannot find -lcuda: No such file or directory", "AssertionError: libcuda.so cannot found!"),
+    ),
     # torch/utils/cpp_extension.py of 1.5 to 2.15, op_builder/builder.py of DeepSpeed, setup.py of apex
     Signature(
         r"The detected CUDA version \([\d.]{1,20}\) mismatches the version that was used to compile"

@@ -8,6 +8,8 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("libcuda-not-on-loader-path", "Tesla T4\n/usr/bin/ld: cannot find -lcuda\ncollect2: error: ld returned 1 exit status\n"),
+    ("libcuda-not-on-loader-path", "torch==2.1.0+cu121\nAssertionError: libcuda.so cannot found!\nPossible files are located at ['/lib64/libcuda.so.1'].\n"),
     ("cuda-version-mismatch", "CUDA: 11.8\nImportError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
     ("cuda-version-mismatch", "ls /usr/local/cuda-10.2/lib64\nImportError: libcudart.so.10.1: cannot open shared object file: No such file\n"),
     ("cuda-version-mismatch", "CUDA: 10.1\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
@@ -60,6 +62,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("libcuda-not-on-loader-path", "/usr/bin/ld: cannot find -lcudart\n"),
     ("cuda-library-missing", "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file\n"),
     ("cuda-version-mismatch", "OS: Linux\nTensorFlow version: 2.4.1\nCUDA: 11.0\nCould not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open\n"),
     ("cuda-version-mismatch", "torch==2.6.0+cu124\nPython 3.11.9\nCUDA: 11.8\n[]\n"),
