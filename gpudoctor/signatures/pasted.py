@@ -10,6 +10,10 @@ PASTED = (
         r"Illegal instruction(?: \(core dumped\)|: 4|$)|illegal instruction \(core dumped\)|trap invalid opcode",
         ("cpu-lacks-avx",),
         "the CPU lacks an instruction that the build uses",
-        ("Illegal instruction (core dumped)", "the import ends with illegal instruction (core dumped)", "traps: python3[4242] trap invalid opcode ip:7f3c"),
+        (
+            "Illegal instruction (core dumped)",
+            "the import ends with illegal instruction (core dumped)",
+            "traps: python3[4242] trap invalid opcode ip:7f3c",
+        ),
     ),
 )

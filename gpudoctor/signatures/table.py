@@ -96,6 +96,7 @@ _VAGUE = (
         (
             "no CUDA-capable device is detected",
             "No CUDA GPUs are available",
+            "no nvidia devices detected by library",  # discover/gpu.go of Ollama
         ),
         ("cuda-init-fails", "cuda-visible-devices-masked", "no-driver", "device-permission-denied", "container-no-gpu-access"),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
@@ -122,7 +123,7 @@ _VAGUE = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b",
+        also=rf"{_OF_CUDA}: unknown error\b|unknown error initializing cuda driver library",
     ),
     status(
         304,

@@ -8,6 +8,7 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("uvm-broken-after-suspend", 'level=WARN msg="unknown error initializing cuda driver library /usr/lib64/libcuda.so.1: cuda driver library init failure: 999."\n'),
     ("libcuda-not-on-loader-path", "Tesla T4\n/usr/bin/ld: cannot find -lcuda\ncollect2: error: ld returned 1 exit status\n"),
     ("libcuda-not-on-loader-path", "torch==2.1.0+cu121\nAssertionError: libcuda.so cannot found!\nPossible files are located at ['/lib64/libcuda.so.1'].\n"),
     ("cuda-version-mismatch", "CUDA: 11.8\nImportError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
