@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.by_hand import BY_HAND
+from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
 from gpudoctor.diagnose.excluded import excluded
+from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
-from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity, SubjectKind
+from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Outcome, OutcomeKind, Problem, Severity, SubjectKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import TextLog
 
+_MOST_CANDIDATES = 4
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
 
@@ -29,16 +37,18 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
     more = []
     for sign in recognise("\n".join(line.value for line in log.lines)):
         named = [name for name in sign.signature.causes if name in by_name and not _is_acquitted(by_name[name], runs)]
-        causes = [name for name in named if name not in impossible] or named
-        backed = {name for name in causes if name in spoken_for and spoken_for[name].value not in sign.line}
-        likely = causes if len(causes) == 1 else [name for name in causes if name in backed or _is_open(by_name[name], runs)]
-        likely.sort(key=lambda name: name not in backed)
-        if sign.signature.needs_support and not backed:
+        on_platform = {name: why for name, why in closer(sign.signature.causes, machine, log).items() if name in by_name}
+        causes = [name for name in (*on_platform, *named) if name not in impossible] or named
+        causes = list(dict.fromkeys(causes))
+        why = {name: spoken_for[name] for name in causes if name in spoken_for and spoken_for[name].value not in sign.line} | on_platform
+        likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
+        likely.sort(key=lambda name: name not in why)
+        if sign.signature.needs_support and not why:
             continue
         if not likely or found.intersection(causes) or (sign.signature.vague and found):
             continue
         found.add(likely[0])
-        more.append(_run(by_name[likely[0]], sign, likely, log, machine, why=spoken_for[likely[0]] if likely[0] in backed else None))
+        more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0])))
     return [*runs, *more]
 
 
@@ -55,16 +65,48 @@ def _is_acquitted(rule: Rule, runs: Sequence[Run]) -> bool:
     return rule.about is SubjectKind.FRAMEWORK and kinds == {OutcomeKind.PASSED}
 
 
-def _run(rule: Rule, sign: Recognised, causes: Sequence[str], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Run:
+def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Run:
+    rule = likely[0]
+    sure = why is not None or len(sign.signature.causes) == 1
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
     problem = Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=(Evidence("log", sign.line, where), *((why,) if why else ())),
-        fixes=tuple(read_page(name) for name in causes),
+        fixes=(*(() if sure else _candidates(sign, likely)), *_fixes(rule, machine, sure=sure), read_page(rule.name)),
         severity=max(rule.severity, Severity.WARNING),
-        confidence=Confidence.LIKELY if why or len(sign.signature.causes) == 1 else Confidence.POSSIBLE,
+        confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
         subject=MACHINE,
     )
     finding = stamp(rule, MACHINE, problem, 0, machine)
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
     return Run(rule, outcome, (finding,), None, ("",))
+
+
+def _fixes(rule: Rule, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
+    """Yield what fixes a cause that only a log names, or else how to confirm it."""
+    command = BY_HAND.get(rule.name, "")
+    if not rule.advice and sure and command:
+        yield Fix("Confirm it", command, _needs(command), kind=FixKind.CHECK)
+    advised = rule.advice(machine) if rule.advice else ()
+    for number, fix in enumerate(advised):
+        first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
+        title = fix.title if sure or number else first
+        yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
+
+
+def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:
+    """Return the command that tells the causes of a sign apart, or one for each of the likeliest."""
+    tells = sign.signature.tells
+    if tells:
+        names = ", ".join(rule.name for rule in likely[:_MOST_CANDIDATES])
+        return (Fix(f"Find out which it is, likeliest first: {names}", tells, _needs(tells), kind=FixKind.CHECK),)
+    commands = [(rule, BY_HAND.get(rule.name, "")) for rule in likely[:_MOST_CANDIDATES]]
+    return tuple(
+        Fix(f"Check for {rule.name}, candidate {number}", command, _needs(command), kind=FixKind.CHECK)
+        for number, (rule, command) in enumerate(commands, 1)
+        if command
+    )
+
+
+def _needs(command: str) -> tuple[str, ...]:
+    return (ROOT,) if re.search(r"\bsudo\b", command) else ()

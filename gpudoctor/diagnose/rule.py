@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
-from gpudoctor.findings import Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Fix, Level, Problem, Rung, Severity, SubjectKind
 from gpudoctor.findings.actions import Domain
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
@@ -73,6 +73,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """It says why a training run fails, or why its numbers are what they are."""
     checks_required: str = ""
     """Which subject of `--require` it checks: "any", one by name, or none."""
+    advice: Callable[[MachineView], tuple[Fix, ...]] | None = None
+    """What to do where only a log names the fault: the fixes that need no fact of the machine."""
     domain: Domain | None = None
     """Where the fault lies, if not where those of its family do."""
 

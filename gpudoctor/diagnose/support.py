@@ -56,6 +56,17 @@ def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _accounts(text)
 
 
+_UNDER_SLURM = re.compile(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b)")
+_REQUESTS_GPU = re.compile(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
+
+
+def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the line that shows a Slurm job, if no line requests a GPU."""
+    found = next((line for line in text.splitlines() if _UNDER_SLURM.search(line)), "")
+    if found and not _REQUESTS_GPU.search(text):
+        yield Evidence("Slurm without a request for a GPU", found.strip(), "the log")
+
+
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
 _SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
@@ -135,6 +146,7 @@ def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
 _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cuda-visible-devices-masked": _masked,
     "no-driver": _driver_not_loaded,
+    "scheduler-gpu-not-allocated": _requests_none,
     "gpu-memory-held-by-other-process": _full,
     "cuda-visible-devices-set-too-late": _set_by_program,
     "cuda-visible-devices-uuid-unsupported": _named_by_uuid,

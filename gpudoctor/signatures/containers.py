@@ -83,7 +83,7 @@ CONTAINERS = (
     ),
     Signature(
         rf"{_CLI}initialization error: (?:load library failed: libnvidia-ml|nvml error: driver not loaded)",
-        ("no-driver", "kernel-module-not-built", "wsl-driver-stack-broken"),
+        ("no-driver", "kernel-module-not-built"),
         "the host has no loaded NVIDIA driver",
         (
             "nvidia-container-cli: initialization error: nvml error: driver not loaded",

@@ -56,7 +56,7 @@ DRIVER_LOG = (
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
     ),
     Signature(
-        r"NVRM: No NVIDIA (?:GPU|PCI devices|graphics adapter) found|NVRM: No NVIDIA (?:graphics adapter|devices) probed",
+        r"NVRM: No NVIDIA (?:GPU|graphics adapter) found|NVRM: No NVIDIA (?:graphics adapter|devices) probed",
         ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "nouveau-loaded", "vfio-bound"),
         "the driver found no NVIDIA GPU",
         ("NVRM: No NVIDIA GPU found.", "NVRM: No NVIDIA devices probed."),

@@ -20,12 +20,30 @@ HINTS = (
         "nvidia-smi conf-compute -srs 1",
     ),
     Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
-    # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html
+    # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html; training resumes too
     Hint(
-        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|resum|wak(?:e|ing) up|sleep mode)",
+        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the )?(?:sleep|resume\b|standby|waking)",
         "uvm-broken-after-suspend",
         "PM: suspend exit",
     ),
+    Hint(
+        r"(?i)open(?:-source)? (?:gpu )?kernel modules?|Open Kernel Module for|nvidia-(?:driver-)?(?:\d{3}-)?open\b|uvm_disable_hmm|not happen with the proprietary",
+        "uvm-hmm-init-failure",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.16",
+    ),
+    Hint(r"\bvfio-pci\b", "vfio-bound", "Kernel driver in use: vfio-pci"),
+    Hint(
+        r"systemctl daemon-reload|\broot@[0-9a-f]{12}:|\(container\)|(?i:inside (?:a |the |my )?(?:running )?container)",
+        "container-cgroup-device-lost",
+        "root@3f1c9a7be210:/# nvidia-smi",
+    ),
+    Hint(
+        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
+        "wsl-linux-driver-installed",
+        "sudo apt install nvidia-utils-535",
+    ),
+    # what tells that a job runs under Slurm, and whether it asks for a GPU
+    Hint(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b)", "", "#SBATCH --gres=gpu:1"),
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # `docker run` without a request for a GPU; what NVIDIA's images print when they start without one
     Hint(
@@ -34,7 +52,10 @@ HINTS = (
         "container-no-gpu-access",
         "docker run --rm -it pytorch/pytorch python train.py",
     ),
-    Hint(r"(?i)\bWSL ?2?\b|microsoft-standard", "wsl-libcuda-not-on-path", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
+    # platforms, by which gpudoctor/diagnose/platforms.py names a cause
+    Hint(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard", "", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
+    Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
+    Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
     Hint(
         r"(?i)\bMIG\b (?:\d+\.|\d+g\.|devices?|instances?|mode)|\bMIG \d|\bMIG-[0-9a-f]{8}",
         "mig-one-instance-per-process",
@@ -83,8 +104,16 @@ HINTS = (
     ),
     # numbers that the causes above are decided by
     Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
-    Hint(r"\bnouveau\b", "nouveau-loaded", "Kernel driver in use: nouveau"),
-    Hint(r"(?i)\bsecure ?boot\b|\bmokutil\b", "secure-boot-unsigned-module", "SecureBoot enabled"),
+    Hint(
+        r"Kernel driver in use: nouveau|^nouveau {2,40}\d|\bnouveau [0-9a-f]{4}:|(?i:\bnouveau (?:is |was )?(?:loaded|in use|active|running))",
+        "nouveau-loaded",
+        "Kernel driver in use: nouveau",
+    ),
+    Hint(
+        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b)|PKCS#7 signature not signed",
+        "secure-boot-unsigned-module",
+        "SecureBoot enabled",
+    ),
 )
 """A hint never makes a finding: it orders the causes of a signature that names several."""
 
@@ -113,6 +142,12 @@ HARMLESS = (
     (
         r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",
         "TensorRT is optional",
+    ),
+    # https://docs.nvidia.com/deploy/xid-errors/
+    (r"NVRM: Xid \([^)\n]{1,100}\): (?:13|31|43|45)\b", "Xid 13, 31, 43 and 45 are faults of the program that ran, not of the GPU"),
+    (
+        r"module verification failed: signature and/or required key missing",
+        "a module without the distribution's signature only taints the kernel",
     ),
     # tensorflow/core/util/port.cc, tensorflow/core/platform/cpu_feature_guard.cc
     (r"oneDNN custom operations are on", "oneDNN works on the CPU"),

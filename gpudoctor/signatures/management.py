@@ -16,6 +16,7 @@ MANAGEMENT = (
         ("wsl-driver-stack-broken", "wsl-linux-driver-installed", "container-cgroup-device-lost", "device-permission-denied"),
         "the operating system denies access to the GPU",
         ("Failed to initialize NVML: GPU access blocked by the operating system",),
+        tells="uname -r; ls /usr/lib/wsl/lib; dpkg -l | grep -E 'libnvidia-compute|nvidia-utils'",
     ),
     Signature(
         r"GPU is lost\b",
@@ -36,6 +37,7 @@ MANAGEMENT = (
         ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),
+        tells="ls -l /dev/nvidiactl; cat /dev/nvidiactl",
     ),
     # what nvidia-smi prints without a loaded kernel module
     Signature(
@@ -47,11 +49,10 @@ MANAGEMENT = (
             "nouveau-loaded",
             "vfio-bound",
             "scheduler-gpu-not-allocated",
-            "wsl-driver-stack-broken",
-            "wsl1",
         ),
         "the NVIDIA kernel module is not loaded",
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
+        tells="lsmod | grep -E 'nvidia|nouveau'; lspci -nnk -d 10de:; mokutil --sb-state; sudo modprobe nvidia",
     ),
     # kernel/hung_task.c, and what people write
     Signature(
@@ -59,6 +60,7 @@ MANAGEMENT = (
         ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus"),
         "a call into the driver does not return",
         ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.",),
+        tells="sudo dmesg -T | grep -E 'NVRM|Xid|blocked for more than'",
     ),
     Signature(
         r"License Status\s{0,40}: Unlicensed",

@@ -73,7 +73,7 @@ MODULES = (
     ),
     # kmod, dkms, and the log of NVIDIA's installer
     Signature(
-        r"odule nvidia[\w-]{0,20} not found in directory|odule nvidia_\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
+        r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found in directory|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
         r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
         r"|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
         r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"
@@ -92,13 +92,20 @@ MODULES = (
     ),
     # kernel-open/nvidia/nv.c
     Signature(
+        r"NVRM: No NVIDIA PCI devices found",
+        ("no-gpu",),
+        "the driver found no NVIDIA device on the PCI bus",
+        ("NVRM: No NVIDIA PCI devices found.",),
+    ),
+    Signature(
         r"could not insert 'nvidia\w{0,20}': No such device|NVIDIA probe routine was not called for \d|Unable to load the kernel module 'nvidia\.ko'",
-        ("nouveau-loaded", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "vfio-bound", "secure-boot-unsigned-module"),
+        ("nouveau-loaded", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "vfio-bound", "secure-boot-unsigned-module", "no-gpu"),
         "the NVIDIA module found no GPU that it may drive",
         (
             "modprobe: ERROR: could not insert 'nvidia': No such device",
             "NVRM: The NVIDIA probe routine was not called for 1 device(s).",
             "ERROR: Unable to load the kernel module 'nvidia.ko'.",
         ),
+        tells="lspci -nnk -d 10de:; sudo dmesg | grep -E 'NVRM|nouveau|module verification|rejected'",
     ),
 )

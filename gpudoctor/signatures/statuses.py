@@ -12,7 +12,9 @@ _BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err
 """How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
 
 
-def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, *, also: str = "") -> Signature:
+def status(
+    number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, *, also: str = "", tells: str = ""
+) -> Signature:
     """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem. `also` is one more pattern.
 
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
@@ -22,7 +24,7 @@ def status(number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ..
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
     known = () if number in _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
     pattern += f"|{also}" if also else ""
-    return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known))
+    return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known), tells=tells)
 
 
 STATUSES = (
@@ -32,6 +34,7 @@ STATUSES = (
         ("system has unsupported display driver / cuda driver combination",),
         ("driver-library-mismatch", "cuda-compat-lib-conflict"),
         "libcuda and the kernel driver have different versions",
+        tells="cat /proc/driver/nvidia/version; ldconfig -p | grep libcuda.so; echo $LD_LIBRARY_PATH",
     ),
     status(
         804,
@@ -46,6 +49,7 @@ STATUSES = (
         ("system not yet initialized",),
         ("fabric-manager-missing", "confidential-computing-not-ready"),
         "NVLink fabric or confidential computing is not ready",
+        tells="systemctl is-active nvidia-fabricmanager; nvidia-smi conf-compute -f",
     ),
     status(
         34,
@@ -88,6 +92,7 @@ STATUSES = (
         ("a PTX JIT compilation failed",),
         ("libcuda-not-on-loader-path", "driver-library-mismatch", "gpu-too-new-for-build"),
         "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
+        tells="cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|ptxjitcompiler'",
     ),
     status(
         209,
@@ -123,6 +128,7 @@ STATUSES = (
         ("CUDA-capable device(s) is/are busy or unavailable", "all CUDA-capable devices are busy or unavailable"),
         ("exclusive-compute-mode", "compute-prohibited"),
         "the GPU accepts no more processes: it is in exclusive-process mode and in use, or its compute mode is prohibited",
+        tells="nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi --query-compute-apps=pid,name --format=csv",
     ),
     status(
         101,

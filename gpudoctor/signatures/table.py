@@ -35,6 +35,25 @@ _FRAMEWORKS = (
         ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
         "the framework found no NVIDIA driver",
         ("Found no NVIDIA driver on your system", "Could not find cuda drivers on your machine"),
+        tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv; ldconfig -p | grep libcuda.so.1",
+    ),
+    # xla/stream_executor/cuda/cuda_diagnostics.cc
+    Signature(
+        r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        ("no-driver", "container-no-gpu-access", "device-nodes-missing", "no-gpu"),
+        "the NVIDIA kernel driver or its device files are not there",
+        (
+            "kernel driver does not appear to be running on this host (3f1c9a7be210): /proc/driver/nvidia/version does not exist",
+            "no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        ),
+        tells="nvidia-smi; ls -d /dev/nvidia0 /.dockerenv; lspci -d 10de:",
+    ),
+    # what the stub in TensorFlow's images answers: https://github.com/tensorflow/tensorflow/issues/41785
+    Signature(
+        r"cuInit: (?:UNKNOWN ERROR|CUresult) ?\(-1\)",
+        ("container-no-gpu-access", "libcuda-is-stub"),
+        "a container's stub of libcuda was loaded instead of the driver's",
+        ("failed call to cuInit: UNKNOWN ERROR (-1)",),
     ),
     # the driver's packages provide libcuda.so; below WSL only its own folder does: https://github.com/NVIDIA/cuda-python/issues/17
     Signature(
@@ -54,6 +73,7 @@ _FRAMEWORKS = (
             "failed call to cuInit: UNKNOWN ERROR (303)",
             "JAX was unable to load the CUDA libraries",
         ),
+        tells="ldconfig -p | grep libcuda.so.1; ls /usr/lib/wsl/lib/libcuda.so.1; nvidia-smi",
     ),
     # https://github.com/ollama/ollama/issues/6626
     Signature(
@@ -85,10 +105,10 @@ _VAGUE = (
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
     ),
     Signature(
-        r"NVRM: Xid \([^)\n]{1,100}\): \d+",
+        r"NVRM: Xid \([^)\n]{1,100}\): (?!(?:13|31|43|45)\b)\d+",
         ("gpu-errors-logged",),
         "the driver logged an Xid error",
-        ("NVRM: Xid (PCI:0000:07:00): 31, pid=4242, name=python3, Ch 00000008, intr 00000000. MMU Fault",),
+        ("NVRM: Xid (PCI:0000:07:00): 109, pid=4242, name=python3, Ch 00000008, errorString CTX SWITCH TIMEOUT",),
     ),
     status(
         100,
@@ -98,8 +118,16 @@ _VAGUE = (
             "No CUDA GPUs are available",
             "no nvidia devices detected by library",  # discover/gpu.go of Ollama
         ),
-        ("cuda-init-fails", "cuda-visible-devices-masked", "no-driver", "device-permission-denied", "container-no-gpu-access"),
+        (
+            "cuda-init-fails",
+            "cuda-visible-devices-masked",
+            "no-driver",
+            "device-permission-denied",
+            "container-no-gpu-access",
+            "scheduler-gpu-not-allocated",
+        ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
+        tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
     Signature(
@@ -123,7 +151,8 @@ _VAGUE = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b|unknown error initializing cuda driver library",
+        also=rf"{_OF_CUDA}: unknown error\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
+        tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
     ),
     status(
         304,
@@ -131,6 +160,7 @@ _VAGUE = (
         ("OS call failed or operation not supported on this OS",),
         ("cuda-init-fails", "device-nodes-missing", "device-permission-denied", "container-no-gpu-access"),
         "CUDA's call into the kernel driver failed: its device files are missing or may not be opened",
+        tells="ls -l /dev/nvidia*; groups",
     ),
     status(
         3,
@@ -139,6 +169,7 @@ _VAGUE = (
         ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch"),
         "CUDA failed to initialise",
         also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)",
+        tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",
     ),
     Signature(
         r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount)",

@@ -29,6 +29,7 @@ WINDOWS = (
         ("python-32bit", "framework-files-damaged"),
         "a 32-bit program tried to load a 64-bit library",
         ("OSError: [WinError 193] %1 is not a valid Win32 application", "DLL load failed: %1 is not a valid Win32 application."),
+        tells="python -c 'import struct; print(8 * struct.calcsize(\"P\"))'",
     ),
     # https://github.com/pytorch/pytorch/issues/131662, https://github.com/tensorflow/tensorflow/issues/39502
     Signature(
@@ -38,6 +39,7 @@ WINDOWS = (
         (
             r'OSError: [WinError 126] The specified module could not be found. Error loading "C:\venv\Lib\site-packages\torch\lib\fbgemm.dll"',
         ),
+        tells="where msvcp140.dll vcruntime140_1.dll",
     ),
     Signature(
         r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
@@ -47,6 +49,7 @@ WINDOWS = (
             "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could not be found.",
             "ImportError: DLL load failed: A dynamic link library (DLL) initialization routine failed.",
         ),
+        tells="where msvcp140.dll vcruntime140_1.dll",
     ),
     Signature(
         r"nvcuda\.dll'?(?:; dlerror: nvcuda\.dll)? not found|[Uu]nable to load \S{0,60}nvcuda\.dll",

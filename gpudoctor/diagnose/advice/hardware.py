@@ -11,7 +11,7 @@ from gpudoctor.snapshot import KernelLog
 
 MIB, GIB = 1 << 20, 1 << 30
 _RMA = "the vendor may ask for NVIDIA's field diagnostic or `dcgmi diag -r 3`"
-_SUSPECT_HARDWARE = Fix(
+SUSPECT_HARDWARE = Fix(
     "Move the GPU to another slot and replace its riser and power cables; then replace the GPU.",
     kind=FixKind.ELSE,
     action=Action.REPLACE_HARDWARE,
@@ -49,7 +49,7 @@ def read_gpu_log(gpu: GpuView) -> Fix:
 
 def bring_back(gpu: GpuView) -> tuple[Fix, ...]:
     """Return how a GPU that no longer answers usually comes back."""
-    return read_gpu_log(gpu), power_cycle(), _SUSPECT_HARDWARE
+    return read_gpu_log(gpu), power_cycle(), SUSPECT_HARDWARE
 
 
 def undo_change(gpu: GpuView, command: str) -> tuple[Fix, ...]:

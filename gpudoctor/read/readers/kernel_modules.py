@@ -49,7 +49,10 @@ READER = Reader(
         Form("module signer", r"^signer:\s{1,16}(?P<value>\S.{0,80})"),
         Form("module version", r"^version:\s{1,12}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)$"),
         # kmod
-        Form("no module for", r"modprobe: FATAL: Module nvidia(?:[-_]\w{1,12})? not found in directory /lib/modules/(?P<value>\S{3,80})"),
+        Form(
+            "no module for",
+            r"modprobe: FATAL: Module nvidia(?:[-_](?!uvm)\w{1,12})? not found in directory /lib/modules/(?P<value>\S{3,80})",
+        ),
         Form(
             "module error",
             r"modprobe: ERROR: could not insert '?nvidia\w{0,12}'?: (?P<value>Key was rejected by service|Required key not available|Operation not permitted"

@@ -15,7 +15,7 @@ from gpudoctor.read.sections.nodes import device_nodes
 from gpudoctor.read.sections.other_vendors import amd, without_nvidia
 from gpudoctor.read.sections.packages import packages, variables
 from gpudoctor.read.sections.pci import pci
-from gpudoctor.read.sections.remarks import contradictions, harmless_lines, unavailable
+from gpudoctor.read.sections.remarks import contradictions, expected, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.sections.surroundings import container_tools, details, fabric_manager, limits
 from gpudoctor.read.sections.text_log import lacks_memory, text_log
@@ -53,7 +53,12 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         packages=packages(stated),
         frameworks=frameworks(stated, matrix, machine),
         text_log=text_log(lines, statements, signs),
-        remarks=(*unavailable(stated), *contradictions(statements, stated), *harmless_lines(signs.noise)),
+        remarks=(
+            *unavailable(stated),
+            *contradictions(statements, stated),
+            *harmless_lines(signs.noise),
+            *(() if signs.faults else expected(lines, stated)),
+        ),
     )
     silent = (name for name in Snapshot.__struct_fields__ if getattr(snapshot, name) is NOT_ASKED)
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))

@@ -50,11 +50,17 @@ def nvml(stated: Stated, matrix: Matrix, bus: Pci | Missing, *, starved: bool) -
     return Nvml(
         init=NOT_STATED if error is None or code is None else Status(int(code), code.name, error.value),
         driver_version=stated.value("driver"),
-        nvml_version=stated.value("libraries"),
+        nvml_version=_nvml_version(stated),
         cuda_served=stated.value("cuda served"),
         gpus=_placed(listed, bus) or (NOT_STATED if isinstance(bus, Pci) else (_from_prose(stated, matrix),)),
         pairs=tuple(_pairs(stated)) or NOT_STATED,
     )
+
+
+def _nvml_version(stated: Stated) -> str | Missing:
+    """Return NVML's version as NVML states it: CUDA's major version, which nvidia-smi leaves out, a dot and the driver's."""
+    libraries, served = stated.get("libraries"), stated.get("cuda served")
+    return f"{served.value.partition('.')[0] if served else ''}.{libraries.value}" if libraries else NOT_STATED
 
 
 def _placed(listed: tuple[NvmlGpu, ...], bus: Pci | Missing) -> tuple[NvmlGpu, ...]:

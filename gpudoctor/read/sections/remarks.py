@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpudoctor import versions
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.read.sections.frameworks import NO_GPU
 from gpudoctor.read.sections.gpu_values import MEMORY, SENSORS
@@ -31,6 +32,16 @@ _CHANGING = frozenset(
     {"xid", "sxid", "kernel line", "process", "mig device", "clock reason", "link generation", "link width", *SENSORS, *MEMORY}
 )
 """Facts that are not the same in each output of one machine, or of which it has several."""
+
+
+def expected(lines: Sequence[Line], stated: Stated) -> Iterable[str]:
+    """Yield what people ask about and is as it should be; only for a text without a fault."""
+    toolkit, served = stated.get("toolkit"), stated.get("cuda served")
+    if toolkit and served and (release := versions.parse(toolkit.value)) and (newest := versions.parse(served.value)) and release < newest:
+        yield f"{served.where} is harmless: CUDA {served.value} is the newest that the driver supports, and the toolkit is CUDA {toolkit.value}"
+    empty = next((line for line in lines if "No running processes found" in line.text), None)
+    if empty:
+        yield f"line {empty.number} is harmless: nvidia-smi lists no processes inside a container"
 
 
 def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:

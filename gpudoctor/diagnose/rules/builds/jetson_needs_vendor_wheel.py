@@ -12,11 +12,14 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaDevice, GpuCode, Missing, Platform
+from gpudoctor.snapshot import Cause, CudaDevice, GpuCode, Host, Missing, Platform
 from gpudoctor.versions import Version
 
 _SERVER_BUILDS_SINCE = Version(38)
 """The first release of Jetson Linux (JetPack 7) that runs the ARM server builds."""
+
+_KERNELS = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"), (Version(4, 9), "32"))
+"""From which kernel on a release of Jetson Linux is the running one: https://docs.nvidia.com/jetson/archives/"""
 
 
 @rule(
@@ -53,7 +56,7 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
     host = machine.host
     if machine.site.platform != Platform.JETSON:
         not_applicable("not a Jetson")
-    release = known(host.tegra)
+    release = _release(host)
     tegra = versions.parse(release)
     if tegra is None or tegra >= _SERVER_BUILDS_SINCE:
         not_applicable(f"Jetson Linux {release} runs the ARM server builds")
@@ -74,6 +77,14 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=(Fix(f"Install NVIDIA's wheel for this JetPack, or use its container: {page}", needs=(DOWNLOAD,)),),
     )
+
+
+def _release(host: Host) -> str:
+    """Return the release of Jetson Linux, as the system or else its kernel's version tells. Ends the rule if neither is known."""
+    kernel = versions.parse(host.kernel) if isinstance(host.kernel, str) else None
+    if isinstance(host.tegra, Missing) and kernel is not None:
+        return next((release for first, release in _KERNELS if kernel >= first), "")
+    return known(host.tegra)
 
 
 def _generic(framework: FrameworkView) -> tuple[str, Confidence]:

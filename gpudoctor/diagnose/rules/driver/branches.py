@@ -52,6 +52,8 @@ def undriven(gpu: GpuView) -> UndrivenGpu | None:
     if capability is not None:
         seen = Evidence("GPU", f"{gpu.label}, compute capability {capability}", "as described")
         return _with_driver(gpu, gpu.label, capability, seen, machine.kernel.installed_release)
+    if isinstance(pci, Missing) and pci.cause is Cause.NOT_STATED:
+        raise CouldNotTell(pci, Rung.KERNEL_DRIVER)
     if not machine.site.has_pci or machine.site.container or not isinstance(pci, PciDevice) or pci.driver in GUEST_DRIVERS:
         not_applicable("this GPU needs no kernel driver on this machine")
     if gpu.bound_by_nvidia:

@@ -19,6 +19,7 @@ _MOST_STUCK = 5
 
 @rule(
     "GD205",
+    advice=lambda _: (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",

@@ -34,6 +34,7 @@ _UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver
 
 @rule(
     "GD202",
+    advice=lambda _: (reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",
@@ -51,6 +52,8 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
             not_applicable("the loader finds no driver library")
         known(nvml if nvml.cause is not Cause.ABSENT else libcuda, Rung.NVML)
     module, library = machine.kernel.driver_version, library_release(nvml)
+    if isinstance(nvml, Nvml) and isinstance(libcuda, Missing) and not (machine.supposed or (module and library)):
+        known(nvml.init, Rung.NVML)
     nvml_refuses = machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH
     differ = bool(module and library and module != library)
     cuda_refuses = cuda_library.code(libcuda) == CudaError.SYSTEM_DRIVER_MISMATCH and differ

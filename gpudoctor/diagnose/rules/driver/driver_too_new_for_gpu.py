@@ -17,6 +17,7 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
 
 @rule(
     "GD211",
+    advice=lambda machine: (update_driver(machine, title="Install a driver that supports this GPU", flavour="proprietary", older=True),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

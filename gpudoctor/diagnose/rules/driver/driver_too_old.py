@@ -24,6 +24,7 @@ from gpudoctor.versions import Version
 
 @rule(
     "GD203",
+    advice=lambda machine: (update_driver(machine),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",

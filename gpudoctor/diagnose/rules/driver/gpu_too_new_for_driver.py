@@ -19,6 +19,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
 
 @rule(
     "GD212",
+    advice=lambda machine: (update_driver(machine, title="Install the driver with its open kernel modules", flavour="open"),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

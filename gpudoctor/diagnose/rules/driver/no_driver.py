@@ -20,6 +20,7 @@ from gpudoctor.snapshot import Nvml
 
 @rule(
     "GD201",
+    advice=lambda machine: (update_driver(machine),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

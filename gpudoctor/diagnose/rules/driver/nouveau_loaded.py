@@ -23,6 +23,7 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
 
 @rule(
     "GD208",
+    advice=lambda machine: replace_driver(machine, NOUVEAU, _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

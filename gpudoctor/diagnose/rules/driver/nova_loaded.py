@@ -17,6 +17,7 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
 
 @rule(
     "GD240",
+    advice=lambda machine: replace_driver(machine, "nova", _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

@@ -44,6 +44,7 @@ _ENROLL = {
 
 @rule(
     "GD209",
+    advice=lambda machine: _fixes(machine.site),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",

@@ -22,6 +22,7 @@ _PREVENT = Fix(
 
 @rule(
     "GD215",
+    advice=lambda _: (_RELOAD, _PREVENT),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",

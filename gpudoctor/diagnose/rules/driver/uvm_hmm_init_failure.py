@@ -21,6 +21,7 @@ _RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
 
 @rule(
     "GD241",
+    advice=lambda machine: _fixes(machine.site),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",

@@ -18,6 +18,7 @@ _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/mo
 
 @rule(
     "GD214",
+    advice=lambda _: (_LOAD, _LOAD_AT_BOOT),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     since="0.1",

@@ -18,6 +18,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
 
 @rule(
     "GD222",
+    advice=lambda _: (RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     since="0.1",

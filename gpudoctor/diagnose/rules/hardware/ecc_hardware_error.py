@@ -8,6 +8,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
+from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import EccPlace, Sram
@@ -25,6 +26,7 @@ _PLACES = {
 
 @rule(
     "GD104",
+    advice=lambda _: (reboot(), replace(kind=FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     since="0.1",

@@ -8,7 +8,8 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
 from gpudoctor.derive.xids import OFF_THE_BUS
-from gpudoctor.diagnose.advice.hardware import bring_back, last_xid
+from gpudoctor.diagnose.advice.hardware import SUSPECT_HARDWARE, bring_back, last_xid
+from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
 from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
@@ -16,6 +17,7 @@ from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 
 @rule(
     "GD103",
+    advice=lambda _: (power_cycle(), SUSPECT_HARDWARE),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",

@@ -30,6 +30,7 @@ _WARNINGS = {
 
 @rule(
     "GD109",
+    advice=lambda _: (reboot(),),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",

@@ -21,10 +21,20 @@ from gpudoctor.snapshot import Missing, PciDevice
 _PROCESS = re.compile(r"^pid=[^,]*, name=[^,]*, ")
 """The process that the driver names first; the message is about the GPU."""
 _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
+_FIXES = (
+    Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
+    power_cycle(),
+    Fix(
+        "Update the driver. If it happens again, have the GPU checked by the vendor.",
+        needs=(ROOT, DOWNLOAD, REBOOT),
+        kind=FixKind.ELSE,
+    ),
+)
 
 
 @rule(
     "GD110",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     domain=Domain.DRIVER,
@@ -53,13 +63,5 @@ def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
     yield Problem(
         message=f"{gpu.label}: GSP firmware failed ({reason[:100].rstrip('.!')}).",
         evidence=(*last_xid(gpu, *GSP_FAILURES), *lines),
-        fixes=(
-            Fix("Save the logs for a bug report", "sudo nvidia-bug-report.sh", (ROOT,), kind=FixKind.CHECK),
-            power_cycle(),
-            Fix(
-                "Update the driver. If it happens again, have the GPU checked by the vendor.",
-                needs=(ROOT, DOWNLOAD, REBOOT),
-                kind=FixKind.ELSE,
-            ),
-        ),
+        fixes=_FIXES,
     )

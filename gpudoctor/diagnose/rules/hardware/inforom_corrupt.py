@@ -16,6 +16,7 @@ from gpudoctor.findings import FixKind, Problem, Rung, Severity
 
 @rule(
     "GD108",
+    advice=lambda _: (power_cycle(), replace("Have the infoROM reflashed or the GPU replaced", FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",

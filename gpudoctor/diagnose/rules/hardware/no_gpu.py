@@ -14,9 +14,18 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Missing
 
+_FIXES = (
+    Fix(
+        "Choose an instance type with a GPU; in a VM, pass one through; on your own machine, reseat the card and check its power cables.",
+        action=Action.REPLACE_HARDWARE,
+    ),
+    Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+)
+
 
 @rule(
     "GD101",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.SLOT,
     since="0.1",
@@ -47,12 +56,5 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
             *(Evidence(device_label(device), bound_driver(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
         ),
-        fixes=(
-            Fix(
-                "Choose an instance type with a GPU; in a VM, pass one through; "
-                "on your own machine, reseat the card and check its power cables.",
-                action=Action.REPLACE_HARDWARE,
-            ),
-            Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
-        ),
+        fixes=_FIXES,
     )

@@ -19,10 +19,19 @@ _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
 _INVALID = r"BAR(\d) is \d+M @ 0x0 \(PCI:{place}\)"
 """From nv-pci.c of the kernel driver."""
 _OWN_BARS = 6
+_FIXES = (
+    Fix('Enable "Above 4G Decoding" in the BIOS, with the largest MMIO window that it offers.', needs=(REBOOT,)),
+    Fix(
+        "Add pci=realloc to GRUB_CMDLINE_LINUX in /etc/default/grub, regenerate grub.cfg and reboot.",
+        needs=(ROOT, REBOOT),
+        kind=FixKind.ELSE,
+    ),
+)
 
 
 @rule(
     "GD144",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     since="0.1",
@@ -45,14 +54,7 @@ def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
     yield Problem(
         message=f"{gpu.label}: {bars} {'has' if len(missing) == 1 else 'have'} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),
-        fixes=(
-            Fix('Enable "Above 4G Decoding" in the BIOS, with the largest MMIO window that it offers.', needs=(REBOOT,)),
-            Fix(
-                "Add pci=realloc to GRUB_CMDLINE_LINUX in /etc/default/grub, regenerate grub.cfg and reboot.",
-                needs=(ROOT, REBOOT),
-                kind=FixKind.ELSE,
-            ),
-        ),
+        fixes=_FIXES,
     )
 
 

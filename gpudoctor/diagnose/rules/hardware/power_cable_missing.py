@@ -16,9 +16,12 @@ from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
 
+_FIXES = (Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),)
+
 
 @rule(
     "GD112",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     since="0.1",
@@ -40,7 +43,5 @@ def power_cable_missing(gpu: GpuView) -> Iterator[Problem]:
         severity=gpu.error_unless_kernel_ran,
         confidence=Confidence.CERTAIN if logged else alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *last_xid(gpu, NO_POWER)),
-        fixes=(
-            Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),
-        ),
+        fixes=_FIXES,
     )

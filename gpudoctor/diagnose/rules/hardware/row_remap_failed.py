@@ -13,6 +13,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 @rule(
     "GD106",
+    advice=lambda _: (replace(),),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     since="0.1",

@@ -16,9 +16,10 @@ from gpudoctor.findings.actions import Action
 _INSTALL_TOOLKIT = Fix(
     f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
 )
+_GENERATE = Fix("Generate the CDI specification", GENERATE, (ROOT,))
 
 
-@rule("GD340", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+@rule("GD340", advice=lambda _: (_GENERATE,), severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
 def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
     """CDI is configured for GPUs, but there is no CDI specification."""
     tools = machine.container_engines
@@ -32,5 +33,5 @@ def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"{users[0].where} uses CDI, but /etc/cdi and /var/run/cdi have no specification for {NVIDIA_GPU}.",
         evidence=(*users_of_cdi(tools), Evidence("NVIDIA CDI specifications", "none", "/etc/cdi, /var/run/cdi")),
-        fixes=(*(() if tools.toolkit else (_INSTALL_TOOLKIT,)), Fix("Generate the CDI specification", GENERATE, (ROOT,))),
+        fixes=(*(() if tools.toolkit else (_INSTALL_TOOLKIT,)), _GENERATE),
     )

@@ -9,11 +9,18 @@ from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.platform.cdi import error_if_used, users_of_cdi
+from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 
 
-@rule("GD313", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+@rule(
+    "GD313",
+    advice=lambda _: (Fix("Generate the CDI specification again", GENERATE, (ROOT,)),),
+    severity=Severity.ERROR,
+    breaks=Rung.DEVICE_NODE,
+    since="0.1",
+    predicts=False,
+)
 def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
     """CDI specification is for another driver version."""
     driver = machine.driver

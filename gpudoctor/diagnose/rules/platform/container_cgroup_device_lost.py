@@ -29,6 +29,7 @@ _RESTART = (
 
 @rule(
     "GD303",
+    advice=lambda _: _RESTART,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     since="0.1",

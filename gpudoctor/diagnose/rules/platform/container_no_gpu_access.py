@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import not_applicable, or_none
 from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
@@ -11,7 +13,7 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Libcuda, Missing
 
@@ -24,10 +26,16 @@ _REQUEST_IN_POD = Fix("Request a GPU in the pod: resources.limits with nvidia.co
 _ADD_TO_LXC = Fix(
     "Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,), action=Action.CONTACT_ADMINISTRATOR
 )
+_START_ANEW = (
+    Fix("Start the container with its GPUs", _START["docker"], action=Action.RESTART_JOB),
+    Fix("With Podman", _START["podman"], kind=FixKind.INSTEAD, action=Action.RESTART_JOB),
+    msgspec.structs.replace(_REQUEST_IN_POD, kind=FixKind.INSTEAD),
+)
 
 
 @rule(
     "GD301",
+    advice=lambda _: _START_ANEW,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     since="0.1",

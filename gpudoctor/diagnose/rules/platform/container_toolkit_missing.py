@@ -37,6 +37,7 @@ _LIST_RUNTIMES = Fix(
 
 @rule(
     "GD302",
+    advice=lambda machine: _install(machine.site, "docker"),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     since="0.1",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
 
@@ -23,6 +25,7 @@ _REQUEST = {
 
 @rule(
     "GD312",
+    advice=lambda _: (_REQUEST["Slurm"], msgspec.structs.replace(_REQUEST["Kubernetes"], kind=FixKind.INSTEAD)),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     domain=Domain.JOB,

@@ -12,9 +12,15 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Platform
 
+_FIXES = (
+    Fix("Convert the distribution to WSL 2, in PowerShell: wsl --set-version NAME 2 (wsl --list --verbose shows NAME)."),
+    Fix("Make WSL 2 the default, in PowerShell: wsl --set-default-version 2."),
+)
+
 
 @rule(
     "GD309",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     domain=Domain.DRIVER,
@@ -40,8 +46,5 @@ def wsl1(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message="This distribution runs on WSL 1, which cannot access a GPU.",
         evidence=(Evidence("kernel", kernel, "/proc/sys/kernel/osrelease"),),
-        fixes=(
-            Fix("Convert the distribution to WSL 2, in PowerShell: wsl --set-version NAME 2 (wsl --list --verbose shows NAME)."),
-            Fix("Make WSL 2 the default, in PowerShell: wsl --set-default-version 2."),
-        ),
+        fixes=_FIXES,
     )

@@ -28,6 +28,7 @@ _FIXES = (
 
 @rule(
     "GD307",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     domain=Domain.DRIVER,

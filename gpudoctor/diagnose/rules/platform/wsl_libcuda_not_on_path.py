@@ -26,6 +26,7 @@ _FIXES = (
 
 @rule(
     "GD306",
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,

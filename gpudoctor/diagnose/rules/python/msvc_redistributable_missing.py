@@ -18,7 +18,7 @@ _SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find
 """What torch/__init__.py and tensorflow/python/platform/self_check.py say after they looked for its DLLs."""
 _INSTALL = (
     Fix(
-        "Install the Microsoft Visual C++ Redistributable, then open a new terminal: https://aka.ms/vc14/vc_redist.x64.exe",
+        "Install the Microsoft Visual C++ Redistributable, then open a new terminal",
         "winget install --exact --id Microsoft.VCRedist.2015+.x64",
         (DOWNLOAD,),
         action=Action.INSTALL_PACKAGE,
@@ -34,6 +34,7 @@ _INSTALL = (
 
 @rule(
     "GD649",
+    advice=lambda _: _INSTALL,
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",

@@ -22,6 +22,7 @@ _INSTALL = Fix(
 
 @rule(
     "GD648",
+    advice=lambda _: (_INSTALL,),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     since="0.1",

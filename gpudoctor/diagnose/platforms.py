@@ -1,0 +1,67 @@
+"""The names that some causes have on a particular platform: a missing libcuda has another reason and fix in WSL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from gpudoctor.derive import MachineView
+from gpudoctor.findings import Evidence
+from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
+
+_WSL = re.compile(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard")
+_WSL1 = re.compile(r"(?i)\bWSL ?1\b")
+_JETSON = re.compile(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
+_AMD = re.compile(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
+
+CLOSER: dict[str, dict[str, str]] = {
+    "WSL": {
+        "libcuda-not-on-loader-path": "wsl-libcuda-not-on-path",
+        "no-driver": "wsl-driver-stack-broken",
+    },
+    "WSL 1": {"no-driver": "wsl1"},
+    "Jetson": {"cpu-only-build": "jetson-needs-vendor-wheel", "gpu-too-old-for-build": "jetson-needs-vendor-wheel"},
+    "AMD GPU": {"cpu-only-build": "amd-gpu-unsupported", "no-driver": "amd-gpu-unsupported", "cuda-init-fails": "amd-gpu-unsupported"},
+}
+"""By platform, what a cause is called there."""
+
+
+def closer(causes: Sequence[str], machine: MachineView, log: TextLog) -> dict[str, Evidence]:
+    """Return the names of the causes on the platform that the text is about, with what says so."""
+    text = [line.value for line in log.lines]
+    found: dict[str, Evidence] = {}
+    for platform, ask in _KNOWN.items():
+        evidence = ask(machine, text)
+        if evidence:
+            names = (CLOSER[platform].get(cause) for cause in causes)
+            found |= {name: Evidence("platform", platform, evidence) for name in names if name}
+    return found
+
+
+def _on(*wanted: Platform, words: re.Pattern[str] | None = None) -> Callable[[MachineView, Sequence[str]], str]:
+    """Return what says where the text states the platform; empty if nothing does."""
+
+    def ask(machine: MachineView, text: Sequence[str]) -> str:
+        host = machine.observed.host
+        if isinstance(host, Host) and host.platform in wanted:
+            return "the text"
+        return next((line.strip()[:80] for line in text if words and words.search(line)), "")
+
+    return ask
+
+
+def _has_amd(machine: MachineView, text: Sequence[str]) -> str:
+    """Return the line that names an AMD GPU, if the text names no NVIDIA GPU."""
+    nvml = machine.observed.nvml
+    gpus = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
+    if any(isinstance(gpu.name, str) for gpu in gpus):
+        return ""
+    return next((line.strip()[:80] for line in text if _AMD.search(line)), "")
+
+
+_KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
+    "WSL 1": _on(Platform.WSL1, words=_WSL1),
+    "WSL": _on(Platform.WSL2, words=_WSL),
+    "Jetson": _on(Platform.JETSON, words=_JETSON),
+    "AMD GPU": _has_amd,
+}

@@ -1,0 +1,75 @@
+"""Texts whose cause is the kernel driver, NVML or libcuda, and texts that only look as if it were."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
+
+CASES: Final = (
+    ("no-driver", NO_DRIVER),
+    ("no-driver", "docker: nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.\n"),
+    ("no-driver", "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded\n"),
+    ("no-driver", "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\nkernel driver does not appear to be running on this host (node7): /proc/driver/nvidia/version does not exist\n"),
+    ("driver-library-mismatch", "pynvml.NVMLError_LibRmVersionMismatch: RM has detected an NVML/RM version mismatch.\n"),
+    ("driver-library-mismatch", "nvidia-container-cli: initialization error: nvml error: driver/library version mismatch: unknown\n"),
+    ("driver-library-mismatch", "ggml_cuda_init: failed to initialize CUDA: system has unsupported display driver / cuda driver combination\n"),
+    ("driver-library-mismatch", "NOTE: CUDA failed to initialize. [[ System has unsupported display driver / cuda driver combination (error 803) ]]\n"),
+    ("kernel-module-not-built", "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.11.0-21-generic\n" + NO_DRIVER),
+    ("kernel-module-not-built", "Error! Bad return status for module build on kernel: 6.8.0-52-generic (x86_64)\nConsult /var/lib/dkms/nvidia/535.183.01/build/make.log for more information.\n"),
+    ("kernel-module-not-built", "==> ERROR: Missing 6.12.9-arch1-1 kernel headers for module nvidia/565.77.\n"),
+    ("kernel-module-not-built", "nvidia: version magic '5.15.0-119-generic SMP mod_unload' should be '5.15.0-121-generic SMP mod_unload'\n"),
+    ("secure-boot-unsigned-module", "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\n" + NO_DRIVER),
+    ("secure-boot-unsigned-module", "-> Kernel module load error: Required key not available\n"),
+    ("secure-boot-unsigned-module", "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7\n"),
+    ("nouveau-loaded", "ERROR: The Nouveau kernel driver is currently in use by your system.  This driver is incompatible with the NVIDIA driver\n"),
+    ("nouveau-loaded", "NVRM: The NVIDIA probe routine was not called for 2 device(s).\nNVRM: nouveau, rivafb, nvidiafb or rivatv\n"),
+    ("nouveau-loaded", NO_DRIVER + "$ lspci -k\nKernel driver in use: nouveau\n"),
+    ("vfio-bound", NO_DRIVER + "Kernel driver in use: vfio-pci\n"),
+    ("driver-too-new-for-gpu", "NVRM: The NVIDIA GPU 0000:04:00.0 (PCI ID: 10de:1b06)\nNVRM: installed in this system is not supported by open\nNVRM: nvidia.ko because it does not include the required GPU\n"),
+    ("driver-too-new-for-gpu", "NVRM: The NVIDIA Quadro K620 GPU installed in this system is\nNVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please\nNVRM: No NVIDIA GPU found.\n"),
+    ("driver-too-new-for-gpu", NO_DRIVER + "NVRM:  information.  The 550.54.14 NVIDIA driver will ignore\nNVRM:  this GPU.  Continuing probe...\n"),
+    ("gpu-too-new-for-driver", "NVRM: installed in this system requires use of the NVIDIA open kernel modules.\nNo devices were found\n"),
+    ("gpu-too-new-for-driver", "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)\nNVRM: installed in this system is not supported by the\nNVRM: NVIDIA 535.183.01 driver release.\n"),
+    ("gpu-too-new-for-driver", "NVRM: (PCI ID: 10de:2684) installed in this system is not supported by the NVIDIA 515.105.01 driver release.\n"),
+    ("driver-too-old", "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.6, please update your driver to a newer version\n"),
+    ("driver-too-old", 'msg="unable to load cuda driver library" library=/usr/lib64/libcuda.so.470.57.02 error="symbol lookup for cuCtxCreate_v3 failed: /usr/lib64/libcuda.so.470.57.02: undefined symbol: cuCtxCreate_v3"\n'),
+    ("driver-too-old", "cudaErrorCallRequiresNewerDriver: API call is not supported in the installed CUDA driver\n"),
+    ("device-permission-denied", "Failed to initialize NVML: Insufficient Permissions\n"),
+    ("device-permission-denied", "$ cat /dev/nvidiactl\ncat: /dev/nvidiactl: Permission denied\n"),
+    ("device-permission-denied", 'openat(AT_FDCWD, "/dev/nvidia0", O_RDWR|O_CLOEXEC) = -1 EACCES (Permission denied)\n'),
+    ("uvm-not-loaded", "modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/5.10.0-33-amd64\n"),
+    ("uvm-not-loaded", "ls: cannot access /dev/nvidia-uvm: No such file or directory\nCUDA unknown error - this may be due to an incorrectly set up environment\n"),
+    ("uvm-not-loaded", "ggml_cuda_init: failed to initialize CUDA: unknown error\nnvidia-modprobe is not installed here\n"),
+    ("uvm-broken-after-suspend", "PM: suspend exit\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("uvm-broken-after-suspend", "The laptop woke from sleep mode an hour ago.\nnumba: [999] Call to cuInit results in CUDA_ERROR_UNKNOWN\n"),
+    ("uvm-broken-after-suspend", "pycuda._driver.Error: cuInit failed: unknown error\n"),
+    ("uvm-hmm-init-failure", "nvidia-uvm: uvm_pmm_gpu.c:3126 request_free_mem_region() err -34\n"),
+    ("uvm-hmm-init-failure", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06\nCUDA driver initialization failed, you might not have a CUDA gpu.\n"),
+    ("uvm-hmm-init-failure", 'msg="cuda driver library init failure: 3"\nlibcuda.so.575.64.03 with nvidia-driver-575-open\n'),
+    ("cuda-init-fails", "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n"),
+    ("cuda-init-fails", "CUDA failure 304: OS call failed or operation not supported on this OS ; GPU=0 ; hostname=node3\n"),
+    ("forward-compat-unsupported-hw", "CUDA failure 804: forward compatibility was attempted on non supported HW ; GPU=0\n"),
+    ("libcuda-not-on-loader-path", "I dso_loader.cc:105] Couldn't open CUDA library libcuda.so.1. LD_LIBRARY_PATH: /usr/local/cuda/lib64\n"),
+    ("libcuda-not-on-loader-path", 'Unable to dynamically load the "cuda" shared library - searched for library names: ["cuda", "nvcuda"]\n'),
+    ("libcuda-wrong-architecture", "ImportError: /usr/lib/i386-linux-gnu/libcuda.so.1: wrong ELF class: ELFCLASS32\n"),
+    ("driver-hung", "INFO: task nvidia-smi:31337 blocked for more than 120 seconds.\n"),
+    ("driver-hung", "nvidia-container-cli: initialization error: driver rpc error: timed out: unknown\n"),
+    ("vgpu-unlicensed", "    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n"),
+    ("vgpu-unlicensed", "CUDA_ERROR_DEVICE_NOT_LICENSED\n"),
+    ("nova-loaded", "NVRM: GPU 0000:2d:00.0 is already bound to NovaCore.\n"),
+)  # fmt: skip
+"""The cause that must lead, and a text."""
+NEAR_MISSES: Final = (
+    ("nouveau-loaded", NO_DRIVER + "        Kernel modules: nouveau, nvidia_drm, nvidia\n"),
+    ("nouveau-loaded", NO_DRIVER + "I have blacklisted nouveau and rebooted.\n"),
+    ("secure-boot-unsigned-module", NO_DRIVER + "Secure Boot is disabled in the firmware setup.\n"),
+    ("secure-boot-unsigned-module", "nvidia: module verification failed: signature and/or required key missing - tainting kernel\n"),
+    ("uvm-broken-after-suspend", "trainer.train(resume_from_checkpoint=True)\nmodprobe nvidia_uvm helps\nCUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("uvm-hmm-init-failure", "nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file\n"),
+    ("driver-too-old", "nvidia-container-cli: mount error: failed to add device rules: permission denied\n"),
+    ("kernel-module-not-built", "ModuleNotFoundError: No module named 'nvidia'\nRuntimeError: No CUDA GPUs are available\n"),
+    ("driver-hung", "nvidia-smi works.\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
+    ("device-permission-denied", "PermissionError: [Errno 13] Permission denied: '/data/model.pt'\nRuntimeError: No CUDA GPUs are available\n"),
+)  # fmt: skip
+"""A cause that must not be found, and a text."""
