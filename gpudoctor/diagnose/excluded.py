@@ -15,6 +15,7 @@ from gpudoctor.snapshot import (
     KernelDriver,
     KernelModules,
     Limits,
+    LoaderCache,
     Nvml,
     Platform,
     SharedMemory,
@@ -110,6 +111,11 @@ def _has_runtime(machine: MachineView) -> bool:
     return isinstance(tools, ContainerTools) and tools.runtime is True
 
 
+def _is_libcuda_cached(machine: MachineView) -> bool:
+    cache = machine.observed.loader_cache
+    return isinstance(cache, LoaderCache) and any(path.endswith("/libcuda.so.1") for path in cache.driver_files)
+
+
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": _is_driver_loaded,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
@@ -120,5 +126,7 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "fabric-manager-missing": _has_fabric_manager,
     "container-shm-too-small": _has_shared_memory,
     "container-toolkit-missing": _has_runtime,
+    "libcuda-not-on-loader-path": _is_libcuda_cached,
+    "wsl-libcuda-not-on-path": _is_libcuda_cached,
 }
 """Causes, and what tells whether a fact excludes each."""

@@ -8,7 +8,18 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM
 from gpudoctor.diagnose.excluded import SHARED_MEMORY
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Cause, ContainerTools, DeviceNodes, FabricManager, KernelDriver, Limits, Missing, Platform, SharedMemory
+from gpudoctor.snapshot import (
+    Cause,
+    ContainerTools,
+    DeviceNodes,
+    FabricManager,
+    KernelDriver,
+    Limits,
+    Missing,
+    Platform,
+    SharedMemory,
+    TextLog,
+)
 
 
 def _uvm_is_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -47,6 +58,16 @@ def _has_no_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("device files", "none", "/dev")
 
 
+def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how a container was started without a GPU, or that it has no device files."""
+    log = machine.observed.text_log
+    start = log.gpu_requests.get("none") if isinstance(log, TextLog) else None
+    if start:
+        yield Evidence("started without a GPU", start.value, start.where)
+    if machine.site.container:
+        yield from _has_no_device_files(machine, text)
+
+
 def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.WSL2:
         yield Evidence("platform", "WSL 2", "the text")
@@ -56,6 +77,7 @@ SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "uvm-not-loaded": _uvm_is_not_loaded,
     "fabric-manager-missing": _fabric_manager_is_down,
     "container-toolkit-missing": _docker_lacks_the_runtime,
+    "container-no-gpu-access": _container_lacks_a_gpu,
     "container-shm-too-small": _shared_memory_is_small,
     "device-nodes-missing": _has_no_device_files,
     "wsl-driver-stack-broken": _is_wsl,

@@ -201,6 +201,8 @@ class TextLog(Observed, frozen=True):
     reported: tuple[Reported, ...] = ()
     set_by_program: dict[str, Fact] = msgspec.field(default_factory=dict)
     """Where code in the text sets CUDA_VISIBLE_DEVICES, by what it did before: "used" CUDA, "imported" a framework, "code" neither."""
+    gpu_requests: dict[str, Fact] = msgspec.field(default_factory=dict)
+    """The first command or file that starts a container, by whether it asks for a GPU: "requested" or "none"."""
 
 
 class XidEvent(Observed, frozen=True):

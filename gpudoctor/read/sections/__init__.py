@@ -17,7 +17,7 @@ from gpudoctor.read.sections.packages import packages, variables
 from gpudoctor.read.sections.pci import pci
 from gpudoctor.read.sections.remarks import contradictions, expected, harmless_lines, unavailable
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.sections.surroundings import container_tools, details, fabric_manager, limits
+from gpudoctor.read.sections.surroundings import container, container_tools, details, fabric_manager, limits, loader_cache
 from gpudoctor.read.sections.text_log import lacks_memory, text_log
 from gpudoctor.read.signs import Signs
 from gpudoctor.read.statements import Line, Statement
@@ -36,7 +36,9 @@ def assemble(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         origin=TEXT,
         host=machine,
         details=details(stated),
+        container=container(stated),
         container_tools=container_tools(stated),
+        loader_cache=loader_cache(stated),
         limits=limits(stated),
         device_nodes=device_nodes(stated),
         fabric_manager=fabric_manager(stated),

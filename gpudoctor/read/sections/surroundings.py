@@ -1,4 +1,4 @@
-"""What a text shows around the GPU: the processor and its memory, /dev/shm, limits, the fabric manager, Docker's runtimes."""
+"""What a text shows around the GPU: the processor and its memory, /dev/shm, limits, the fabric manager, containers, the loader's cache."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import re
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.snapshot import (
     Cause,
+    Container,
     ContainerTools,
     Cpu,
     Details,
     FabricManager,
     Limits,
+    LoaderCache,
     Memory,
     Missing,
     SharedMemory,
@@ -79,3 +81,28 @@ def container_tools(stated: Stated) -> ContainerTools | Missing:
         return NOT_STATED
     known = "nvidia" in runtimes.value.split() or (default is not None and default.value == "nvidia")
     return ContainerTools(engines=("docker",), toolkit=(), runtime=known, cdi=NOT_STATED, cdi_asked_by=NOT_STATED)
+
+
+_RUNTIMES = {"kubepods": "kubernetes", "libpod": "podman"}
+
+
+def container(stated: Stated) -> Container | Missing:
+    """Return the container that the text is from, if something inside it shows one."""
+    inside = stated.get("container")
+    one = inside or stated.get("container by prompt")
+    if one is None:
+        return NOT_STATED
+    runtime = _RUNTIMES.get(one.value, one.value) if inside else "docker"
+    return Container(
+        runtime=runtime,
+        where=one.where,
+        driver_files=NOT_STATED,
+        control=NOT_STATED,
+        image=NOT_STATED,
+    )
+
+
+def loader_cache(stated: Stated) -> LoaderCache | Missing:
+    """Return the driver's libraries in the loader's cache; a list that was cut or searched proves none absent."""
+    paths = tuple(stated.all("cached:"))
+    return LoaderCache(paths) if paths or stated.get("whole cache") else NOT_STATED

@@ -25,8 +25,19 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         total=len(lines),
         used=len(used),
         reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
-        set_by_program={name: Fact(one.value, one.where) for name, one in Stated(statements).all("set by program:").items()},
+        set_by_program=_facts(statements, "set by program:"),
+        gpu_requests=_gpu_requests(statements),
     )
+
+
+def _gpu_requests(statements: Sequence[Statement]) -> dict[str, Fact]:
+    """Return how containers are started; where NVIDIA's runtime is Docker's default, no option is needed."""
+    default = Stated(statements).get("docker default runtime")
+    return {} if default and default.value == "nvidia" else _facts(statements, "gpu request:")
+
+
+def _facts(statements: Sequence[Statement], prefix: str) -> dict[str, Fact]:
+    return {name: Fact(one.value, one.where) for name, one in Stated(statements).all(prefix).items()}
 
 
 def _reported(cause: Statement) -> Reported:

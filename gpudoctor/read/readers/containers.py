@@ -1,0 +1,90 @@
+"""Reads how containers are started, whether their start requests a GPU, and what shows that a text is from inside one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "containers"
+_RUN = re.compile(r"(?:^|[^\w-])(?P<command>(?:nvidia-docker|docker|podman) (?:container )?(?:run|create)\b.*)")
+_CONTINUED = ("\\", "^", "`")
+_LONGEST = 60
+"""Lines of one command."""
+_DEMONSTRATION = re.compile(r"\bhello-world\b|--help\b")
+# https://docs.docker.com/engine/containers/gpu/, https://docs.docker.com/compose/how-tos/gpu-support/
+# https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
+_REQUEST = re.compile(
+    r"nvidia-docker |--gpus\b|--runtime[ =][\"']?nvidia|nvidia\.com/(?:gpu|mig-)|/dev/nvidia|\bNVIDIA_VISIBLE_DEVICES\b"
+    r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |runtimeClassName: |\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
+)
+_CUT = ("...", "…", "[...]", "# ...")
+_YAML = re.compile(r"\s{0,60}(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
+_IMAGE = re.compile(r"\s{1,60}(?:- )?(?:image|build):")
+_KINDS = re.compile(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    for place, line in enumerate(lines):
+        text = line.text
+        command = _RUN.search(text) if " run" in text or " create" in text else None
+        if command:
+            whole = "\n".join([command["command"], *_continuation(lines, place)])
+            if not _DEMONSTRATION.search(whole):
+                yield _start(whole, command["command"].strip(), line)
+        elif text.rstrip() == "services:":
+            yield from _document(lines, place, "compose file")
+        elif _KINDS.match(text):
+            yield from _document(lines, place, text.strip())
+        elif text.rstrip() == "Containers:":
+            yield from _described_pod(lines, place)
+
+
+def _start(text: str, label: str, line: Line) -> Statement:
+    kind = "requested" if _REQUEST.search(text) else "none"
+    return Statement(f"gpu request:{kind}", label, _NAME, line.number, Rank.TOOL)
+
+
+def _continuation(lines: Sequence[Line], place: int) -> Iterator[str]:
+    for above, line in zip(lines[place : place + _LONGEST], lines[place + 1 : place + _LONGEST], strict=False):
+        if not above.text.rstrip().endswith(_CONTINUED):
+            return
+        yield line.text
+
+
+def _document(lines: Sequence[Line], place: int, label: str) -> Iterator[Statement]:
+    """Yield whether a YAML document with images requests a GPU. What was cut from a document may be the request."""
+    begin = end = place
+    while begin and _YAML.match(lines[begin - 1].text):
+        begin -= 1
+    while end < len(lines) and (_YAML.match(lines[end].text) or not lines[end].text.strip()):
+        end += 1
+    texts = [line.text for line in lines[begin:end]]
+    was_cut = end < len(lines) and lines[end].text.strip().startswith(_CUT)
+    whole = "\n".join(texts)
+    is_complete = not was_cut and not any(text.strip().startswith(_CUT) for text in texts)
+    if any(map(_IMAGE.match, texts)) and (is_complete or _REQUEST.search(whole)):
+        yield _start(whole, label, lines[place])
+
+
+def _described_pod(lines: Sequence[Line], place: int) -> Iterator[Statement]:
+    """Yield whether the pod that `kubectl describe pod` shows requests a GPU; "QoS Class" follows its containers."""
+    end = next((at for at in range(place, len(lines)) if lines[at].text.startswith("QoS Class:")), None)
+    if end is not None:
+        yield _start("\n".join(line.text for line in lines[place:end]), "kubectl describe pod", lines[place])
+
+
+READER = Reader(
+    _NAME,
+    forms=(
+        # cgroup v1 and v2 of Docker, Podman and Kubernetes in /proc/1/cgroup
+        Form("container", r"^\d{1,3}:[\w,=]{0,60}:/(?:system\.slice/)?(?P<value>docker|libpod)[-/]"),
+        Form("container", r"^\d{1,3}:[\w,=]{0,60}:/(?P<value>kubepods)[-./]"),
+        Form("container", r"^(?:[d-][rwx-]{9}.{10,80}\s)?/?\.(?P<value>docker)env$"),
+        # Docker names a container's host after the first twelve digits of its id
+        Form("container by prompt", r"^(?:\([\w.-]{1,40}\) )?root@(?P<value>[0-9a-f]{12}):\S{0,100}# ", Rank.LOG),
+    ),
+    blocks=_statements,
+)

@@ -1,0 +1,29 @@
+"""Reads `ldconfig -p`, the list of the libraries that the loader finds in its cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "ldconfig -p"
+_HEAD = re.compile(r"(?P<count>\d{1,6}) libs found in cache\b")
+_ENTRY = re.compile(r"\s{0,12}(?P<soname>lib[\w.+-]{2,100}) \((?P<kind>[^)\n]{3,100})\) => (?P<path>/\S{4,300})\s{0,4}")
+_DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    entries = [(line, found) for line in lines if ") => /" in line.text and (found := _ENTRY.fullmatch(line.text))]
+    for line, found in entries:
+        is_of_64_bits = "64" in found["kind"]
+        if found["soname"] in _DRIVER and is_of_64_bits:
+            yield Statement(f"cached:{found['path']}", found["soname"], _NAME, line.number, Rank.TOOL)
+    for line in lines:
+        head = _HEAD.search(line.text) if "libs found in cache" in line.text else None
+        if head and int(head["count"]) == sum(entry.number > line.number for entry, _ in entries):
+            yield Statement("whole cache", head["count"], _NAME, line.number, Rank.TOOL)
+
+
+READER = Reader(_NAME, blocks=_statements)
