@@ -38,13 +38,20 @@ def closer(causes: Sequence[str], machine: MachineView, log: TextLog) -> dict[st
     return found
 
 
+_PARTICULAR = frozenset({Platform.WSL1, Platform.WSL2, Platform.JETSON, Platform.MACOS})
+"""Platforms that nothing is mistaken for; a text from WSL or a Jetson may call itself Linux or Windows."""
+
+
 def _on(*wanted: Platform, words: re.Pattern[str] | None = None) -> Callable[[MachineView, Sequence[str]], str]:
     """Return what says where the text states the platform; empty if nothing does."""
 
     def ask(machine: MachineView, text: Sequence[str]) -> str:
         host = machine.observed.host
-        if isinstance(host, Host) and host.platform in wanted:
+        known = host.platform if isinstance(host, Host) and isinstance(host.platform, Platform) else None
+        if known in wanted:
             return "the text"
+        if known in _PARTICULAR:
+            return ""
         return next((line.strip()[:80] for line in text if words and words.search(line)), "")
 
     return ask

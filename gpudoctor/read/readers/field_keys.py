@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gpudoctor.frameworks import CATALOGUE, MISTAKEN
+
 _SYSTEMS = (
     r"(?:64[- ]?bit )?(?:microsoft |gnu/)?(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
     r"|manjaro|open ?suse|suse|sles|rocky|alma|alpine|amazon linux|oracle linux|nixos|gentoo|pop!?_?os|linux ?mint|mint\b|kali|endeavouros|cachyos|jetpack|jetson|l4t)"
@@ -82,11 +84,11 @@ FIELDS = (
         r"v\d\S{3,40}-g[0-9a-f]{6,12}'?,? '?(\d{1,2}\.\d{1,3}(?:\.\w{1,20}){0,3})|(?:torch|pytorch|tensorflow|tf|jax|jaxlib|version|stable|release|v|unknown|=|:|-| ){0,5}(\d{1,2}\.\d{1,3}(?:\.\w{1,20}){0,3}(?:\+\w[\w.]{0,20})?)",
     ),
 )
-NICKNAMES = {"tf": "tensorflow"}
-"""Names of packages that only forms use."""
 FIRST_WORDS = frozenset(
     word
     for word in [
+        *MISTAKEN,
+        *(name for spec in CATALOGUE for name in (*spec.distributions, *spec.parts)),
         "accelerator",
         "accelerators",
         "arch",
@@ -114,7 +116,6 @@ FIRST_WORDS = frozenset(
         "hardware",
         "host",
         "installed",
-        "jax",
         "jaxlib",
         "jetpack",
         "jetson",
@@ -132,13 +133,7 @@ FIRST_WORDS = frozenset(
         "os",
         "platform",
         "python",
-        "pytorch",
         "system",
-        "tensorflow",
-        "tensorflow-cpu",
-        "tensorflow-gpu",
-        "tf",
-        "torch",
         "uname",
         "version",
         "video",

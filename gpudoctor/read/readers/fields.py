@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.frameworks import MISTAKEN
-from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAMES, NICKNAMES
+from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAMES
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -43,7 +43,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _key(what: str, named: re.Match[str]) -> str:
     if what == "package":
-        package = NICKNAMES.get(named["package"], named["package"])
+        package = MISTAKEN.get(named["package"], named["package"])
         return f"package:{MISTAKEN.get(package, package)}"
     return "gpu:0" if what == "gpu" else what
 

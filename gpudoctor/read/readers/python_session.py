@@ -95,7 +95,7 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
         if what and match["value"]:
             statements.append(Statement(what, match["value"].strip(), _NAME, line.number, Rank.TOOL))
         rest, count = rest[match.end() :], count + 1
-    if count and re.fullmatch(r"[\s)'\",\]]*|.*PhysicalDevice.*|.*Device\(.*", rest):
+    if count and (not rest.strip("\t )'\",]") or "PhysicalDevice" in rest or "Device(" in rest):
         del pending[:count]
         yield from statements
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -23,7 +24,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         if _COMMAND.search(line.text):
             continue
         for found in _PACKAGE.finditer(line.text):
-            name = found["name"].lower().replace("pytorch", "torch")
+            said = found["name"].lower()
+            name = MISTAKEN.get(said, said)
             mentions.setdefault(name, []).append(_statement(f"version:{name}", found["value"], line))
         for found in _DRIVER.finditer(line.text):
             mentions.setdefault("driver", []).append(_statement("driver", found["value"], line))

@@ -102,6 +102,8 @@ def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix,
     unless pip says so. A framework without a GPU is the usual build.
     """
     release = versions.parse(version.value)
+    if of_local_version(version.value).has_cuda is not None:
+        return name
     rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if row.release == release]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
