@@ -24,7 +24,9 @@ LINES = sorted(
 
 @pytest.mark.parametrize("line", LINES)
 def test_cues_hide_no_match(line: str) -> None:
-    assert [place for place, _ in LineForms(PATTERNS).on(line)] == [n for n, pattern in enumerate(PATTERNS) if re.search(pattern, line)]
+    assert [place for _, place, _ in LineForms(PATTERNS).among([line])] == [
+        n for n, pattern in enumerate(PATTERNS) if re.search(pattern, line)
+    ]
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -33,7 +35,13 @@ def test_cues_hide_no_match(line: str) -> None:
 def test_every_line_that_a_pattern_matches_has_one_of_its_cues(pattern: str, data: st.DataObject) -> None:
     line = data.draw(st.from_regex(re.compile(pattern, re.ASCII))).split("\n")[0]
     if re.search(pattern, line):
-        assert list(LineForms([pattern]).on(line))
+        assert list(LineForms([pattern]).among([line]))
+
+
+def test_lines_together_match_what_each_matches_alone() -> None:
+    forms, text = LineForms(PATTERNS), LINES * 3
+    alone = [(number, place) for number, line in enumerate(text) for _, place, _ in forms.among([line])]
+    assert [(number, place) for number, place, _ in forms.among(text)] == alone
 
 
 def test_every_pattern_has_a_cue() -> None:

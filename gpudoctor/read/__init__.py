@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.found import hits_in
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.readers import gpudoctor_report
 from gpudoctor.read.sections import assemble
@@ -20,8 +21,9 @@ def read_text(data: bytes, name: str, matrix: Matrix, created: str) -> Snapshot:
     reports = gpudoctor_report.reports(lines)
     own = {line.number for report in reports for line in report}
     others = [line for line in lines if line.number not in own]
-    statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *statements_in(others)]
-    signs = Signs.among(others, own=[line for line in lines if line.number in own])
+    hits = hits_in(others)
+    statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *statements_in(others, hits)]
+    signs = Signs.among(hits, own=[line for line in lines if line.number in own])
     if not (statements or signs.faults or signs.noise):
         raise UsageError(
             f"Nothing in {name} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "

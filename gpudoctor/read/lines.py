@@ -1,52 +1,87 @@
-"""Turns a pasted text into plain lines: decodes it, and removes colour, control characters and quotation marks."""
+"""Turns a pasted text into plain lines: decodes it, and removes colour, control characters, quotation marks and log prefixes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
+from gpudoctor.read.prefixes import without_prefixes
 from gpudoctor.read.statements import Line
 
 LARGEST = 20 << 20
 """Bytes of a text."""
 _LONGEST = 4000
-"""Characters of a line that are read."""
+"""Characters of a line that are read as one; the rest of a longer line is read like lines of its own."""
 _ALIKE = 160
 """Lines that differ only in numbers and are read: more than a machine has NVLinks, fewer than a training run has steps."""
 _NUMBER = re.compile(r"\d+")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
 """What editors and web pages make of quotation marks and spaces."""
-_QUOTED = re.compile(r"^(?:\s{0,8}>){1,4} ?")
+_SAMPLE = 4096
+"""Bytes that show whether a text without a byte order mark is UTF-16."""
 
 
 def lines_of(data: bytes, name: str) -> list[Line]:
     """Return the lines of a text that are not empty; of many that differ only in numbers, the first. Raises UsageError if it is too large to be a pasted text."""
     if len(data) > LARGEST:
         raise UsageError(
-            f"{name} has {len(data) >> 20} MB and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
+            f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
-    plain = ((number, _plain(line)) for number, line in enumerate(_decoded(data).splitlines(), 1))
-    alike: Counter[str] = Counter()
-    lines = []
-    for number, text in plain:
-        shape = _NUMBER.sub("0", text).strip()
-        alike[shape] += 1
-        if shape and alike[shape] <= _ALIKE:
-            lines.append(Line(number, text))
-    return lines
+    seen = _seen_lines(data)
+    return list(_different(without_prefixes(seen), [len(line) for line in seen]))
 
 
-def _decoded(data: bytes) -> str:
-    """Return the text, by its byte order mark if it has one: Windows tools write UTF-16."""
+def plain_lines(data: bytes) -> list[str]:
+    """Return the lines of a text as their author saw them, without what was put before each."""
+    return without_prefixes(_seen_lines(data))
+
+
+def _seen_lines(data: bytes) -> list[str]:
+    """Return the lines of a text without colour and control characters."""
+    text = decoded(data)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if not text.isascii():
+        text = text.translate(_TYPOGRAPHIC)
+    lines = text.splitlines()
+    if _INVISIBLE.search(text):
+        lines = [_INVISIBLE.sub("", line) for line in lines]
+    return [line.rstrip() for line in lines]
+
+
+def _different(lines: Sequence[str], widths: Sequence[int]) -> Iterator[Line]:
+    alike: Counter[int] = Counter()
+    for number, (line, width) in enumerate(zip(lines, widths, strict=True), 1):
+        for text in (line,) if len(line) <= _LONGEST else _pieces(line):
+            shape = hash(_NUMBER.sub("0", text))
+            alike[shape] += 1
+            if text and not text.isspace() and alike[shape] <= _ALIKE:
+                yield Line(number, text, width=width)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Yield a long line in pieces that end between words where they can."""
+    begin = 0
+    while begin < len(line):
+        end = begin + _LONGEST
+        space = line.rfind(" ", begin + _LONGEST // 2, end) if end < len(line) else -1
+        end = space if space > 0 else end
+        yield line[begin:end]
+        begin = end
+
+
+def decoded(data: bytes) -> str:
+    """Return the text, by its byte order mark if it has one: Windows tools write UTF-16, some of them without."""
     for mark, encoding in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig")):
         if data.startswith(mark):
             return data.decode(encoding, "replace")
+    sample = data[:_SAMPLE]
+    half = len(sample) // 2
+    for zeros, encoding in ((sample[1::2], "utf-16-le"), (sample[::2], "utf-16-be")):
+        if half and zeros.count(0) > half * 0.9 and sample.count(0) < len(sample) * 0.7:
+            return data.decode(encoding, "replace")
     return data.decode("utf-8", "replace")
-
-
-def _plain(line: str) -> str:
-    line = _INVISIBLE.sub("", _COLOUR.sub("", line[:_LONGEST])).translate(_TYPOGRAPHIC)
-    return _QUOTED.sub("", line).rstrip()

@@ -1,4 +1,4 @@
-"""Finds a gpudoctor report in a text: the JSON that `check --format json` wrote, alone or in Markdown or HTML, or a ticket's compressed one."""
+"""Finds a gpudoctor report or snapshot in a text: JSON of any version, alone or in Markdown, HTML or a quotation, or a ticket's compressed one."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy
 from gpudoctor.packed import unpack
+from gpudoctor.read.lines import decoded, plain_lines
 from gpudoctor.snapshot import Snapshot, decode
 
-_BEGIN = re.compile(r'\{\s{0,20}"schema"\s{0,20}:\s{0,20}"gpudoctor\.report/1"')
+_REPORT = re.compile(r'\{\s{0,20}"schema"\s{0,20}:\s{0,20}"gpudoctor\.report/1"')
+_SNAPSHOT = re.compile(r'\{\s{0,20}"version"\s{0,20}:\s{0,20}"\d{1,4}\.\d{1,4}"\s{0,20},\s{0,20}"created"')
+_QUOTED = re.compile(
+    r'\{[^"{}]{0,200}"(?:schema"[^"{}]{0,40}"gpudoctor\.report/1|version"[^"{}]{0,40}"\d{1,4}\.\d{1,4}"[^"{}]{0,80}"created)"'
+)
+_SECTION = re.compile(rf'"({"|".join(Snapshot.__struct_fields__)})"\s{{0,4}}:')
 
 
 def own_report(data: bytes) -> tuple[Snapshot, Policy] | None:
@@ -21,21 +27,38 @@ def own_report(data: bytes) -> tuple[Snapshot, Policy] | None:
 
     Raises UsageError if a report begins and cannot be read.
     """
-    text = data.decode("utf-8", "replace")
+    text = decoded(data)
+    if not (_REPORT.search(text) or _SNAPSHOT.search(text)) and _QUOTED.search(text):
+        text = "\n".join(plain_lines(data))
     try:
         document = _json(text)
         if document is None:
             return None
+        if "snapshot" not in document:
+            return decode(msgspec.json.encode(document)), Policy(level=None)
         policy = msgspec.convert(document["policy"], Policy)
         return decode(msgspec.json.encode(document["snapshot"])), policy
     except (ValueError, KeyError, RecursionError) as error:
-        raise UsageError(f"The gpudoctor report is incomplete or damaged ({error}); attach the whole file.") from None
+        raise UsageError(f"The gpudoctor report is incomplete or damaged ({_trouble(text, error)}); attach the whole file.") from None
 
 
 def _json(text: str) -> dict[str, Any] | None:
-    begin = _BEGIN.search(text)
+    begin = _REPORT.search(text) or _SNAPSHOT.search(text)
     if begin is not None:
         found: dict[str, Any] = json.JSONDecoder().raw_decode(text, begin.start())[0]
         return found
     packed = unpack(text)
     return None if packed is None else json.loads(packed)
+
+
+def _trouble(text: str, error: Exception) -> str:
+    """Return what is wrong with a report in words: where it ends, or what it lacks."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, KeyError):
+        return f"it has no {error.args[0]}"
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    sections = _SECTION.findall(text, 0, error.pos)
+    ends = "it ends" if not text[error.pos :].strip("` \n>") else f"it is no JSON at character {error.pos}"
+    return f"{ends}{f' in its section {sections[-1]}' if sections else ''}"

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from gpudoctor.line_forms import LineForms
+from gpudoctor.read.found import FAULT, HINT, NOISE, Hit, lines_with
 from gpudoctor.read.statements import Line
-from gpudoctor.signatures.hints import HARMLESS, HINTS
-from gpudoctor.signatures.table import SIGNATURES
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -25,18 +23,9 @@ class Signs(msgspec.Struct, frozen=True):
     """Of gpudoctor's own reports, which are no log."""
 
     @classmethod
-    def among(cls, lines: Sequence[Line], own: Sequence[Line] = ()) -> Signs:
-        """Return the signs among the lines, in their order, beside the lines of gpudoctor's `own` reports."""
-        faults = _matching(lines, [one.pattern for one in SIGNATURES])
-        hints = _matching(lines, [one.pattern for one in HINTS]) if faults else ()
-        return cls(
-            faults=faults,
-            log=tuple(sorted({*faults, *hints}, key=lambda line: line.number)),
-            noise=_matching(lines, [pattern for pattern, _ in HARMLESS]),
-            own=tuple(own),
-        )
-
-
-def _matching(lines: Sequence[Line], patterns: Sequence[str]) -> tuple[Line, ...]:
-    forms = LineForms(patterns).within("\n".join(line.text for line in lines))
-    return tuple(line for line in lines if next(forms.on(line.text), None))
+    def among(cls, hits: Sequence[Hit], own: Sequence[Line] = ()) -> Signs:
+        """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports."""
+        faults = tuple(lines_with(hits, FAULT))
+        hints = tuple(lines_with(hits, HINT)) if faults else ()
+        log = sorted({*faults, *hints}, key=lambda line: (line.joined, line.number))
+        return cls(faults=faults, log=tuple(log), noise=tuple(lines_with(hits, NOISE)), own=tuple(own))

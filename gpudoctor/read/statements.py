@@ -21,6 +21,10 @@ class Line(msgspec.Struct, frozen=True):
 
     number: int
     text: str
+    joined: bool = False
+    """The next lines were joined to it, as they were before a mail program or a terminal wrapped them."""
+    width: int = 0
+    """Its characters with what was put before it."""
 
 
 class Statement(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.found import hits_in
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.stating import statements_in
 from gpudoctor.snapshot import Missing, Packages
@@ -12,7 +13,8 @@ from tests.read.reading import causes, read
 
 
 def stated(text: str) -> dict[str, str]:
-    return {one.what: one.value for one in statements_in(lines_of(text.encode(), "list"))}
+    lines = lines_of(text.encode(), "list")
+    return {one.what: one.value for one in statements_in(lines, hits_in(lines))}
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.found import hits_in
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.stating import statements_in
 from tests.read.mangled import mangled
@@ -103,7 +104,8 @@ def test_good_answers_show_none(matrix: Matrix) -> None:
 
 
 def test_code_without_its_output_states_nothing() -> None:
-    assert [one for one in statements_in(lines_of(CODE.encode(), "code")) if one.reader == "Python session"] == []
+    lines = lines_of(CODE.encode(), "code")
+    assert [one for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"] == []
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,0 +1,113 @@
+"""Removes what other programs put before each line of a text: log prefixes, quotation marks, line numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+_TIME: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_DATE_AND_TIME: Final = rf"\d{{4}}[-/]\d\d[-/]\d\d[T ]{_TIME}(?:Z|[ ]?[+-]\d\d:?\d\d)?"
+_HOST_AND_PROGRAM: Final = r"[\w.-]{1,64} (?:kernel|[\w./@-]{1,64}\[\d{1,9}\]):"
+_HOST_AND_ANY_PROGRAM: Final = r"[\w.-]{1,64} [\w./@-]{1,64}(?:\[\d{1,9}\])?:"
+_CERTAIN: Final = (
+    r"\s{0,8}>",  # a quotation
+    rf"\[?{_DATE_AND_TIME}\]?[:,]?(?: (?:stdout|stderr) [FP]| {_HOST_AND_PROGRAM})?",  # ISO 8601; containerd; journald
+    rf"(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_TIME} {_HOST_AND_ANY_PROGRAM}",  # syslog, journald
+    rf"\[?{_TIME}\]?",
+    r"\[(?:rank|default|trainer|worker)\d{1,5}\]:",  # torchrun
+    r"\[\d{1,5},\d{1,5}\]<std(?:out|err)>:?",  # mpirun
+    r"\((?:[\w.:=-]{1,64} ){0,4}pid=\d{1,9}(?:, ip=[\d.]{1,40})?\)",  # Ray, vLLM
+    r"\[(?:pod/)?[\w.-]{1,100}/[\w.-]{1,100}\]",  # kubectl logs --prefix
+)
+_PREFIX: Final = re.compile(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:])|$)){{1,6}}")
+"""Prefixes that nothing else looks like, several in a row."""
+_NUMBERED: Final = re.compile(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d) ?|[.)|] ?|\s?[→│] ?| {1,2}|$)")
+"""As editors and `cat -n` number lines."""
+_LABELLED: Final = re.compile(r"(\s{0,4}\d{1,4}:(?= |$)|[\w.-]{1,60}\s{0,30}\|) ?")
+"""As docker compose and srun -l label lines."""
+_COMMON: Final = re.compile(r"\s{1,40}|(?:[-*+•#$%]|//) ")
+Matcher = Callable[[str], "re.Match[str] | None"]
+_BEGINNINGS: Final = frozenset(" \t>[(<0123456789")
+_MONTHS: Final = frozenset(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
+_RUN: Final = 3
+"""Lines in a row that show a pattern by more than chance; two are enough if they are all of the text."""
+_LAYERS: Final = 4
+
+
+def without_prefixes(lines: list[str]) -> list[str]:
+    """Return the lines of a text without what was put before them, layer by layer."""
+    for _ in range(_LAYERS):
+        lines = _without_common(lines)
+        bare = _without_shared(_numbered, _is_numbering, _without_shared(_labelled, _is_labelling, [_without(line) for line in lines]))
+        if bare == lines:
+            break
+        lines = bare
+    return lines
+
+
+def _without_common(lines: list[str]) -> list[str]:
+    """Return the lines without what stands before every one of them: indentation, a comment sign, a prompt, a bullet."""
+    filled = [line for line in lines if line]
+    first = _COMMON.match(filled[0]) if len(filled) > 1 else None
+    common = first[0] if first else ""
+    while common.isspace() and not all(line.startswith(common) for line in filled):
+        common = common[:-1]
+    if not common or not all(line.startswith(common) or line == common.rstrip() for line in filled):
+        return lines
+    return [line[len(common) :] for line in lines]
+
+
+def _without(line: str) -> str:
+    found = _PREFIX.match(line) if line[:1] in _BEGINNINGS or line[:3] in _MONTHS else None
+    return line[found.end() :] if found else line
+
+
+def _numbered(line: str) -> re.Match[str] | None:
+    return _NUMBERED.match(line) if line[:1].isspace() or line[:1].isdigit() else None
+
+
+def _labelled(line: str) -> re.Match[str] | None:
+    return _LABELLED.match(line) if "|" in line[:96] or ":" in line[:9] else None
+
+
+def _without_shared(match: Matcher, convinces: Callable[[Sequence[re.Match[str]]], bool], lines: list[str]) -> list[str]:
+    """Return the lines without a prefix that is one only if several lines in a row have it."""
+    found = [match(line) for line in lines]
+    matching, filled = sum(map(bool, found)), sum(map(bool, lines))
+    enough = 2 if matching == filled == 2 else _RUN
+    if matching < enough:
+        return lines
+    bare = list(lines)
+    for begin, run in _runs(found, enough):
+        if convinces(run):
+            bare[begin : begin + len(run)] = [line[one.end() :] for line, one in zip(bare[begin:], run, strict=False)]
+    return bare
+
+
+def _runs(found: Iterable[re.Match[str] | None], enough: int) -> Iterator[tuple[int, list[re.Match[str]]]]:
+    """Yield each run of lines that match, with its place; a number that does not follow the last one begins another."""
+    run: list[re.Match[str]] = []
+    for place, one in enumerate([*found, None]):
+        if run and (one is None or not _continues(run[-1], one)):
+            if len(run) >= enough:
+                yield place - len(run), run
+            run = []
+        if one is not None:
+            run.append(one)
+
+
+def _continues(last: re.Match[str], one: re.Match[str]) -> bool:
+    return last.re is not _NUMBERED or int(one[1]) == int(last[1]) + 1
+
+
+def _is_numbering(run: Sequence[re.Match[str]]) -> bool:
+    """Return whether the numbers are those of lines: lists of GPUs begin with 0."""
+    return int(run[0][1]) > 0
+
+
+def _is_labelling(run: Sequence[re.Match[str]]) -> bool:
+    """Return whether labels recur: in a table each row has its own."""
+    labels = Counter(one[1] for one in run)
+    return len(run) >= min(_RUN, len(run)) * len(labels)

@@ -1,0 +1,107 @@
+"""Other ways to read a line: joined with the next one, which a mail program wrapped, or without Markdown and shell prompts around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from gpudoctor.read.statements import Line
+
+_NARROW = 72
+_WIDE = 80
+"""Columns at which mail programs and terminals wrap lines."""
+_JOINED = 5
+"""Lines that are joined: a message has up to two hundred characters."""
+_MARKERS = re.compile(
+    r"\s{0,20}(?:[-*+•]|\d{1,2}[.)]|#{1,6}|\$|%|>>>|\.\.\.|//"
+    r"|(?:\([\w.-]{1,40}\) ?)?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#\n]{0,80}[$#]|PS [^>\n]{0,80}>|[A-Z]:\\[^>\n]{0,80}>)\s{1,20}"
+)
+_ROW = re.compile(r"\|?\s{0,20}([A-Za-z][^|\n]{0,60}?)\s{0,20}\|\s{0,20}([^|\n]{1,200}?)\s{0,20}\|?$")
+_EMPHASIS = re.compile(r"\*\*|__|`")
+_Widths = tuple[int, int]
+"""Characters of a line, or of the longest of some: with what was put before it, and without. It was wrapped before that or after."""
+
+
+class Variant(NamedTuple):
+    """A text to match in place of a line's own."""
+
+    line: Line
+    text: str
+    is_other: bool = False
+    """It is not the line itself: it counts only if that says nothing."""
+    seam: int = 0
+    """Where the next line was joined: only a match across it is new. 0: nothing was joined."""
+
+
+def variants(lines: Sequence[Line], *, wrapped: bool) -> Iterator[Variant]:
+    """Yield each line as it is, and after it the other ways to read it; without `wrapped`, lines are not joined."""
+    widest = _widths(lines) if wrapped else {}
+    for place, line in enumerate(lines):
+        row = _as_pair(line.text)
+        yield Variant(line, row or line.text)
+        bare = _bare(line.text)
+        if bare and not row:
+            yield Variant(line, bare, is_other=True)
+        following = _continued(lines[place : place + _JOINED], widest[line.number]) if wrapped else ()
+        if following:
+            for space in (" ", "") if line.width >= _WIDE - 1 else (" ",):
+                yield Variant(line, line.text + space.join(("", *following)), is_other=True, seam=len(line.text))
+
+
+def _continued(lines: Sequence[Line], widest: _Widths) -> Sequence[str]:
+    """Return the rest of a message that begins on the first of the lines and was wrapped."""
+    following: list[str] = []
+    for last, one in pairwise(lines):
+        if one.number > last.number + 1 or not _is_wrapped(last, one.text.strip(), widest):
+            break
+        following.append(one.text.strip())
+    return following
+
+
+def _as_pair(text: str) -> str:
+    """Return a row of a table with two columns as "key: value"; "" for anything else."""
+    row = _ROW.fullmatch(text) if "|" in text else None
+    return f"{row[1]}: {row[2]}" if row and "  " not in row[1] else ""
+
+
+def _bare(text: str) -> str:
+    """Return the line without indentation, list bullets, prompts and emphasis; "" if it has none of these."""
+    told = text
+    if not told[:1].isalnum() or "@" in told or ":\\" in told or told[:3] == "PS " or told[:2].isdecimal() or told[1:2] in ".)":
+        marker = _MARKERS.match(told)
+        told = (told[marker.end() :] if marker else told).lstrip()
+    if "`" in told or "**" in told or "__" in told:
+        told = _EMPHASIS.sub("", told)
+    return told if told != text else ""
+
+
+def _measured(line: Line) -> _Widths:
+    return line.width, len(line.text)
+
+
+def _is_wrapped(line: Line, following: str, widest: _Widths) -> bool:
+    """Return whether the next line's first word had no room on this line, in a block of that width; the pieces of a long line always belong together."""
+    word = len(following.partition(" ")[0])
+    full = (most <= _WIDE and width + 1 + word > max(most, _NARROW) for width, most in zip(_measured(line), widest, strict=True))
+    return any(full) or line.width > 10 * _WIDE
+
+
+def _widths(lines: Sequence[Line]) -> dict[int, _Widths]:
+    """Return the width of the block that each line is in: lines without an empty one between them."""
+    widths: dict[int, _Widths] = {}
+    block: list[Line] = []
+    for line in lines:
+        if block and line.number > block[-1].number + 1:
+            widths.update(_width_of(block))
+            block = []
+        block.append(line)
+    widths.update(_width_of(block))
+    return widths
+
+
+def _width_of(block: Sequence[Line]) -> dict[int, _Widths]:
+    measured = [_measured(line) for line in block]
+    widest = (max((seen for seen, _ in measured), default=0), max((bare for _, bare in measured), default=0))
+    return dict.fromkeys((line.number for line in block), widest)

@@ -1,0 +1,81 @@
+"""However a text was pasted, its root cause stays."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy, Severity
+from gpudoctor.matrix import Matrix
+from gpudoctor.read import read_text
+from gpudoctor.read.lines import plain_lines
+from tests.read.corpus import CASES, HEALTHY, TEXTS, Case
+from tests.read.disguises import DISGUISES, PAIRS, PREFIXED
+from tests.read.reading import CREATED, causes
+
+REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
+"""Disguises that break the columns of a table and the lines of a list, which nothing can mend: sentences survive them."""
+PIP_ACCOUNT = "python-45-"
+"""pip's account of one unmet requirement alone in a text: behind a prompt or bullet it is a conflict, alone also a list of versions."""
+
+
+def cases(disguise: str) -> list[Case]:
+    """The texts that a disguise leaves readable."""
+    return [case for case in CASES if (disguise not in REFLOWING or not _is_listing(case[2])) and not case[0].startswith(PIP_ACCOUNT)]
+
+
+def _is_listing(text: str) -> bool:
+    return any("==" in line or "  " in line.strip() or line.startswith("|") for line in text.splitlines())
+
+
+def leading(data: bytes, matrix: Matrix) -> str | None:
+    found = diagnose(read_text(data, "pasted.txt", matrix, CREATED), matrix, Policy(level=None)).root_causes
+    return next((one.name for one in found if one.severity is not Severity.NOTE), None)
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_disguised_text_keeps_its_cause(disguise: str, matrix: Matrix) -> None:
+    disguised = {name: leading(DISGUISES[disguise](text).encode(), matrix) for name, _, text in cases(disguise)}
+    assert disguised == {name: cause for name, cause, _ in cases(disguise)}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_a_text_of_windows_tools_keeps_its_cause(encoding: str, matrix: Matrix) -> None:
+    assert {name: leading(text.encode(encoding), matrix) for name, _, text in CASES} == {name: cause for name, cause, _ in CASES}
+
+
+@pytest.mark.parametrize(("outer", "inner"), PAIRS)
+def test_a_text_in_two_disguises_keeps_its_cause(outer: str, inner: str, matrix: Matrix) -> None:
+    chosen: list[Case] = random.Random(f"{outer} {inner}").sample(cases("wrapped at 72") if "wrapped" in inner else cases(inner), 12)
+    disguised = {name: leading(DISGUISES[outer](DISGUISES[inner](text)).encode(), matrix) for name, _, text in chosen}
+    assert disguised == {name: cause for name, cause, _ in chosen}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_healthy_text_stays_healthy(disguise: str, matrix: Matrix) -> None:
+    assert [causes(DISGUISES[disguise](text), matrix) for text in HEALTHY] == [[]] * len(HEALTHY)
+
+
+def stripped(lines: list[str]) -> list[str]:
+    return [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize("disguise", [name for name in PREFIXED if name not in {"list", "root prompt", "user prompt"}])
+def test_a_prefix_before_each_line_is_removed(disguise: str) -> None:
+    for text in TEXTS:
+        lines = text.splitlines()
+        if len(lines) >= 3:
+            assert stripped(plain_lines(PREFIXED[disguise](text).encode())) == stripped(plain_lines(text.encode())), text
+
+
+HAS_PREFIXES = re.compile(r"(?m)\[rank|^\d\d:\d\d:\d\d ")
+
+
+@pytest.mark.parametrize("text", [text for text in TEXTS if not HAS_PREFIXES.search(text)])
+def test_nothing_is_taken_for_a_prefix_that_is_none(text: str) -> None:
+    bare = text.replace("- ", "") if all(line.startswith("- ") for line in text.splitlines() if line) else text
+    bare = bare.replace("\u2019", "'")
+    assert stripped(plain_lines(text.encode())) == [line.strip().removeprefix(">>> ") for line in bare.splitlines()]

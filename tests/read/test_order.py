@@ -1,0 +1,27 @@
+"""The order of the parts of a text makes no difference, and a healthy part adds no finding."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from tests.read import texts
+from tests.read.corpus import CASES
+from tests.read.reading import causes
+
+PARTED = [(name, cause, text.split("\n\n")) for name, cause, text in CASES if "\n\n" in text.strip()]
+
+
+@pytest.mark.parametrize(("cause", "parts"), [(cause, parts) for _, cause, parts in PARTED], ids=[name for name, _, _ in PARTED])
+def test_the_order_of_blocks_makes_no_difference(cause: str, parts: list[str], matrix: Matrix) -> None:
+    shuffled = random.Random(cause).sample(parts, len(parts))
+    assert causes("\n\n".join(shuffled) + "\n", matrix)[:1] == [cause]
+    assert causes("\n\n".join(reversed(parts)) + "\n", matrix)[:1] == [cause]
+
+
+@pytest.mark.parametrize("noise", [text for text in texts.HARMLESS if "physical_device:GPU" not in text])
+def test_harmless_lines_add_no_finding(noise: str, matrix: Matrix) -> None:
+    """A list of TensorFlow's GPUs is left out: it shows that they work, which refutes a cause."""
+    assert {name: causes(f"{text}\n{noise}", matrix) for name, _, text in CASES} == {name: causes(text, matrix) for name, _, text in CASES}
