@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.readers.containers import READER
+from gpudoctor.read.statements import Line
 from gpudoctor.snapshot import NOT_ASKED, Cause, Container, Missing, TextLog
 from tests.read.mangled import mangled
 from tests.read.reading import causes, is_read_or_refused, read
@@ -72,8 +76,12 @@ WITH = {
     "long run": LONG_RUN.format(option="--gpus '\"device=0\"' \\"),
     "wrapper": RUN.replace("docker", "nvidia-docker"),
     "compose": COMPOSE + RESERVED,
+    "compose list": COMPOSE
+    + RESERVED.replace("            - driver: nvidia\n", "            -\n").replace("[gpu]", "\n                - gpu"),
     "compose runtime": COMPOSE + "    runtime: nvidia\n",
     "pod": POD + "          nvidia.com/gpu: 1\n",
+    "script": POD.replace("      resources", "      args:\n        - |\n          set -e\n          python fit.py\n\n      resources")
+    + "          nvidia.com/gpu: 1\n",
     "slice": POD + "          nvidia.com/mig-1g.10gb: 1\n",
     "runtime class": POD.replace("spec:\n", "spec:\n  runtimeClassName: nvidia\n"),
     "describe": DESCRIBED.format(limit="      nvidia.com/gpu:  1\n"),
@@ -160,6 +168,14 @@ def test_a_container_without_device_files_was_started_without_a_gpu(matrix: Matr
 @pytest.mark.parametrize("text", [*WITHOUT.values(), *WITH.values(), *INSIDE.values()])
 def test_a_text_without_a_fault_has_no_finding(text: str, matrix: Matrix) -> None:
     assert causes("PyTorch version: 2.5.1+cu124\n" + text, matrix) == []
+
+
+@pytest.mark.parametrize("line", ["services:", "kind: Pod", "Containers:", "docker run x \\"])
+def test_many_documents_take_linear_time(line: str) -> None:
+    lines = [Line(number, line) for number in range(20_000)]
+    begin = time.process_time()
+    list(READER.blocks(lines) if READER.blocks else ())
+    assert time.process_time() - begin < 5
 
 
 @given(data=st.data())

@@ -11,22 +11,23 @@ from gpudoctor.read.statements import Line, Rank, Statement
 _NAME = "containers"
 _RUN = re.compile(r"(?:^|[^\w-])(?P<command>(?:nvidia-docker|docker|podman) (?:container )?(?:run|create)\b.*)")
 _CONTINUED = ("\\", "^", "`")
-_LONGEST = 60
+_LONGEST = 30
 """Lines of one command."""
 _DEMONSTRATION = re.compile(r"\bhello-world\b|--help\b")
 # https://docs.docker.com/engine/containers/gpu/, https://docs.docker.com/compose/how-tos/gpu-support/
 # https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
 _REQUEST = re.compile(
     r"nvidia-docker |--gpus\b|--runtime[ =][\"']?nvidia|nvidia\.com/(?:gpu|mig-)|/dev/nvidia|\bNVIDIA_VISIBLE_DEVICES\b"
-    r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |runtimeClassName: |\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
+    r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |\n\s{1,60}- [\"']?gpu\b|runtimeClassName: |\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
 )
 _CUT = ("...", "…", "[...]", "# ...")
-_YAML = re.compile(r"\s{0,60}(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
+_YAML = re.compile(r"\s{2,60}\S|\s?(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
 _IMAGE = re.compile(r"\s{1,60}(?:- )?(?:image|build):")
 _KINDS = re.compile(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    done = 0
     for place, line in enumerate(lines):
         text = line.text
         command = _RUN.search(text) if " run" in text or " create" in text else None
@@ -34,12 +35,15 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             whole = "\n".join([command["command"], *_continuation(lines, place)])
             if not _DEMONSTRATION.search(whole):
                 yield _start(whole, command["command"].strip(), line)
-        elif text.rstrip() == "services:":
-            yield from _document(lines, place, "compose file")
-        elif _KINDS.match(text):
-            yield from _document(lines, place, text.strip())
+        elif place < done:  # a document is read once
+            continue
+        elif text.rstrip() == "services:" or _KINDS.match(text):
+            begin, done = _document(lines, place, done)
+            yield from _requests_of(lines[begin:done], lines[done : done + 1], line)
         elif text.rstrip() == "Containers:":
-            yield from _described_pod(lines, place)
+            done = _end_of_containers(lines, place)
+            if done < len(lines) and lines[done].text.startswith("QoS Class:"):
+                yield _start("\n".join(one.text for one in lines[place:done]), "kubectl describe pod", line)
 
 
 def _start(text: str, label: str, line: Line) -> Statement:
@@ -54,26 +58,29 @@ def _continuation(lines: Sequence[Line], place: int) -> Iterator[str]:
         yield line.text
 
 
-def _document(lines: Sequence[Line], place: int, label: str) -> Iterator[Statement]:
-    """Yield whether a YAML document with images requests a GPU. What was cut from a document may be the request."""
+def _document(lines: Sequence[Line], place: int, done: int) -> tuple[int, int]:
+    """Return where the YAML document around a line begins and ends; it begins after the last one."""
     begin = end = place
-    while begin and _YAML.match(lines[begin - 1].text):
+    while begin > done and _YAML.match(lines[begin - 1].text):
         begin -= 1
     while end < len(lines) and (_YAML.match(lines[end].text) or not lines[end].text.strip()):
         end += 1
-    texts = [line.text for line in lines[begin:end]]
-    was_cut = end < len(lines) and lines[end].text.strip().startswith(_CUT)
+    return begin, end
+
+
+def _requests_of(document: Sequence[Line], after: Sequence[Line], line: Line) -> Iterator[Statement]:
+    """Yield whether a document with images requests a GPU. What was cut from a document may be the request."""
+    texts = [one.text for one in document]
     whole = "\n".join(texts)
-    is_complete = not was_cut and not any(text.strip().startswith(_CUT) for text in texts)
-    if any(map(_IMAGE.match, texts)) and (is_complete or _REQUEST.search(whole)):
-        yield _start(whole, label, lines[place])
+    was_cut = any(one.text.strip().startswith(_CUT) for one in (*document, *after))
+    if any(map(_IMAGE.match, texts)) and (_REQUEST.search(whole) or not was_cut):
+        yield _start(whole, "compose file" if line.text.startswith("services") else line.text.strip(), line)
 
 
-def _described_pod(lines: Sequence[Line], place: int) -> Iterator[Statement]:
-    """Yield whether the pod that `kubectl describe pod` shows requests a GPU; "QoS Class" follows its containers."""
-    end = next((at for at in range(place, len(lines)) if lines[at].text.startswith("QoS Class:")), None)
-    if end is not None:
-        yield _start("\n".join(line.text for line in lines[place:end]), "kubectl describe pod", lines[place])
+def _end_of_containers(lines: Sequence[Line], place: int) -> int:
+    """Return the line after the containers that `kubectl describe pod` shows: "QoS Class", or the next pod's."""
+    ends = ("QoS Class:", "Containers:")
+    return next((at for at in range(place + 1, len(lines)) if lines[at].text.startswith(ends)), len(lines))
 
 
 READER = Reader(

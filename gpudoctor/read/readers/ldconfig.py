@@ -20,10 +20,10 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
         is_of_64_bits = "64" in found["kind"]
         if found["soname"] in _DRIVER and is_of_64_bits:
             yield Statement(f"cached:{found['path']}", found["soname"], _NAME, line.number, Rank.TOOL)
-    for line in lines:
-        head = _HEAD.search(line.text) if "libs found in cache" in line.text else None
-        if head and int(head["count"]) == sum(entry.number > line.number for entry, _ in entries):
-            yield Statement("whole cache", head["count"], _NAME, line.number, Rank.TOOL)
+    first = next((line for line in lines if "libs found in cache" in line.text), None)
+    head = _HEAD.search(first.text) if first else None
+    if first and head and int(head["count"]) == sum(entry.number > first.number for entry, _ in entries):
+        yield Statement("whole cache", head["count"], _NAME, first.number, Rank.TOOL)
 
 
 READER = Reader(_NAME, blocks=_statements)
