@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
@@ -27,23 +29,15 @@ class Recognised(msgspec.Struct, frozen=True):
 
 def recognise(text: str) -> tuple[Recognised, ...]:
     """The known signatures in `text`, in the table's order, most specific first; each set of causes once, with its first line."""
-    text = text[-_END:]
     found: dict[tuple[str, ...], Recognised] = {}
-    for signature in _table("table").SIGNATURES:
-        match = signature.causes not in found and re.search(signature.pattern, text, re.MULTILINE)
-        if match:
-            found[signature.causes] = Recognised(signature, _line(text, match))
+    for signature, line in _first_matches("table", "SIGNATURES", text[-_END:]):
+        found.setdefault(signature.causes, Recognised(signature, line))
     return tuple(found.values())
 
 
 def hinted(text: str) -> dict[str, str]:
     """Return the causes for which words in `text` speak, each with its first line; "" with a line that has numbers to compare."""
-    found: dict[str, str] = {}
-    for hint in _table("hints").HINTS:
-        match = re.search(hint.pattern, text, re.MULTILINE)
-        if match:
-            found[hint.cause] = _line(text, match)
-    return found
+    return {hint.cause: line for hint, line in _first_matches("hints", "HINTS", text)}
 
 
 def harmless(line: str) -> str:
@@ -51,12 +45,26 @@ def harmless(line: str) -> str:
     return next((why for pattern, why in _table("hints").HARMLESS if re.search(pattern, line)), "")
 
 
-def _line(text: str, match: re.Match[str]) -> str:
-    begin, end = text.rfind("\n", 0, match.start()) + 1, text.find("\n", match.start())
-    line = text[begin : end if end >= 0 else len(text)].strip()
-    return line[-_LONGEST:] if match.end() - begin > _LONGEST else line[:_LONGEST]
+def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str]]:
+    """Yield each entry of a table that matches a line of the text, in the table's order, with the first such line."""
+    table, lines = getattr(_table(module), name), text.splitlines()
+    first: dict[int, str] = {}
+    for number, place, match in _forms(module, name).among(lines):
+        first.setdefault(place, _shown(lines[number], match))
+    for place in sorted(first):
+        yield table[place], first[place]
 
 
+def _shown(line: str, match: re.Match[str]) -> str:
+    return line.strip()[-_LONGEST:] if match.end() > _LONGEST else line.strip()[:_LONGEST]
+
+
+@functools.cache
+def _forms(module: str, name: str) -> Any:
+    return import_module("gpudoctor.line_forms").LineForms([one.pattern for one in getattr(_table(module), name)])
+
+
+@functools.cache
 def _table(module: str) -> Any:
     """Return a table's module, loaded on first use: a machine in order has nothing to recognise."""
     return import_module(f"gpudoctor.signatures.{module}")

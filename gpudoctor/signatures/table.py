@@ -183,7 +183,7 @@ _VAGUE = (
     ),
     # torch/cuda/__init__.py; nvidia-smi of 550 and of 470
     Signature(
-        r"Can't initialize NVML|^\s{0,20}No devices (?:were )?found\.?$",
+        r"Can't initialize NVML|(?:^|: )\s{0,20}No devices (?:were )?found\.?$",
         ("gpu-count-mismatch", "gpu-too-new-for-driver", "driver-too-new-for-gpu", "gpu-fell-off-bus", "container-no-gpu-access"),
         "the driver is loaded and lists no GPU",
         ("UserWarning: Can't initialize NVML", "No devices were found"),
