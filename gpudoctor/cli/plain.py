@@ -1,6 +1,6 @@
 """Reads a command line of `check` that consists of whole option words, without Typer: loading Typer takes a third of a check's time.
 
-Everything else is left to Typer: help, short options, abbreviations, and every error, so that there is one way to say it.
+Everything else is left to Typer: help, short options, abbreviations, and every error: there is one way to say it.
 """
 
 from __future__ import annotations

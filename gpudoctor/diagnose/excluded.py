@@ -129,4 +129,4 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "libcuda-not-on-loader-path": _is_libcuda_cached,
     "wsl-libcuda-not-on-path": _is_libcuda_cached,
 }
-"""Causes, and what tells whether a fact excludes each."""
+"""Causes, and what finds a fact that excludes each."""

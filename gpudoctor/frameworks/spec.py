@@ -187,7 +187,7 @@ class FrameworkSpec(NamedTuple):
     """Names that people write for it that the package index does not have, and what they mean."""
     hidden_by: tuple[HidingVariable, ...] = ()
     preallocates: tuple[str, str] | None = None
-    """The variable and value with which it takes GPU memory as it needs it; None if it does so anyway."""
+    """The variable and value that make it allocate GPU memory as needed; None if it always does."""
     directml: tuple[str, ...] = ()
     """Distributions that add DirectML to it, which uses GPUs on Windows and in WSL without CUDA."""
     on_windows: OnWindows | None = None

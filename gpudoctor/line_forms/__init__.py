@@ -24,7 +24,7 @@ _TOGETHER = 10_000
 
 
 class LineForms:
-    """Some regular expressions, by place, and the cues of each: words of which every line that it matches has one."""
+    """Some regular expressions, by place, and the cues of each: every line that it matches has one of these words."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = patterns

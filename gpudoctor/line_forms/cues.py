@@ -14,7 +14,7 @@ CUES: dict[str, tuple[str, ...]] = {
     '(?:Downloading|Using cached|Processing|Installing) .{0,300}-\\w{0,80}?(?P<value>x86_64|aarch64|arm64|amd64)\\.whl': ('*downloading ', '*installing ', '*processing ', 'cached'),
     '(?:Failed to bind|Unable to bind) NVLink SHARP \\(NVLS\\) Multicast memory|NVLS\\b[^\\n]{0,60}system or configuration error in the Fabric Manager': ('configuration', 'multicast'),
     '(?:SW|HW) Thermal Slowdown\\s{0,40}: Active|(?i:\\bgpus?\\b[^\\n]{0,60}\\b(?:overheat|thermal(?:ly)?[ -]throttl))': ('*overheat', 'gpus', 'slowdown', 'thermal', 'thermally'),
-    '(?:Total|Free) memory: ?\\d|of which [\\d.]{1,12} ?\\w{1,3} is free|manylinux_2_\\d': ('*manylinux_2_', 'memory', 'which'),
+    '(?:Total|Free) memory: ?\\d|which [\\d.]{1,12} ?\\w{1,3} is free|manylinux_2_\\d': ('* is free', '*manylinux_2_', 'memory'),
     '(?:\\b[Dd]river [Vv]ersion|\\bDRIVER version|\\bKMD Version)\\s*: *(?P<value>\\d{1,6}(?:\\.\\d{1,12}){1,5})': ('driver', 'kmd'),
     '(?:^\\s*|virtual packages : )__cuda=(?P<value>\\d{1,2}\\.\\d{1,2})=': ('*__cuda=', 'packages'),
     '(?:^\\s*|virtual packages : )__glibc=(?P<value>\\d\\.\\d{1,2})=': ('glibc', 'packages'),

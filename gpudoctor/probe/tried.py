@@ -1,4 +1,4 @@
-"""Calls a probe so that a defect of ours costs its own section of the snapshot and not the whole report."""
+"""Calls a probe: a defect of ours costs its own section of the snapshot, not the whole report."""
 
 from __future__ import annotations
 

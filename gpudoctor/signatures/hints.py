@@ -102,7 +102,7 @@ HINTS = (
         "/opt/cuda/lib64/libcudart.so.12",
     ),
     # numbers that the causes above are decided by
-    Hint(r"(?:Total|Free) memory: ?\d|of which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),  # words: ok
+    Hint(r"(?:Total|Free) memory: ?\d|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),
     Hint(
         r"Kernel driver in use: nouveau|^nouveau {2,40}\d|\bnouveau [0-9a-f]{4}:|(?i:\bnouveau (?:is |was )?(?:loaded|in use|active|running))",
         "nouveau-loaded",

@@ -23,7 +23,7 @@ SLOWNESS = (
     Signature(
         r"(?i)\bnvidia-smi\b[^\n]{0,30}\b(?:takes|needs|is (?:very |so )?slow)\b|\bfirst (?:cuda|gpu) (?:call|operation|access)\b[^\n]{0,40}\b(?:slow|takes|seconds|minutes)\b",
         ("persistence-mode-off", "driver-hung"),
-        "the driver starts the GPU anew for each program, which persistence mode avoids",
+        "the driver initialises the GPU for each program again; persistence mode avoids that",
         ("nvidia-smi takes 25 s", "the first CUDA call takes many seconds"),
         vague=True,
     ),

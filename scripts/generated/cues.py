@@ -1,4 +1,4 @@
-"""The cues of every regular expression for lines of foreign text: words of which each line that it matches contains one."""
+"""The cues of every regular expression for lines of foreign text: each line that it matches contains one of these words."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _COMMON = frozenset(
         "with",
     ]
 )
-"""Words that many lines contain, so that others are better cues."""
+"""Words that many lines contain: others are better cues."""
 _MOST = 64
 """Ways to write out the alternatives of one expression; beyond, an alternative counts as unknown text."""
 EDGE, UNKNOWN = "\0", "\1"

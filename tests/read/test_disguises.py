@@ -17,7 +17,7 @@ from tests.read.disguises import DISGUISES, PAIRS, PREFIXED
 from tests.read.reading import CREATED, causes
 
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
-"""Disguises that break the columns of a table and the lines of a list, which nothing can mend: sentences survive them."""
+"""Disguises that break the columns of a table and the lines of a list, which cannot be repaired: sentences survive them."""
 PIP_ACCOUNT = "python-45-"
 """pip's account of one unmet requirement alone in a text: behind a prompt or bullet it is a conflict, alone also a list of versions."""
 

@@ -36,7 +36,7 @@ Facts = Mapping[str, Statement]
 
 
 def gpu_of(index: int, facts: Facts, matrix: Matrix, *, starved: bool) -> NvmlGpu:
-    """Return the GPU of which these facts are stated."""
+    """Return the GPU that has the stated facts."""
     name = facts["gpu"].value if "gpu" in facts and not FAILED.fullmatch(facts["gpu"].value) else NOT_STATED
     fields: dict[str, Any] = {field: _value(facts, fact, parse) for fact, (field, parse) in FIELDS.items() if fact in facts}
     address = normalise_address(facts["address"].value) if "address" in facts else None

@@ -56,7 +56,7 @@ def _or(stated: Stated, what: str, otherwise: str | None) -> str | Missing:
 
 
 def _tegra(stated: Stated) -> str | Missing:
-    """Return the release of Jetson Linux, of which JetPack's major version tells the first number."""
+    """Return the release of Jetson Linux; JetPack's major version tells its first number."""
     file, other, jetpack = stated.get("tegra release"), stated.get("tegra"), stated.get("jetpack")
     if file or other:
         return file.value.replace(" (release), REVISION: ", ".") if file else stated.value("tegra")

@@ -31,7 +31,7 @@ def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
 _CHANGING = frozenset(
     {"xid", "sxid", "kernel line", "process", "mig device", "clock reason", "link generation", "link width", *SENSORS, *MEMORY}
 )
-"""Facts that are not the same in each output of one machine, or of which it has several."""
+"""Facts that differ between outputs of one machine, or that it has several of."""
 
 
 def expected(lines: Sequence[Line], stated: Stated) -> Iterable[str]:
