@@ -56,6 +56,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "ProcGpu": ("address",),
     "Product": ("device", "precision", "size"),
     "Reading": ("reader",),
+    "Reported": ("code", "where"),
     "Smoke": ("framework",),
     "SmokeDevice": ("name",),
     "Speed": ("device", "network"),

@@ -56,6 +56,7 @@ PARTLY = frozenset(
         "conda-cuda-override-wrong",
         "cpu-only-build",
         "cuda-visible-devices-masked",
+        "cuda-visible-devices-set-too-late",
         "cupy-wheel-cuda-mismatch",
         "driver-too-old",
         "env-hides-gpu",

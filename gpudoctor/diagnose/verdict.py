@@ -10,7 +10,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.engine import Run
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
-from gpudoctor.findings import Finding, LadderRow, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
+from gpudoctor.findings import Finding, LadderRow, Level, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
 from gpudoctor.findings.naming import gpu_names
 from gpudoctor.snapshot import TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
@@ -37,7 +37,7 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequ
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
-    unread = () if (required(machine.policy) or Rung.SLOT) > Rung.LIBCUDA else dict.fromkeys(_unread(runs))
+    unread = dict.fromkeys(_unread(runs)) if machine.policy.level is Level.LOOK else ()
     return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread)))
 
 

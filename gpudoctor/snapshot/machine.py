@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from gpudoctor.codes import PciClass, PciVendor
@@ -199,9 +201,9 @@ class TextLog(Observed, frozen=True):
     used: int = 0
     """Lines of these that state a fact, are signs of a fault or are known to be harmless."""
     reported: tuple[Reported, ...] = ()
-    set_by_program: dict[str, Fact] = msgspec.field(default_factory=dict)
+    set_by_program: dict[Literal["used", "imported", "code"], Fact] = msgspec.field(default_factory=dict)
     """Where code in the text sets CUDA_VISIBLE_DEVICES, by what it did before: "used" CUDA, "imported" a framework, "code" neither."""
-    gpu_requests: dict[str, Fact] = msgspec.field(default_factory=dict)
+    gpu_requests: dict[Literal["requested", "none"], Fact] = msgspec.field(default_factory=dict)
     """The first command or file that starts a container, by whether it asks for a GPU: "requested" or "none"."""
 
 

@@ -75,7 +75,7 @@ def test_a_flood_takes_little_memory_and_time(start: Start) -> None:
     flood = "for number in (1, 2, FD, FD) * 4000: os.write(number, b'x' * 65536)\n            os.write(2, b'\\nthe end\\n'); os._exit(3)"
     seen = start(ANSWERING + at_import("tensorflow", flood))
     assert seen.ended == [("import", "crashed")]
-    assert "ended with status 3 in importing TensorFlow; its last words: the end" in seen.message
+    assert "answered with over 131,072 lines or 16 MiB in importing TensorFlow" in seen.message
     assert seen.peak < 100 << 20
     assert seen.seconds < 30
 
@@ -119,7 +119,7 @@ def test_killed_by_the_kernel_out_of_memory(start: Start) -> None:
 
 def test_refused_memory(start: Start) -> None:
     seen = start(at_import("tensorflow", "bytearray(1 << 60)"))
-    assert (seen.ended, seen.findings) == ([("import", "failed")], CRASHED)
+    assert (seen.ended, seen.findings) == ([("import", "failed")], [("GD643", "framework-import-fails"), *CRASHED])
     assert "MemoryError. Its log points to host-memory-insufficient" in seen.message
 
 

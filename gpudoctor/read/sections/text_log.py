@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from gpudoctor.read.readers.gpudoctor_report import CAUSE
 from gpudoctor.read.sections.stated import Stated
@@ -30,13 +31,13 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
     )
 
 
-def _gpu_requests(statements: Sequence[Statement]) -> dict[str, Fact]:
+def _gpu_requests(statements: Sequence[Statement]) -> dict[Any, Fact]:
     """Return how containers are started; where NVIDIA's runtime is Docker's default, no option is needed."""
     default = Stated(statements).get("docker default runtime")
     return {} if default and default.value == "nvidia" else _facts(statements, "gpu request:")
 
 
-def _facts(statements: Sequence[Statement], prefix: str) -> dict[str, Fact]:
+def _facts(statements: Sequence[Statement], prefix: str) -> dict[Any, Fact]:
     return {name: Fact(one.value, one.where) for name, one in Stated(statements).all(prefix).items()}
 
 

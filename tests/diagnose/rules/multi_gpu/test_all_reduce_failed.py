@@ -34,4 +34,4 @@ def test_nccl_variables_are_evidence(matrix: Matrix) -> None:
     assert evidence["NCCL_SOCKET_IFNAME"] == "eth9"
     assert evidence["relevant log line"] == line
     assert "HOME" not in evidence
-    assert "NCCL found no network interface" in found["GD807"].message
+    assert "NCCL_SOCKET_IFNAME names the right one" in found["GD807"].message
