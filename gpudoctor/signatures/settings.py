@@ -65,6 +65,7 @@ SETTINGS = (
         "no GPU is visible to the framework",
         ("FAILED_PRECONDITION: No visible GPU devices.",),
         vague=True,
+        last=True,
     ),
     # https://github.com/pytorch/pytorch/issues/95784
     Signature(

@@ -13,6 +13,8 @@ class Signature(msgspec.Struct, frozen=True):
     meaning: str
     lines: tuple[str, ...]
     """Lines that people search for: text that the pattern matches, as it is logged."""
+    last: bool = False
+    """It is said beside the true error, so every other signature comes first."""
     vague: bool = False
     """It says only what failed, so any other finding explains it better."""
     needs_support: bool = False

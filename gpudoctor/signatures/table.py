@@ -227,5 +227,5 @@ _EVERY = (
     *SLOWNESS,
     *UNNAMED,
 )
-SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: one.vague))
+SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: (one.vague, one.last)))
 """Specific signatures first, those that only say what failed last."""

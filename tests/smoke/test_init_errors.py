@@ -27,7 +27,7 @@ jax._src.hardware_utils.has_visible_nvidia_gpu = lambda: True
 """
 SIGNS = {
     2: "gpu-memory-insufficient or gpu-memory-held-by-other-process",
-    3: "cuda-init-fails",
+    3: "cuda-init-fails or uvm-hmm-init-failure",
     34: "libcuda-is-stub",
     46: "exclusive-compute-mode or compute-prohibited",
     100: "cuda-init-fails or cuda-visible-devices-masked",

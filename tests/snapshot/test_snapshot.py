@@ -53,8 +53,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
             return st.one_of(st.sampled_from(cls), st.text(max_size=5).map(cls) if issubclass(cls, OpenEnum) else st.nothing())
         case inspect.VarTupleType(item_type=item):
             return st.lists(values(item), max_size=2).map(tuple)
-        case inspect.DictType():
-            return st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=2)
+        case inspect.DictType(key_type=key, value_type=value):
+            return st.dictionaries(values(key), values(value), max_size=2)
         case inspect.LiteralType(values=words):
             return st.sampled_from(words)
     plain: dict[type, st.SearchStrategy[Any]] = {
