@@ -179,7 +179,7 @@ BUILDS = (
         "torchaudio does not match the installed torch",
         ("PyTorch and TorchAudio were compiled with different CUDA versions", "libtorchaudio.so: undefined symbol"),
     ),
-    # glibc's dynamic loader: PyTorch's own libraries lack a symbol only beside those of another release
+    # glibc's dynamic loader: PyTorch's own libraries lack a symbol only if one of them does not match the others
     Signature(
         r"/torch/(?:lib/lib\w{3,30}|_C\S{0,40})\.so[\d.]{0,8}: undefined symbol: _Z\w{0,40}(?:N2at|N3c10|N5torch|N6caffe2)",
         ("two-copies-of-framework", "framework-files-damaged"),

@@ -24,7 +24,7 @@ def stated(text: str) -> dict[str, str]:
         ("Package Version Editable project location\n---- ---- ----\nmylib 1.0 /home/u/mylib\n", {"package:mylib": "1.0"}),
         ("torch        2.4.0+cu121\nsome-dep     7.1\n", {"package:torch": "2.4.0+cu121", "package:some-dep": "7.1"}),
         ("torch==2.4.0+cu121\nfoo-bar==1!2.0\n", {"package:torch": "2.4.0+cu121"}),
-        ("numpy @ file:///croot/numpy_1/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8\n", {"package:numpy": "1.26.4"}),
+        ("numpy @ file:///build/numpy/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8\n", {"package:numpy": "1.26.4"}),
         ("├── torch v2.13.0+cpu (*)\n│   └── mpmath v1.3.0\n", {"package:torch": "2.13.0+cpu", "package:mpmath": "1.3.0"}),
         ("Name: torch\nVersion: 2.2.2\nSummary: x\nLocation: /opt/v/lib\n", {"package:torch": "2.2.2", "location:torch": "/opt/v/lib"}),
         ("Successfully installed foo-1.0 torch-2.1.0+cu118\n", {"package:foo": "1.0", "package:torch": "2.1.0+cu118"}),

@@ -31,7 +31,7 @@ Installing collected packages: torch
 Successfully installed nvidia-cublas-cu12-12.1.3.1 torch-2.3.0 triton-2.3.0
 """
 FREEZE_FILE: Final = """\
-numpy @ file:///croot/numpy_and_numpy_base_1708638617955/work/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8cd837ed43e87f77e6efaa08e8de927ca030a1c9c5d04624432d6fb9a74a5ee
+numpy @ file:///build/numpy/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8cd837ed43e87f77e6efaa08e8de927ca030a1c9c5d04624432d6fb9a74a5ee
 torch @ https://download.pytorch.org/whl/cpu/torch-2.2.2%2Bcpu-cp311-cp311-linux_x86_64.whl#sha256=02c4fac3c964e73f5f49003e0060c697f73b67c10cc23f51c592facb29e1bd53
 GPU 0: NVIDIA L40S
 """
