@@ -6,7 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpudoctor.snapshot import Snapshot
-from tests.machines import described, environments, loaded, measured, moved, siblings, summed, surroundings, systems, trained, xrayed
+from tests.machines import (
+    described,
+    environments,
+    loaded,
+    measured,
+    moved,
+    pasted,
+    siblings,
+    summed,
+    surroundings,
+    systems,
+    trained,
+    xrayed,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,3 +329,4 @@ EDITED |= {name: Edited(**case) for name, case in loaded.cases(trained.on_gpu).i
 EDITED |= {name: Edited(**case) for name, case in systems.CASES.items()}
 EDITED |= {name: Edited(**case) for name, case in siblings.cases(trained.on_gpu).items()}
 EDITED |= {name: Edited(**case) for name, case in moved.CASES.items()}
+EDITED |= {name: Edited(**case) for name, case in pasted.CASES.items()}

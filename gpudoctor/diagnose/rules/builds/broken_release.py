@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, wheel_platform
-from gpudoctor.derive.unknown import not_applicable, not_stated
+from gpudoctor.derive.unknown import not_stated
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.rule import rule
@@ -23,7 +23,7 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
     """Published wheel lacks a part that it needs."""
     faults = list(_faults(environment))
     if not faults:
-        not_applicable("no installed release is known to be broken on this platform")
+        return
     line = _line(environment)
     if line is None:
         not_stated(f"no error shows that {faults[0][0].label} is the broken build")
