@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from tests.scripts.programs import SCRIPTS, script
-
-torture = script("torture")
+from scripts.torture_parts import driver_calls
+from tests.scripts.programs import SCRIPTS
 
 
 @pytest.mark.parametrize(
@@ -29,17 +28,17 @@ torture = script("torture")
     ],
 )
 def test_when_ready_is_wrong(function: str, fault: str, verdict: str, holds: bool) -> None:
-    assert bool(torture._wrongly_ready(function, fault, verdict)) is not holds
+    assert bool(driver_calls.wrongly_ready(function, fault, verdict)) is not holds
 
 
 def test_every_code_of_both_headers_is_tried() -> None:
-    assert {3, 9, 15, 18, 999} <= set(torture.codes("nvmlInit"))
-    assert {3, 100, 802, 803, 804, 999} <= set(torture.codes("cuInit"))
-    assert {"return 15", "crash", "leave", "hang", "sleep 300"} <= set(torture.faults("nvmlInit", short=False))
+    assert {3, 9, 15, 18, 999} <= set(driver_calls.codes("nvmlInit"))
+    assert {3, 100, 802, 803, 804, 999} <= set(driver_calls.codes("cuInit"))
+    assert {"return 15", "crash", "leave", "hang", "sleep 300"} <= set(driver_calls.faults("nvmlInit", short=False))
 
 
 def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
-    command = (sys.executable, SCRIPTS / "torture", "--short", "nvmlInit", "cuInit", "nvmlDeviceGetTemperature")
+    command = (sys.executable, SCRIPTS / "torture", "--short", "--part", "driver-calls", "nvmlInit", "cuInit", "nvmlDeviceGetTemperature")
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "10 of 10 cells hold" in done.stdout
+    assert "10 of 10 cells hold, 0 wrongly ready" in done.stdout

@@ -1,0 +1,13 @@
+"""The parts of scripts/torture: a module each, with `cells`, which yields what to try; listed in PARTS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from scripts.torture_parts import driver_calls
+from scripts.torture_parts.cell import Case, Workplace
+
+PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
+    "driver-calls": driver_calls.cells,
+}

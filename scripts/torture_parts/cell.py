@@ -1,0 +1,93 @@
+"""What the parts of scripts/torture have in common: a cell, its result, and the check that it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import jsonschema
+
+GPUDOCTOR: Final = str(Path(sys.executable).parent / "gpudoctor")
+CHECK: Final = (GPUDOCTOR, "check", "--node", "--format", "json", "--timeout", "4")
+LIMIT: Final = 12.0
+"""Seconds for a cell: the check's own limit, and as much again on a busy machine."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What gpudoctor did in a cell; `trouble` is why the cell does not hold, empty if it does."""
+
+    trouble: str = ""
+    exit_code: int = 0
+    verdict: str = ""
+    causes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    report: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def but(self, trouble: str) -> Result:
+        """Return this result with a trouble, unless it has one."""
+        return self if self.trouble else replace(self, trouble=trouble)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One cell: what is made to fail, how, and the function that tries it. The first word of `fault` is its kind."""
+
+    subject: str
+    fault: str
+    run: Callable[[], Result]
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where cells are run: an empty folder, whether only a sample is asked for, and the only subjects to try (all, if none)."""
+
+    folder: Path
+    short: bool = False
+    only: tuple[str, ...] = ()
+
+    @cached_property
+    def schema(self) -> Any:
+        """Return the published schema of the report."""
+        return json.loads(subprocess.run([GPUDOCTOR, "schema"], capture_output=True, check=True).stdout)
+
+    @cached_property
+    def environ(self) -> dict[str, str]:
+        """Return this process's environment without what steers drivers, Python or gpudoctor."""
+        return {key: value for key, value in os.environ.items() if not key.startswith(("CUDA_", "PYTHON", "GPUDOCTOR_", "FAKE_"))}
+
+    def check(self, environ: Mapping[str, str], command: Sequence[str] = CHECK, limit: float = LIMIT) -> Result:
+        """Run a check; it must end in time with a valid report and the exit code of a verdict."""
+        began = time.monotonic()
+        try:
+            done = subprocess.run(command, env=environ, capture_output=True, timeout=limit, check=False)
+        except subprocess.TimeoutExpired:
+            return Result(f"still runs after {limit:.0f} s", exit_code=-1, seconds=time.monotonic() - began)
+        seconds = time.monotonic() - began
+        try:
+            report = json.loads(done.stdout)
+            jsonschema.validate(report, self.schema)
+        except (ValueError, jsonschema.ValidationError) as error:
+            return Result(f"no valid report: {str(error)[:200]}", done.returncode, seconds=seconds)
+        causes = tuple(one["name"] for one in report["findings"] if one["severity"] != "note")
+        trouble = "" if done.returncode in {0, 1, 3} else f"exit code {done.returncode}"
+        return Result(trouble, done.returncode, report["verdict"], causes, seconds, report)
+
+
+def left_process(mark: str) -> str:
+    """Return which process still has the mark in its environment; empty if none has."""
+    for place in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark.encode() in place.read_bytes():
+                return f"process {place.parent.name} is left"
+        except OSError:  # noqa: PERF203 -- it has ended
+            continue
+    return ""
