@@ -35,7 +35,9 @@ def test_a_report_is_short_unless_there_are_several_root_causes() -> None:
 @every_machine
 def test_the_summary_follows_the_headline(name: str) -> None:
     report, lines = machines.report(name), LINES[name]
-    first = parts(report.summary)[0]
+    first = next(iter(parts(report.summary)), None)
+    if first is None:  # a pasted program states nothing about the machine
+        return
     if report.verdict == "ready":
         assert lines[0].endswith(first) or f"  {first} · " in lines[0]
     else:
