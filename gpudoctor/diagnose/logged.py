@@ -48,7 +48,8 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         if not likely or found.intersection(causes) or (sign.signature.vague and found):
             continue
         found.add(likely[0])
-        more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0])))
+        notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
+        more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
     return [*runs, *more]
 
 
@@ -65,7 +66,8 @@ def _is_acquitted(rule: Rule, runs: Sequence[Run]) -> bool:
     return rule.about is SubjectKind.FRAMEWORK and kinds == {OutcomeKind.PASSED}
 
 
-def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Run:
+def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> Run:
+    """Return the finding of a sign, numbered after the notes that its rule found on the machine."""
     rule = likely[0]
     sure = why is not None or len(sign.signature.causes) == 1
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
@@ -77,7 +79,7 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
         confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
         subject=MACHINE,
     )
-    finding = stamp(rule, MACHINE, problem, 0, machine)
+    finding = stamp(rule, MACHINE, problem, number, machine)
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
     return Run(rule, outcome, (finding,), None, ("",))
 

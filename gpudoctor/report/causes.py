@@ -102,5 +102,6 @@ def _explained(page: Page, report: Report, causes: set[str]) -> None:
     named = {code: f"{code} {items[0].name}" for code, items in following.items()}
     page.paragraph(", ".join(named.values()), "Also explains: ", style="dim", hang=2)
     for code, items in following.items() if page.look.verbose else ():
-        about = gpus.subjects(report, (item.subject for item in items))
-        page.paragraph(items[0].message, f"{named[code]}{f' ({about})' if about else ''}: ", style="dim", indent=2, hang=2)
+        for message in dict.fromkeys(item.message for item in items):
+            about = gpus.subjects(report, (item.subject for item in items if item.message == message))
+            page.paragraph(message, f"{named[code]}{f' ({about})' if about else ''}: ", style="dim", indent=2, hang=2)
