@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from importlib import import_module
 
 
@@ -12,7 +14,24 @@ def main() -> None:
     A check takes a tenth of a second, half of it imports: garbage collection would add a tenth to those.
     """
     gc.disable()
+    _leave_out_the_current_directory()
     import_module("gpudoctor.cli").run()
+
+
+def _leave_out_the_current_directory() -> None:
+    """Remove from sys.path what `python -m` and PYTHONPATH take from the current directory: a msgspec.py there must not run here."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        return  # Python leaves out a directory that is gone
+    needed = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if sys.path[:1] == [here] != [needed]:  # of `python -m`; an installed gpudoctor has the folder of its script there
+        del sys.path[0]
+    named = os.environ.get("PYTHONPATH")
+    absolute = {os.path.abspath(folder): os.path.isabs(folder) for folder in named.split(os.pathsep)} if named else {}
+    unwanted = {folder for folder, was_absolute in absolute.items() if folder == here or not was_absolute}
+    installed = (f"{sys.prefix}/lib", f"{sys.base_prefix}/lib")
+    sys.path[:] = [folder for folder in sys.path if folder not in unwanted or folder == needed or folder.startswith(installed)]
 
 
 if __name__ == "__main__":

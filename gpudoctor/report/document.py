@@ -21,7 +21,7 @@ def _text(meaning: str, *examples: object) -> msgspec.Meta:
     return msgspec.Meta(description=meaning, examples=list(examples) or None)
 
 
-_INVISIBLE = re.compile(r"[\x80-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
 
 FORM = _text("The form of this document.")
@@ -152,4 +152,6 @@ def matrix(
 def encode(document: msgspec.Struct | dict[str, Any]) -> bytes:
     """Any document as indented JSON."""
     text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
-    return text if text.isascii() else _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+    return (
+        text if text.isascii() and b"\x7f" not in text else _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
+    )

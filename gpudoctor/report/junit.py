@@ -7,7 +7,7 @@ that crashed is an error. The verdict is a property of the suite, and a test cas
 from __future__ import annotations
 
 from collections.abc import Iterable
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec B405 # written, never parsed
 
 from gpudoctor.findings import Severity
 from gpudoctor.report import oneline
@@ -39,6 +39,7 @@ def render(report: Report) -> bytes:
         _add_verdict(suite, report)
     for name, tag in (("tests", "testcase"), *zip(_COUNTED, ("failure", "error", "skipped"), strict=True)):
         suite.set(name, str(sum(1 for _ in suite.iter(tag))))
+    _clean(suite)
     whole = Element("testsuites")
     whole.append(suite)
     indent(whole)
@@ -48,13 +49,13 @@ def render(report: Report) -> bytes:
 def _hostname(report: Report) -> str:
     """Only with --identify; the form has a place for it that must not be empty."""
     host = getattr(report.snapshot.host, "hostname", "")
-    return _clean(host) if isinstance(host, str) and host else "localhost"
+    return host if isinstance(host, str) and host else "localhost"
 
 
 def _add_properties(suite: Element, report: Report) -> None:
     properties = SubElement(suite, "properties")
     for name, value in (("verdict", report.verdict), ("exit code", str(report.exit_code)), ("gpudoctor", report.tool.version)):
-        SubElement(properties, "property", name=name, value=_clean(value))
+        SubElement(properties, "property", name=name, value=value)
 
 
 def _add_verdict(suite: Element, report: Report) -> None:
@@ -111,19 +112,20 @@ def _add_not_checked(suite: Element, untold: CouldNotTell) -> None:
 
 
 def _case(suite: Element, code: str, name: str, subject: Subject) -> Element:
-    about = f" [{_clean(subject.key)}]" if subject.key else ""
-    return SubElement(suite, "testcase", classname=f"gpudoctor.{_clean(subject.kind)}", name=f"{code} {name}{about}", time="0")
+    about = f" [{subject.key}]" if subject.key else ""
+    return SubElement(suite, "testcase", classname=f"gpudoctor.{subject.kind}", name=f"{code} {name}{about}", time="0")
 
 
 def _say(case: Element, tag: str, message: str, *, kind: str = "", more: Iterable[str] = ()) -> None:
     said = SubElement(case, tag)
     if message:
-        said.set("message", _clean(message))
+        said.set("message", message)
     if kind:
         said.set("type", kind)
-    said.text = "\n".join(_clean(line) for line in more if line) or None
+    said.text = "\n".join(printable(line, plain=False) for line in more if line) or None
 
 
-def _clean(text: str) -> str:
-    """`text` without the characters that XML cannot hold, even escaped."""
-    return printable(text, plain=False)
+def _clean(suite: Element) -> None:
+    """Escape in all attributes what XML cannot hold, even escaped in its own way, and what would steer a terminal."""
+    for element in suite.iter():
+        element.attrib.update({name: printable(value, plain=False) for name, value in element.attrib.items()})

@@ -22,6 +22,7 @@ from gpudoctor.report.document import encode
 from gpudoctor.report.fixes import steps
 from gpudoctor.report.groups import Group
 from gpudoctor.report.model import Finding, Report
+from gpudoctor.report.words import printable
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _DESCRIPTION = 1024
@@ -43,7 +44,16 @@ def render(report: Report) -> bytes:
         "results": [_result(finding, places) for finding in report.findings],
         "properties": {"verdict": report.verdict, "because": report.because, "provedTo": report.proved_to.text},
     }
-    return encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    return encode({"$schema": _SCHEMA, "version": "2.1.0", "runs": [_clean(run)]})
+
+
+def _clean(value: Any) -> Any:
+    """Return a document whose texts cannot steer the terminal of a viewer that decodes them."""
+    if isinstance(value, str):
+        return "\n".join(printable(line, plain=False) for line in value.split("\n"))
+    if isinstance(value, dict):
+        return {name: _clean(one) for name, one in value.items()}
+    return [_clean(one) for one in value] if isinstance(value, list) else value
 
 
 def _driver(report: Report, rules: list[Rule]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_a_picture_is_stale_only_if_its_words_changed() -> None:
     assert "@font-face" not in picture
 
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").glob("*.md")]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)

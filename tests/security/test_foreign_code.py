@@ -1,0 +1,90 @@
+"""Code that lies around runs in no process of gpudoctor's own: neither from the current directory nor through Python's variables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import GPUDOCTOR, environment
+from tests.probe.places import plant
+
+INSTALLED = str(Path(sys.executable).parent / "gpudoctor")
+MODULES = ("msgspec", "typer", "rich", "packaging", "pynvml", "json", "select", "ctypes", "typing_extensions", "tomllib", "usercustomize")
+PROGRAMS = ("python", "python3", "nvidia-smi", "nvcc", "gcc", "cc", "ldconfig", "uname", "ps", "git", "conda", "gpudoctor")
+BEFORE_US = ("sitecustomize", "re")
+"""Modules that Python, or the script that pip made, imports before gpudoctor's first line."""
+
+
+@pytest.fixture(scope="module")
+def trap(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder full of code that leaves a file if it runs."""
+    place = tmp_path_factory.mktemp("trap")
+    marks = place / "marks"
+    marks.mkdir()
+    code = {f"{name}.py": f"open({str(marks / name)!r}, 'w').close()\n" for name in (*MODULES, *BEFORE_US)}
+    code |= {f"{folder}{name}": f"#!/bin/sh\n: > {marks}/{name}\n" for name in PROGRAMS for folder in ("", "bin/")}
+    code |= {
+        "evil.pth": f"import pathlib; pathlib.Path({str(marks / 'pth')!r}).touch()\n",
+        "evil-1.dist-info/entry_points.txt": "[gpudoctor]\nevil = msgspec\n[jax_plugins]\nevil = msgspec\n[rich]\nevil = msgspec\n",
+        "evil-1.dist-info/METADATA": "Name: evil\nVersion: 1\n",
+        "pyvenv.cfg": "home = .\ninclude-system-site-packages = false\n",
+        "gpudoctor.toml": "level = 'loud'\n",
+    }
+    plant(place, code)
+    for name in PROGRAMS:
+        (place / name).chmod(0o755)
+        (place / "bin" / name).chmod(0o755)
+    return place
+
+
+def ran(trap: Path, command: tuple[str, ...], **variables: str | None) -> list[str]:
+    """Return what ran of the trap during a command."""
+    done = subprocess.run(command, cwd=trap, env=environment(**variables), capture_output=True, timeout=60, check=False)
+    assert done.returncode in {0, 1, 3}, done.stderr
+    marks = sorted((trap / "marks").iterdir())
+    for mark in marks:
+        mark.unlink()
+    return [mark.name for mark in marks]
+
+
+LOOK = ("check", "--no-smoke", "--format", "oneline")
+
+
+@pytest.mark.parametrize(
+    ("command", "variables"),
+    [
+        ((INSTALLED, *LOOK), {"PATH": ".:bin::/usr/bin:/bin", "VIRTUAL_ENV": ".", "CONDA_PREFIX": "bin/.."}),
+        ((INSTALLED, *LOOK), {"PYTHONPATH": ".:bin"}),
+        ((INSTALLED, *LOOK), {"PYTHONPATH": ":/nowhere"}),
+        ((INSTALLED, *LOOK), {"PYTHONPATH": "{trap}"}),
+        ((INSTALLED, "diagnose", "evil-1.dist-info/METADATA"), {"PYTHONPATH": "."}),
+        ((INSTALLED, "xray"), {"PYTHONPATH": "."}),
+        ((*GPUDOCTOR, *LOOK), {}),
+    ],
+)
+def test_nothing_in_the_current_directory_runs(trap: Path, command: tuple[str, ...], variables: dict[str, str]) -> None:
+    given = {name: value.format(trap=trap) for name, value in variables.items()}
+    before = set(BEFORE_US) if "PYTHONPATH" in given or command[: len(GPUDOCTOR)] == GPUDOCTOR else set()
+    examined = {"--python", sys.executable} if "check" in command and "PATH" not in given else set()
+    assert set(ran(trap, (*command, *sorted(examined)), **given)) <= before
+
+
+def test_isolated_python_runs_nothing_of_it_at_all(trap: Path) -> None:
+    assert ran(trap, (sys.executable, "-I", "-m", "gpudoctor", *LOOK), PYTHONPATH=".:bin", PATH=".:bin") == []
+
+
+def test_python_variables_reach_the_examined_python_only(tmp_path: Path) -> None:
+    """A sitecustomize.py writes down in which program it runs."""
+    log = tmp_path / "log"
+    code = f"import sys\nwith open({str(log)!r}, 'a') as log: log.write(repr(sys.orig_argv) + '\\n')\n"
+    plant(tmp_path / "site", {"sitecustomize.py": code, "startup.py": code, "pynvml.py": code, "ctypes.py": code + "raise ImportError\n"})
+    injected = {"PYTHONPATH": str(tmp_path / "site"), "PYTHONSTARTUP": str(tmp_path / "site/startup.py"), "PYTHONINSPECT": "1"}
+    command = (sys.executable, "-I", "-m", "gpudoctor", *LOOK, "--python", sys.executable)
+    done = subprocess.run(command, env=environment(**injected), capture_output=True, timeout=60, check=False)
+    assert done.returncode in {0, 1, 3}, done.stderr
+    programs = log.read_text().splitlines()
+    assert programs
+    assert all("children/target/python_probe.py" in program for program in programs)
