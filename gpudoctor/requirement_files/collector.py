@@ -1,0 +1,126 @@
+"""Gathers what the readers find, each statement once."""
+
+from __future__ import annotations
+
+import msgspec
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+
+from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files.model import Asked, Image, Index, NotRead, Place, Python, Stated
+from gpudoctor.snapshot.distributions import normalise
+
+_MOST = 20_000
+"""Statements of all files together; the largest real lock files have some 2,000."""
+
+
+class Collector:
+    """The statements of all files."""
+
+    def __init__(self, extras: frozenset[str] = frozenset(), groups: frozenset[str] = frozenset()) -> None:
+        self.extras = extras
+        """Optional dependencies to read, normalised."""
+        self.groups = groups
+        """Dependency groups to read, normalised."""
+        self._offered: set[str] = set()
+        self._files: dict[str, None] = {}
+        self._requirements: dict[tuple[object, ...], Stated] = {}
+        self._constraints: dict[tuple[object, ...], Stated] = {}
+        self._indexes: dict[str, Index] = {}
+        self._pythons: dict[str, Python] = {}
+        self._not_read: dict[tuple[str, Place], NotRead] = {}
+        self.image: Image | None = None
+
+    def asked(self) -> Asked:
+        """Everything gathered."""
+        return Asked(
+            files=tuple(self._files),
+            requirements=tuple(self._requirements.values()),
+            constraints=tuple(self._constraints.values()),
+            indexes=tuple(self._indexes.values()),
+            python=tuple(self._pythons.values()),
+            image=self.image,
+            not_read=tuple(self._not_read.values()),
+        )
+
+    def wants_extra(self, name: str, file: str) -> bool:
+        """Whether an extra of a file was named; otherwise it is noted as not read."""
+        return self._wanted("--extra", name, self.extras, file)
+
+    def wants_group(self, name: str, file: str) -> bool:
+        """Whether a dependency group of a file was named; otherwise it is noted as not read."""
+        return self._wanted("--group", name, self.groups, file)
+
+    def _wanted(self, option: str, name: str, named: frozenset[str], file: str) -> bool:
+        written = f"{option} {normalise(name)}"
+        self._offered.add(written)
+        if normalise(name) in named:
+            return True
+        self.not_read(written, "it is installed only on request", Place(file, 0), package=False)
+        return False
+
+    def refuse_unoffered(self) -> None:
+        """Raise UsageError for an extra or a group that no file has."""
+        named = [f"--extra {name}" for name in sorted(self.extras)] + [f"--group {name}" for name in sorted(self.groups)]
+        for one in named:
+            if one not in self._offered:
+                have = ", ".join(sorted(self._offered)) or "no extras and no groups"
+                raise UsageError(f"{one}: no file has it; the files have {have}.")
+
+    def file(self, name: str) -> None:
+        """Note that a file is read."""
+        self._files[name] = None
+
+    def text(self, text: str, place: Place, *, constraint: bool = False, index: str = "") -> None:
+        """Take a PEP 508 requirement, or note why it is none."""
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            self.not_read(text, "it is not a requirement", place)
+            return
+        self.add(Stated(requirement=requirement, places=(place,), index=index), constraint=constraint)
+
+    def add(self, stated: Stated, *, constraint: bool = False) -> None:
+        """Take a requirement; one from an address counts as the release that the wheel's name states."""
+        if stated.requirement.url:
+            found = of_wheel(stated.requirement.url, stated.requirement)
+            if found is None:
+                reason = "it is installed from an address, whose name does not tell the release"
+                self.not_read(str(stated.requirement), reason, stated.places[0], name=normalise(stated.requirement.name))
+                return
+            stated = msgspec.structs.replace(stated, requirement=found)
+        into = self._constraints if constraint else self._requirements
+        key = (normalise(stated.requirement.name), str(stated.requirement), stated.conda, stated.build, stated.index)
+        before = into.get(key)
+        places = stated.places if before is None else tuple(dict.fromkeys((*before.places, *stated.places)))
+        into[key] = msgspec.structs.replace(stated, places=places)
+        if len(into) > _MOST:
+            raise UsageError(f"{stated.places[0]}: the files list more than {_MOST} packages; name the ones that matter.")
+
+    def index(self, url: str, place: Place, *, only: bool = False) -> None:
+        """Take an index."""
+        self._indexes.setdefault(url.rstrip("/"), Index(url.rstrip("/"), place, only))
+
+    def python(self, specifier: str, place: Place) -> None:
+        """Take what a file says of the interpreter."""
+        self._pythons.setdefault(specifier, Python(specifier, place))
+
+    def not_read(self, text: str, reason: str, place: Place, *, name: str = "", package: bool = True) -> None:
+        """Note a line that was not understood or not followed."""
+        shown = " ".join(text.split())[:_SHOWN]
+        self._not_read.setdefault((shown, place), NotRead(shown, reason, place, name, package))
+
+
+_SHOWN = 200
+
+
+def of_wheel(address: str, named: Requirement | None = None) -> Requirement | None:
+    """The release that the file name of a wheel states; None if the address is not a wheel's."""
+    file = address.partition("#")[0].partition("?")[0].replace("\\", "/").rpartition("/")[2].replace("%2B", "+").replace("%2b", "+")
+    try:
+        name, version, _, _ = parse_wheel_filename(file)
+    except InvalidWheelFilename:
+        return None
+    extras = f"[{','.join(sorted(named.extras))}]" if named is not None and named.extras else ""
+    marker = f"; {named.marker}" if named is not None and named.marker else ""
+    return Requirement(f"{name}{extras}=={version}{marker}")

@@ -1,0 +1,159 @@
+"""Reads Dockerfiles: the image, and what RUN lines install. No shell runs; variables have the values that ARG and ENV give them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.requirement_files import images, installs
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.model import Place
+
+_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
+_FLAGS = re.compile(r"^(?:--\w[\w-]*(?:=\S+)?\s+)+")
+
+
+class Instruction(msgspec.Struct, frozen=True):
+    """One instruction, its continuation lines joined."""
+
+    word: str
+    """In capitals."""
+    rest: str
+    line: int
+
+
+class Stage(msgspec.Struct):
+    """One build stage."""
+
+    name: str
+    image: str
+    line: int
+    instructions: list[Instruction]
+    variables: dict[str, str]
+
+
+def read(text: str, file: str, into: Collector) -> None:
+    """Take what the last build stage installs, with the stages that it builds on or copies from."""
+    stages = _stages(instructions(text))
+    if not stages:
+        return
+    used = _used(stages)
+    for stage in stages:
+        if stage.name not in used and any(one.word == "RUN" and installs.installs(one.rest) for one in stage.instructions):
+            into.not_read(
+                f"FROM {stage.image} AS {stage.name}", "the last stage does not use this one", Place(file, stage.line), package=False
+            )
+    base = _base(stages)
+    images.take(base.image, Place(file, base.line), into)
+    for stage in (one for one in stages if one.name in used):
+        variables = dict(stage.variables)
+        for one in stage.instructions:
+            if one.word in {"ARG", "ENV"}:
+                variables.update(_assignments(one, variables))
+            elif one.word == "RUN":
+                place = Place(file, one.line)
+                installs.take(substituted(_command(one.rest), variables), place, into, one.rest)
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    """The instructions of a Dockerfile; the lines of a here-document belong to the instruction that begins it."""
+    lines = iter(enumerate(text.split("\n"), 1))
+    for number, line in lines:
+        joined = line.strip()
+        if not joined or joined.startswith("#"):
+            continue
+        while joined.endswith("\\"):
+            following = next(lines, None)
+            if following is None:
+                break
+            added = following[1].strip()
+            joined = f"{joined[:-1].rstrip()} {added}" if added and not added.startswith("#") else joined
+        word, _, rest = joined.partition(" ")
+        documents = [found[2] for found in _HEREDOC.finditer(rest)] if word.upper() in {"RUN", "COPY"} else []
+        body = [one for end in documents for one in _until(end, lines)]
+        if word.upper() == "RUN" and documents:
+            rest = "\n".join((_HEREDOC.sub("", rest), *body))
+        yield Instruction(word.upper(), rest.strip(), number)
+
+
+def _until(end: str, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
+    for _, line in lines:
+        if line.strip() == end:
+            return
+        yield line
+
+
+def _stages(found: Iterator[Instruction]) -> list[Stage]:
+    before: dict[str, str] = {}
+    stages: list[Stage] = []
+    for one in found:
+        if one.word == "FROM":
+            words = substituted(_FLAGS.sub("", one.rest), before).split()
+            named = words[2].lower() if len(words) > 2 and words[1].lower() == "as" else str(len(stages))
+            stages.append(Stage(named, words[0] if words else "", one.line, [], dict(before)))
+        elif stages:
+            stages[-1].instructions.append(one)
+        elif one.word == "ARG":
+            before.update(_assignments(one, before))
+    return stages
+
+
+def _used(stages: list[Stage]) -> set[str]:
+    """The names of the last stage and of those that it builds on or copies from."""
+    by_name = {stage.name: stage for stage in stages} | {str(place): stage for place, stage in enumerate(stages)}
+    used, left = set(), [stages[-1]]
+    while left:
+        stage = left.pop()
+        if stage.name in used:
+            continue
+        used.add(stage.name)
+        copied = (re.search(r"--from=(\S+)", one.rest) for one in stage.instructions if one.word == "COPY")
+        names = [stage.image.lower(), *(found[1].lower() for found in copied if found)]
+        left += [by_name[name] for name in names if name in by_name]
+    return used
+
+
+def _base(stages: list[Stage]) -> Stage:
+    """The stage whose image the last one is built on."""
+    by_name = {stage.name: stage for stage in stages}
+    base, seen = stages[-1], set()
+    while base.image.lower() in by_name and base.name not in seen:
+        seen.add(base.name)
+        base = by_name[base.image.lower()]
+    return base
+
+
+def _assignments(one: Instruction, variables: dict[str, str]) -> dict[str, str]:
+    """What ARG or ENV sets; an ARG without a value keeps the one it had before the first FROM."""
+    if one.word == "ENV" and "=" not in one.rest.split(" ")[0]:
+        name, _, value = one.rest.partition(" ")
+        return {name: substituted(value.strip().strip("\"'"), variables)}
+    pairs = re.findall(r"""([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", one.rest)
+    return {name: substituted(value.strip("\"'"), variables) for name, value in pairs}
+
+
+def _command(rest: str) -> str:
+    """The shell's words of RUN, also of its JSON form."""
+    command = _FLAGS.sub("", rest)
+    if command.startswith("["):
+        try:
+            return " ".join(f"'{word}'" for word in json.loads(command))
+        except (ValueError, TypeError, RecursionError):
+            return command
+    return command
+
+
+def substituted(text: str, variables: dict[str, str]) -> str:
+    """The text with the variables that are known; others stay as they are written."""
+
+    def value(found: re.Match[str]) -> str:
+        known = variables.get(found[1] or found[4])
+        if found[2] == "+":
+            return found[3] if known else ""
+        return known or (found[3] if found[2] == "-" else found[0] if known is None else "")
+
+    return _VARIABLE.sub(value, text)

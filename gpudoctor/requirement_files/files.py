@@ -1,0 +1,76 @@
+"""Opens the files: regular ones of bounded size, as text."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import sys
+from typing import Any
+
+from gpudoctor.errors import UsageError
+from gpudoctor.regular_files import beginning
+
+_LARGEST = 32 << 20
+"""Bytes of a lock file; the largest real ones have about 5 MB."""
+_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+
+
+def text_of(file: str, why: str = "", largest: int = _LARGEST) -> str:
+    """The text of a file; PowerShell writes UTF-16. Raises UsageError if it cannot be read."""
+    told = f" ({why})" if why else ""
+    try:
+        content = beginning(file, largest + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its name contains a null character"
+        raise UsageError(f"{file}{told} cannot be read: {reason}; name a file that lists requirements.") from None
+    if len(content) > largest:
+        raise UsageError(f"{file}{told} is larger than {largest / (1 << 20):.3g} MiB; name a file that lists requirements.")
+    encoding = next((name for mark, name in _MARKS if content.startswith(mark)), "utf-8")
+    try:
+        return content.decode(encoding).replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file}{told} is not a text file; name a file that lists requirements.") from None
+
+
+def toml_of(text: str, file: str) -> dict[str, Any]:
+    """The document that a TOML file holds. Raises UsageError if it is none."""
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        return dict(tomllib.loads(text))
+    except RecursionError:
+        raise UsageError(f"{file} is nested too deeply to be a file of requirements.") from None
+    except ValueError as error:
+        raise UsageError(f"{file} is not valid TOML: {error}.") from None
+
+
+class Lines:
+    """Finds the line of a text that a parser took something from without saying where."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._reached, self._line = 0, 1
+
+    def of(self, needle: str) -> int:
+        """The next line with `needle` after the last one found, else the first in the text; 0 if there is none."""
+        place = self._text.find(needle, self._reached)
+        if place < 0:
+            self._reached, self._line = 0, 1
+            place = self._text.find(needle)
+        if place < 0:
+            return 0
+        self._line += self._text.count("\n", self._reached, place)
+        self._reached = place
+        return self._line
+
+
+def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
+    """The table below these keys; empty if there is none."""
+    found: object = document
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def tables(value: object) -> list[dict[str, Any]]:
+    """The tables of a list; empty for anything else."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,197 @@
+"""Reads the commands of pip, uv and conda in a shell's line."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor.frameworks.torch import TORCH
+from gpudoctor.requirement_files import conda, requirements_txt
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.files import text_of
+from gpudoctor.requirement_files.model import Place
+
+_INSTALLS = re.compile(r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pipenv|pdm|pixi)\b[^&|;]*?\b(?:install|add|sync|create|update)\b")
+_WRAPPERS = frozenset(("sudo", "exec", "env", "time", "command", "then", "do", "else", "if", "&&", "!", "{", "set", "xargs"))
+_PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_PIP = re.compile(r"(?:.*/)?pip[\d.]*")
+_CONDA = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
+_INDEXES = ("-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links")
+_WITH_VALUE = (
+    *("-t", "--target", "--prefix", "--root", "--cache-dir", "--timeout", "--retries", "--python", "-p", "--platform", "--python-version"),
+    *("--implementation", "--abi", "--trusted-host", "--proxy", "--cert", "--no-binary", "--only-binary", "--src", "--log", "--group"),
+    *(
+        "--progress-bar",
+        "--config-settings",
+        "--global-option",
+        "--root-user-action",
+        "--upgrade-strategy",
+        "--use-feature",
+        "--resolution",
+    ),
+    *(
+        "--link-mode",
+        "--index-strategy",
+        "--prerelease",
+        "--exclude-newer",
+        "--no-build-isolation-package",
+        "--upgrade-package",
+        "-P",
+        "--report",
+    ),
+    *("--no-build", "--no-binary-package", "--refresh-package", "--extra"),
+)
+_OF_CONDA = ("-n", "--name", "-p", "--prefix", "-c", "--channel", "--solver", "--file", "-f", "--override-frozen")
+_SYSTEM_PACKAGES = re.compile(r"(?:cuda|libcudnn|cudnn|libnccl|nvidia|tensorrt|libnvinfer|python3-(?:torch|tensorflow))[\w.+=*-]*")
+
+
+def installs(command: str) -> bool:
+    """Whether a shell's line may install Python packages."""
+    return _INSTALLS.search(command) is not None
+
+
+def take(command: str, place: Place, into: Collector, written: str) -> None:
+    """Take what the commands of a shell's line install; `written` is the line before its variables were replaced."""
+    for words in _commands(command):
+        if not _take(words, place, into) and installs(" ".join(words)):
+            into.not_read(" ".join(words), "this form of the command is not read", place)
+    if not any(True for _ in _commands(command)) and installs(written):
+        into.not_read(written, "the shell's quotation marks do not match", place)
+
+
+def _commands(command: str) -> Iterator[list[str]]:
+    """The simple commands of a line, without what precedes the program."""
+    lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars="();|&")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if word and set(word) <= set("();|&"):
+                yield _stripped(words)
+                words = []
+            else:
+                words.append(word)
+    except ValueError:
+        return
+    yield _stripped(words)
+
+
+def _stripped(words: list[str]) -> list[str]:
+    place = 0
+    while place < len(words) and (words[place] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=|-[eux]+$", words[place])):
+        place += 1
+    return words[place:]
+
+
+def _take(words: list[str], place: Place, into: Collector) -> bool:
+    """Take one command; whether it was understood."""
+    if len(words) > 2 and _PYTHON.fullmatch(words[0]) and words[1] == "-m":
+        words = words[2:]
+    if words[:2] == ["conda", "run"] or words[:2] == ["micromamba", "run"]:
+        words = words[next((at for at, word in enumerate(words) if _PIP.fullmatch(word) or _PYTHON.fullmatch(word)), len(words)) :]
+        return _take(words, place, into) if words else True
+    if not words:
+        return True
+    if words[0].rpartition("/")[2] == "uv":
+        return _uv(words[1:], place, into)
+    if _PIP.fullmatch(words[0]) and "install" in words:
+        _pip(words[words.index("install") + 1 :], place, into)
+        return True
+    if _CONDA.fullmatch(words[0]):
+        return _conda(words[1:], place, into)
+    if words[0] in {"apt-get", "apt", "dnf", "yum", "microdnf"} and "install" in words:
+        for word in words:
+            if _SYSTEM_PACKAGES.fullmatch(word):
+                into.not_read(word, "system packages are not read; state CUDA with --system-cuda", place, package=False)
+    return False
+
+
+def _uv(words: list[str], place: Place, into: Collector) -> bool:
+    if words[:2] == ["pip", "install"]:
+        _pip(words[2:], place, into)
+        return True
+    if words[:1] == ["add"]:
+        _pip(words[1:], place, into)
+        return True
+    if words[:1] == ["sync"] or words[:2] == ["pip", "sync"]:
+        files = [word for word in words[2:] if not word.startswith("-")] if words[0] == "pip" else []
+        for file in files:
+            _include(file, place, into, constraint=False)
+        if not files:
+            into.not_read(" ".join(("uv", *words)), "uv installs what its lock file lists; pass uv.lock too", place)
+        return True
+    return False
+
+
+def _pip(words: list[str], place: Place, into: Collector) -> None:
+    """Take the arguments of pip install; an index counts for this command's packages only."""
+    options, packages = _parted(words)
+    urls = [value for name, value in options if name in _INDEXES]
+    backend = next((value for name, value in options if name == "--torch-backend"), "")
+    if backend and backend != "auto":
+        urls.append(f"{TORCH.wheel_index}/{backend}")
+    for name, value in options:
+        if name in {"-r", "--requirement", "-c", "--constraint"}:
+            _include(value, place, into, constraint=name in {"-c", "--constraint"})
+        elif name in {"-e", "--editable"}:
+            packages.append(value)
+    for word in packages:
+        if re.match(r"\.{0,2}(?:/|$|\[)|.*/$", word.partition("[")[0]) and not word.endswith(".whl"):
+            into.not_read(f"pip install {word}", "the source folder states its own requirements; pass its pyproject.toml too", place)
+        elif "$" in word:
+            into.not_read(word, "its variable is not set in the Dockerfile", place)
+        else:
+            requirements_txt.requirement(word, place, into, index=next(iter(urls), ""))
+
+
+def _parted(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
+    """The options with their values, and the other arguments."""
+    options, others = [], []
+    known = (*_INDEXES, *_WITH_VALUE, "-r", "--requirement", "-c", "--constraint", "-e", "--editable", "--torch-backend")
+    rest = iter(words)
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            redirected = re.fullmatch(r"\d?[<>]+(.*)", word)
+            if redirected is None:
+                others.append(word)
+            elif not redirected[1]:
+                next(rest, "")
+        elif equals:
+            options.append((name, value))
+        elif word in known:
+            options.append((word, next(rest, "")))
+        elif word[:2] in {"-r", "-c", "-i", "-f", "-e"} and not word.startswith("--"):
+            options.append((word[:2], word[2:]))
+    return options, others
+
+
+def _include(file: str, place: Place, into: Collector, *, constraint: bool) -> None:
+    """Read a requirements file that the image copies from beside the Dockerfile."""
+    folder = os.path.dirname(place.file)
+    inside = file.lstrip("/")
+    tried = [inside, *(inside.split("/", count)[-1] for count in range(1, inside.count("/") + 1))]
+    found = next((path for one in tried if os.path.isfile(path := os.path.join(folder, one))), None)
+    if found is None:
+        into.not_read(file, "no such file lies beside the Dockerfile", place)
+        return
+    into.file(found)
+    requirements_txt.read(text_of(found, f"installed by {place}"), found, into, constraint=constraint)
+
+
+def _conda(words: list[str], place: Place, into: Collector) -> bool:
+    if words[:1] == ["env"]:
+        file = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in {"-f", "--file"}), "environment.yml")
+        into.not_read(" ".join(("conda", *words)), f"pass {os.path.basename(file)} too", place)
+        return True
+    if not {"install", "create", "update"} & set(words[:1]):
+        return words[:1] in (["clean"], ["config"], ["init"], ["activate"], ["info"])
+    rest = iter(words[1:])
+    for word in rest:
+        if word in _OF_CONDA:
+            next(rest, "")
+        elif not word.startswith("-"):
+            conda.specification(word, place, into)
+    return True

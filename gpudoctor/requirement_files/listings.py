@@ -1,0 +1,40 @@
+"""Reads `pip list` and `uv pip list`, and the packages of a gpudoctor report."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.model import Place
+from gpudoctor.snapshot import Missing, decode
+
+HEADER = re.compile(r"^Package +Version\b.*\n-{3,} +-{3,}", re.MULTILINE)
+
+
+def read_table(text: str, file: str, into: Collector) -> None:
+    """Take the rows of `pip list`."""
+    for number, line in enumerate(text.split("\n"), 1):
+        words = line.split()
+        if len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
+            into.text(f"{words[0]}=={words[1]}", Place(file, number))
+
+
+def read_report(text: str, file: str, into: Collector) -> None:
+    """Take the packages of the environment that a gpudoctor report describes."""
+    try:
+        document = json.loads(text)
+        snapshot = decode(msgspec.json.encode(document.get("snapshot", document)))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"The gpudoctor report {file} is incomplete or damaged ({error}); name the whole file.") from None
+    if isinstance(snapshot.packages, Missing):
+        raise UsageError(f"The gpudoctor report {file} lists no packages; make one with `gpudoctor check --format json`.")
+    if not isinstance(snapshot.python, Missing) and isinstance(snapshot.python.version, str):
+        into.python(f"=={snapshot.python.version}", Place(file, 0))
+    for one in snapshot.packages.distributions:
+        into.text(f"{one.name}=={one.version}", Place(file, 0))
+    for text_ in () if isinstance(snapshot.packages.others, Missing) else snapshot.packages.others:
+        into.text(text_, Place(file, 0))

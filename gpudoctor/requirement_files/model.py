@@ -1,0 +1,96 @@
+"""What files of requirements ask for, each with the line that says so."""
+
+from __future__ import annotations
+
+import msgspec
+from packaging.requirements import Requirement
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A line of a file."""
+
+    file: str
+    line: int
+    """From 1; 0 if the whole file says it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+class Stated(msgspec.Struct, frozen=True, kw_only=True):
+    """One requirement or constraint."""
+
+    requirement: Requirement
+    """conda's specifications are spelt as PEP 508."""
+    places: tuple[Place, ...]
+    """Every line that says the same."""
+    conda: bool = False
+    """Whether conda installs it, from its own builds, and not pip from a wheel."""
+    build: str = ""
+    """conda's build string, possibly with stars: cuda12*."""
+    index: str = ""
+    """The index that this package comes from; empty for the indexes of the files."""
+    pure: bool = False
+    """Whether a lock file lists its wheels and none of them holds compiled code."""
+
+
+class Index(msgspec.Struct, frozen=True):
+    """An index or a folder of wheels."""
+
+    url: str
+    place: Place
+    only: bool = False
+    """Whether it replaces PyPI (--index-url) instead of adding to it."""
+
+
+class Python(msgspec.Struct, frozen=True):
+    """What a file says of the interpreter."""
+
+    specifier: str
+    """PEP 440: ==3.11.* or >=3.10,<3.13."""
+    place: Place
+
+
+class Image(msgspec.Struct, frozen=True, kw_only=True):
+    """The image that a Dockerfile begins with. A fact that its name does not tell is empty."""
+
+    name: str
+    place: Place
+    cuda: str = ""
+    """The CUDA toolkit's version."""
+    with_cudnn: bool = False
+    cudnn: str = ""
+    """The major version of cuDNN where the name tells it."""
+    framework_cuda: str = ""
+    """The framework whose own CUDA and cuDNN the image holds: tensorflow for tensorflow/tensorflow:2.15.0-gpu."""
+    system: str = ""
+    """The distribution: ubuntu22.04."""
+    toolkit: bool = False
+    """Whether it has nvcc (devel images)."""
+    vendor_build: bool = False
+    """Whether the framework in it is NVIDIA's own build (nvcr.io), which no wheel equals."""
+
+
+class NotRead(msgspec.Struct, frozen=True):
+    """A line that was not understood or not followed."""
+
+    text: str
+    reason: str
+    place: Place
+    name: str = ""
+    """The package that the line installs, if it names one."""
+    package: bool = True
+    """Whether the line would install something."""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that the files ask for."""
+
+    files: tuple[str, ...]
+    """Every file that was read, also those that others include."""
+    requirements: tuple[Stated, ...] = ()
+    constraints: tuple[Stated, ...] = ()
+    indexes: tuple[Index, ...] = ()
+    python: tuple[Python, ...] = ()
+    image: Image | None = None
+    not_read: tuple[NotRead, ...] = ()

@@ -1,0 +1,40 @@
+"""Reads Pipfile.lock."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.files import Lines, table, tables
+from gpudoctor.requirement_files.model import Place
+from gpudoctor.snapshot.distributions import normalise
+
+
+def read(text: str, file: str, into: Collector) -> None:
+    """Take the locked packages, those of develop only with the group dev."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UsageError(f"{file} is not valid JSON; make it again with `pipenv lock`.") from None
+    lines = Lines(text)
+    meta = table(document, "_meta") if isinstance(document, dict) else {}
+    sources = {str(one.get("name")): str(one.get("url", "")) for one in tables(meta.get("sources"))}
+    version = table(meta, "requires").get("python_version")
+    if isinstance(version, str):
+        into.python(f"=={version}.*", Place(file, lines.of("python_version")))
+    sections = ["default", *(["develop"] if table(document, "develop") and into.wants_group("dev", file) else [])]
+    for name, one in (item for section in sections for item in table(document, section).items()):
+        _take(name, one if isinstance(one, dict) else {}, Place(file, lines.of(f'"{name}"')), into, sources)
+
+
+def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources: dict[str, str]) -> None:
+    version = one.get("version")
+    if not isinstance(version, str):
+        into.not_read(name, "it is installed from a folder or a repository, which does not tell the release", place, name=normalise(name))
+        return
+    extras = f"[{','.join(str(extra) for extra in one['extras'])}]" if isinstance(one.get("extras"), list) and one["extras"] else ""
+    marker = f" ; {one['markers']}" if isinstance(one.get("markers"), str) else ""
+    index = sources.get(str(one.get("index")), "")
+    into.text(f"{name}{extras}{version}{marker}", place, index="" if "pypi.org" in index else index)

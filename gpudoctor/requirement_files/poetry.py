@@ -1,0 +1,70 @@
+"""Reads Poetry's own tables, whose versions have carets and tildes of their own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.files import Lines, table, tables
+from gpudoctor.requirement_files.model import Place
+from gpudoctor.snapshot.distributions import normalise
+
+
+def read_table(poetry: dict[str, Any], file: str, lines: Lines, into: Collector) -> None:
+    """Take what [tool.poetry] asks for: its dependencies, and those of the groups that were named."""
+    sources: dict[object, str] = {one.get("name"): str(one.get("url", "")) for one in tables(poetry.get("source"))}
+    wanted = {normalise(extra) for extra in table(poetry, "extras") if into.wants_extra(extra, file)}
+    extras = {normalise(str(name)) for extra, names in table(poetry, "extras").items() if normalise(extra) in wanted for name in names}
+    groups = {"dev": {"dependencies": poetry.get("dev-dependencies")}, **table(poetry, "group")}
+    listed = [table(poetry, "dependencies")]
+    listed += [table(one, "dependencies") for name, one in groups.items() if table(one, "dependencies") and into.wants_group(name, file)]
+    for name, given in (item for one in listed for item in one.items()):
+        for each in given if isinstance(given, list) else [given]:
+            one = each if isinstance(each, dict) else {"version": each}
+            if not one.get("optional") or normalise(name) in extras:
+                _take(name, one, Place(file, lines.of(name)), into, sources)
+
+
+def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources: dict[object, str]) -> None:
+    version = one.get("version")
+    specifier = pep440(version) if isinstance(version, str) else None
+    if name == "python":
+        if specifier:
+            into.python(specifier, place)
+    elif specifier is None:
+        kind = next((key for key in ("git", "path", "url", "file") if key in one), "another source")
+        into.not_read(f"{name} = {one}", f"it comes from {kind}, which does not tell the release", place, name=normalise(name))
+    else:
+        wanted = f"[{','.join(str(extra) for extra in one.get('extras', ()))}]" if one.get("extras") else ""
+        markers = [f"({one['markers']})"] if one.get("markers") else []
+        markers += [f"({_python_marker(str(one['python']))})"] if one.get("python") else []
+        marker = f" ; {' and '.join(markers)}" if markers else ""
+        into.text(f"{name}{wanted}{specifier}{marker}", place, index=sources.get(one.get("source"), ""))
+
+
+def _python_marker(text: str) -> str:
+    clauses = re.findall(r"([<>=!~]+)([\d.]+)", pep440(text) or "")
+    return " and ".join(f"python_version {operator} '{version}'" for operator, version in clauses) or "python_version >= '2'"
+
+
+def pep440(text: str) -> str | None:
+    """Poetry's version constraint as PEP 440; None for alternatives, which PEP 440 lacks."""
+    if "|" in text:
+        return None
+    clauses = [_clause(part.strip()) for part in re.split(r"\s*,\s*|(?<=[\w*])\s+(?=[<>=!~^])", text.strip()) if part.strip()]
+    return ",".join(clause for clause in clauses if clause)
+
+
+def _clause(part: str) -> str:
+    if part == "*":
+        return ""
+    if part[0] in "^~" and not part.startswith("~="):
+        numbers = [int(number) for number in re.findall(r"\d+", part.partition("+")[0])][:3]
+        if part[0] == "^":
+            kept = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1)
+        else:
+            kept = min(1, len(numbers) - 1)
+        upper = [*numbers[:kept], numbers[kept] + 1]
+        return f">={part[1:].strip()},<{'.'.join(str(number) for number in upper)}"
+    return part if part[0] in "<>=!~" else f"=={part}"

@@ -1,0 +1,107 @@
+"""Reads pip's requirements files: requirements, constraints, included files, options of indexes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files.collector import Collector, of_wheel
+from gpudoctor.requirement_files.files import text_of
+from gpudoctor.requirement_files.model import Place, Stated
+
+_DEEPEST = 20
+_COMMENT = re.compile(r"(^|\s+)#.*$")
+_OPTIONS = re.compile(r"\s+--(?:hash|global-option|config-settings?|install-option)\b.*$")
+_VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
+_ADDRESS = re.compile(r"^(?:[a-z0-9+.-]+://|file:|[./~]|[a-z]:\\)|\.(?:whl|zip|tar\.gz|tar\.bz2|tgz)(?:#|\s|$)", re.IGNORECASE)
+_INCLUDES = {"-r": False, "--requirement": False, "-c": True, "--constraint": True}
+_INDEXES = {"-i": True, "--index-url": True, "--extra-index-url": False, "-f": False, "--find-links": False}
+_HARMLESS = ("--hash", "--require-hashes", "--no-binary", "--only-binary", "--prefer-binary", "--pre", "--trusted-host", "--use-feature")
+
+
+def read(text: str, file: str, into: Collector, *, constraint: bool = False, above: tuple[str, ...] = ()) -> None:
+    """Take what a requirements file asks for. Raises UsageError for a file that includes itself."""
+    real = os.path.realpath(file)
+    if real in above:
+        raise UsageError(f"{file} includes itself through -r or -c; remove one of these lines.")
+    if len(above) >= _DEEPEST:
+        raise UsageError(f"{file} is the {len(above) + 1}st file in a chain of -r and -c; pass one of them by name.")
+    for number, joined in logical_lines(text):
+        line(joined, Place(file, number), into, constraint=constraint, above=(*above, real))
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, continuations joined, without comments and empty ones."""
+    joined, began = "", 0
+    for number, line in enumerate(text.split("\n"), 1):
+        began = began or number
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            joined += line[:-1]
+            continue
+        whole = _COMMENT.sub("", joined + line).strip()
+        if whole:
+            yield began, whole
+        joined, began = "", 0
+    if joined.strip():
+        yield began, joined.strip()
+
+
+def line(text: str, place: Place, into: Collector, *, constraint: bool = False, above: tuple[str, ...] = ()) -> None:
+    """Take one logical line."""
+    if _VARIABLE.search(text):
+        into.not_read(text, "its variable is set only when pip runs", place)
+    elif text.startswith("-"):
+        _option(text, place, into, above, constraint=constraint)
+    else:
+        requirement(_OPTIONS.sub("", text), place, into, constraint=constraint)
+
+
+def requirement(text: str, place: Place, into: Collector, *, constraint: bool = False, index: str = "") -> None:
+    """Take one requirement as pip accepts it: PEP 508, or a file or address."""
+    if " @ " not in text and _ADDRESS.search(text.partition(";")[0]):
+        found = of_wheel(text.partition(" ")[0])
+        if found is None:
+            into.not_read(text, "it is a file or an address, which does not tell the release", place, name=_egg(text))
+        else:
+            into.add(Stated(requirement=found, places=(place,), index=index), constraint=constraint)
+        return
+    into.text(text, place, constraint=constraint, index=index)
+
+
+def _egg(text: str) -> str:
+    named = re.search(r"#(?:.*&)?egg=([A-Za-z0-9._-]+)", text)
+    return named[1] if named else ""
+
+
+def _option(line: str, place: Place, into: Collector, above: tuple[str, ...], *, constraint: bool) -> None:
+    name, value = _split(line)
+    if name in _INCLUDES and value:
+        file = value if "://" in value else os.path.join(os.path.dirname(place.file), value)
+        if "://" in value:
+            into.not_read(line, "files on the network are not read", place)
+            return
+        into.file(file)
+        read(text_of(file, f"included by {place}"), file, into, constraint=constraint or _INCLUDES[name], above=above)
+    elif name in _INDEXES and value:
+        into.index(value, place, only=_INDEXES[name])
+    elif name in {"-e", "--editable"} and value:
+        into.not_read(line, "the source folder states its own requirements; pass its pyproject.toml too", place, name=_egg(value))
+    elif not name.startswith(_HARMLESS):
+        into.not_read(line, "pip's other options are not read", place, package=False)
+
+
+def _split(line: str) -> tuple[str, str]:
+    """An option and its value, which a space, = or, for a short option, nothing separates."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return line, ""
+    name, equals, value = words[0].partition("=")
+    if equals:
+        return name, value
+    if not name.startswith("--") and len(name) > 2:
+        return name[:2], name[2:]
+    return name, words[1] if len(words) > 1 else ""
