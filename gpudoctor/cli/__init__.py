@@ -21,6 +21,8 @@ MODULES = {
     "ticket": "ticket",
     "diff": "diff",
     "compat": "compat",
+    "plan": "plan",
+    "index": "index",
     "matrix": "matrix",
     "xray": "xray",
     "explain": "pages",

@@ -181,6 +181,23 @@ ShowRedactions = Annotated[
 QuietTicket = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver version: 535.104.05. For WSL, the Windows driver.")]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
+PlannedGpu = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help="Plan for a machine with this GPU instead of this machine; none plans for the CPU. Repeatable.",
+    ),
+]
+PlannedOs = Annotated[
+    Literal["linux", "windows", "macos", "wsl"] | None, typer.Option("--os", help="Plan for this operating system instead of this machine.")
+]
+Indexed = Annotated[str, typer.Argument(metavar="[REQ]", help="torch, or a bound such as 'torch<2.9'.")]
+TorchBackend = Annotated[
+    bool, typer.Option("--torch-backend", help="Print the word for uv's --torch-backend, such as cu126, instead of the address.")
+]
+IndexFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.index/1).")]
+PlanFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.plan/1).")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[
     str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")

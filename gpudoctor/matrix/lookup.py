@@ -66,6 +66,8 @@ class Matrix:
         self._read_table = read_table
         self._rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
+        self.derived: dict[tuple[str, ...], Any] = {}
+        """What other modules compute from the tables alone, kept as long as the tables."""
 
     def rows(self, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
         """All rows of a table, or those of one distribution, or those for one platform or any."""

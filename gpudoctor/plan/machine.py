@@ -16,6 +16,8 @@ from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
 
 NOT_STATED = Missing(Cause.NOT_STATED, "not stated")
+WITHOUT_GPU = ("none",)
+"""--gpu none: a machine that has no GPU."""
 _ARCHITECTURES = {
     "linux": ("x86_64", "aarch64"),
     "wsl": ("x86_64", "aarch64"),
@@ -55,7 +57,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
         platform=wheel_platform.name(host, python),
         host=host,
         python=python,
-        nvml=Nvml(gpus=gpus) if gpus else NOT_STATED,
+        nvml=Nvml(gpus=gpus) if gpus or combination.gpus == WITHOUT_GPU else NOT_STATED,
         kernel_driver=NOT_STATED if driver is None else KernelDriver(version=Fact(driver.value, driver.where)),
         toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
@@ -83,14 +85,18 @@ def _architecture(combination: Combination) -> str:
 def _python(combination: Combination, architecture: str) -> Python | Missing:
     if combination.python is None:
         return NOT_STATED
-    form = re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python)
-    if form is None:
+    if re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python) is None:
         raise UsageError(f"--python-version {combination.python!r} is not a Python version; write 3.11 or 3.11.4.")
-    short = f"{form[1]}.{form[2]}"
+    return interpreter(combination.python, architecture, windows=combination.os == "windows")
+
+
+def interpreter(version: str, architecture: str | Missing, *, windows: bool = False) -> Python:
+    """CPython of this version, "3.11" or "3.11.4"."""
+    short = ".".join(version.split(".")[:2])
     return Python(
-        executable="python" if combination.os == "windows" else f"python{short}",
+        executable="python" if windows else f"python{short}",
         why="--python-version",
-        version=combination.python,
+        version=version,
         implementation="cpython",
         bits=64,
         machine=architecture,
@@ -100,6 +106,8 @@ def _python(combination: Combination, architecture: str) -> Python | Missing:
 def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
     """The GPUs, one without any property if none is stated, and how the report names each."""
     capability = _capability(combination.cc)
+    if combination.gpus == WITHOUT_GPU:
+        return (), (Supposed("GPU", "none", "--gpu"),)
     if combination.gpus:
         found = [_gpu(name, capability, matrix) for name in combination.gpus]
     elif capability:

@@ -9,7 +9,7 @@ from gpudoctor.derive import wheel_platform
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
-from gpudoctor.plan.machine import NOT_STATED, machine
+from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.packages import Packages, python_environment
@@ -20,11 +20,17 @@ from gpudoctor.snapshot import Packages as Section
 
 def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
     """The snapshot of what `combination` states. Raises UsageError for options that cannot be understood or contradict one another."""
-    found = machine(combination, matrix)
-    environment = _environment(combination, found.platform)
-    requirements, left_out = stated(combination.requirements, environment)
+    return assume(machine(combination, matrix), combination.requirements, matrix, created)
+
+
+def assume(found: Machine, texts: tuple[str, ...], matrix: Matrix, created: str) -> Snapshot:
+    """The snapshot of a machine on which an installer is asked for these requirements. Raises UsageError as `suppose` does."""
+    version = "" if isinstance(found.python, Missing) else found.python.version
+    python = version if isinstance(version, str) else ""
+    environment = marker_environment(python, found.platform)
+    requirements, left_out = stated(texts, environment)
     refuse(requirements.values())
-    short = python.short if (python := versions.parse(combination.python or "")) else None
+    short = parsed.short if (parsed := versions.parse(python)) else None
     packages = Packages(matrix, found.platform, short, environment)
     distributions = packages.take(requirements)
     snapshot = Snapshot(
@@ -48,10 +54,10 @@ def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
 
 
-def _environment(combination: Combination, word: str) -> dict[str, str]:
-    """The marker variables of PEP 508 for the assumed interpreter and system."""
+def marker_environment(python: str, word: str) -> dict[str, str]:
+    """The marker variables of PEP 508 for an interpreter, if one is stated, and a system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
-    return {**wheel_platform.markers(word), **implementation, **(python_environment(combination.python) if combination.python else {})}
+    return {**wheel_platform.markers(word), **implementation, **(python_environment(python) if python else {})}
 
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:

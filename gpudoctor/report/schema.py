@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument, XrayDocument
 from gpudoctor.report.model import Report
+from gpudoctor.report.plan import Index, Plan
 from gpudoctor.snapshot import OpenEnum, Snapshot
 
 DOCUMENTS: dict[str, tuple[str, type]] = {
@@ -18,6 +19,8 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "rules": ("urn:gpudoctor:rules:1", RulesDocument),
     "matrix": ("urn:gpudoctor:matrix:1", MatrixDocument),
     "diff": ("urn:gpudoctor:diff:1", Diff),
+    "index": ("urn:gpudoctor:index:1", Index),
+    "plan": ("urn:gpudoctor:plan:1", Plan),
     "xray": ("urn:gpudoctor:xray:1", XrayDocument),
 }
 

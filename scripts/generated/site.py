@@ -70,6 +70,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
                 {"Ticket": "ticket.md"},
                 {"Diff": "diff.md"},
                 {"Compat": "compat.md"},
+                {"Plan": "plan.md"},
                 {"X-ray": "xray.md"},
                 {"Reports": "report.md"},
             ]

@@ -1,0 +1,49 @@
+"""`gpudoctor index`: prints the package index with the newest build of a framework that works on a machine."""
+
+from __future__ import annotations
+
+from gpudoctor.cli import failure, options, output
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.indexed import indexed
+from gpudoctor.report import document
+
+
+@app.command(short_help="Print the PyTorch package index for this GPU.", epilog=EPILOG)
+def index(  # noqa: PLR0917 -- Typer calls it by name
+    requirement: options.Indexed = "torch",
+    driver: options.Driver = None,
+    gpu: options.PlannedGpu = None,
+    cc: options.Cc = None,
+    python_version: options.PythonVersion = None,
+    os_: options.PlannedOs = None,
+    arch: options.Arch = None,
+    torch_backend: options.TorchBackend = False,  # noqa: FBT002
+    format: options.IndexFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    compat: options.Compat = None,
+) -> int:
+    """Print the address of the package index with the newest PyTorch build that works on this machine, or on one that you state.
+
+    One line on standard output. If nothing works, the reason is on standard error.
+
+    \b
+    Example:
+      pip install torch --index-url "$(gpudoctor index torch)"
+    """  # noqa: D301 -- click leaves the lines after \b as they are
+    machine = Stated(driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_, arch=arch)
+
+    def carry_out() -> int:
+        matrix = open_matrix(compat)
+        found = indexed(question((requirement,), machine, matrix, "index", compat), matrix)
+        if format is TextOrJson.JSON:
+            output.write(document.encode(found))
+            return found.exit_code
+        if found.why:
+            output.say(f"gpudoctor: {found.why}")
+        if found.index:
+            output.write(f"{found.torch_backend if torch_backend else found.index}\n".encode())
+        return found.exit_code
+
+    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)

@@ -1,0 +1,54 @@
+"""`gpudoctor plan`: finds the newest releases that work on a machine, and how to install them."""
+
+from __future__ import annotations
+
+from gpudoctor.cli import failure, options, output
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.look import look, on_terminal, redactor
+from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.propose import propose
+from gpudoctor.report import document, plan_text
+from gpudoctor.report.plan import Plan
+
+
+@app.command(short_help="Find the newest packages that work here.", epilog=EPILOG)
+def plan(  # noqa: PLR0917 -- Typer calls it by name
+    requirements: options.Requirements,
+    driver: options.Driver = None,
+    gpu: options.PlannedGpu = None,
+    cc: options.Cc = None,
+    python_version: options.PythonVersion = None,
+    os_: options.PlannedOs = None,
+    arch: options.Arch = None,
+    format: options.PlanFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    compat: options.Compat = None,
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Find the newest releases that satisfy the requirements and work on this machine, or on one that you state.
+
+    Prints each package with its reason and the commands for uv, pip and conda. Installs nothing.
+
+    \b
+    Examples:
+      gpudoctor plan torch torchvision
+      gpudoctor plan 'jax[cuda12]' --gpu V100 --driver 550.54.14
+    """  # noqa: D301 -- click leaves the lines after \b as they are
+    machine = Stated(driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_, arch=arch)
+
+    def carry_out() -> int:
+        matrix = open_matrix(compat)
+        found = propose(question(tuple(requirements), machine, matrix, "plan", compat), matrix)
+        found = redactor("/", stays=format is TextOrJson.TEXT and on_terminal()).struct(found)
+        output.write(_rendered(found, format, no_color=no_color))
+        return found.exit_code
+
+    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+
+
+def _rendered(found: Plan, form: TextOrJson, *, no_color: bool) -> bytes:
+    if form is TextOrJson.JSON:
+        return document.encode(found)
+    shown = look(no_color=no_color)
+    return plan_text.render(found, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")

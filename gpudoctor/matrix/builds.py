@@ -1,0 +1,121 @@
+"""The published CUDA builds of a framework for one platform, newest release first. Whether one works on a machine is for others to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count, islice
+
+import msgspec
+
+from gpudoctor.frameworks import CudaPlugin, FrameworkSpec
+from gpudoctor.matrix.lookup import Matrix
+from gpudoctor.matrix.rows import FrameworkRelease
+from gpudoctor.matrix.tables import TORCH_BUILDS
+from gpudoctor.versions import Version
+
+CPU = "cpu"
+"""The local version of a build without CUDA."""
+
+
+class Build(msgspec.Struct, frozen=True):
+    """A build of a release that uses the GPU, and how to ask an installer for it."""
+
+    release: FrameworkRelease
+    """The framework's own row: its number, Python versions and requirements."""
+    code: FrameworkRelease
+    """The row of the distribution that holds the GPU code of this build."""
+    cuda: Version | None
+    extra: str = ""
+    """The extra that installs its CUDA half."""
+    tag: str = ""
+    """Its local version and its folder on the framework's index: cu126."""
+    default: bool = True
+    """Whether the package index has it, without a local version."""
+
+    @property
+    def version(self) -> str:
+        """What to pin: 2.9.1, or 2.9.1+cu126 if the package index has another build."""
+        return f"{self.number}{'' if self.default else f'+{self.tag}'}"
+
+    @property
+    def number(self) -> str:
+        """The release without a local version."""
+        return str(self.release.release)
+
+
+def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+    """Yield the CUDA builds, newest release first, then the package index's own build, then the newest CUDA.
+
+    Nothing for a framework whose builds the tables do not list.
+    """
+    key = ("builds", spec.name, platform)
+    if key not in matrix.derived:
+        matrix.derived[key] = _Kept(_listed(matrix, spec, platform))
+    return iter(matrix.derived[key])
+
+
+class _Kept:
+    """The items of an iterator, each computed once, when somebody first asks for it."""
+
+    def __init__(self, source: Iterator[Build]) -> None:
+        self._source = source
+        self._seen: list[Build] = []
+
+    def __iter__(self) -> Iterator[Build]:
+        for place in count():
+            if place == len(self._seen):  # another iteration may have come further
+                self._seen += islice(self._source, 1)
+            if place == len(self._seen):
+                return
+            yield self._seen[place]
+
+
+def _listed(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+    if spec.wheel_index:
+        return _by_index(matrix, spec, platform)
+    if spec.plugin is not None:
+        return _by_plugin(matrix, spec, spec.plugin, platform)
+    return _by_extra(matrix, spec, platform) if spec.gpu_extra else iter(())
+
+
+def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+    for row in reversed(matrix.releases(spec.name, platform)):
+        own = _tag(row) if row.accelerator == "cuda" else ""
+        for tag in _tags(matrix, row, own, platform):
+            code = row if tag == own else matrix.resolve(spec.name, f"{row.release}+{tag}", platform).row
+            if code is not None and code.built_with_cuda is not None:
+                yield Build(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
+
+
+def _tag(row: FrameworkRelease) -> str:
+    """Return the local version of the build on the default index."""
+    cuda = row.built_with_cuda
+    return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
+
+
+def _tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> list[str]:
+    """Return the CUDA builds of a release: the build of the default index, then the newest CUDA first."""
+    tabled = {build.local for build in matrix.rows(TORCH_BUILDS, platform=platform) if build.release.short == row.release.short}
+    official = {tag for tag in (*row.builds, *tabled) if tag.startswith("cu") and tag[2:].isdigit()}
+    return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
+
+
+def _by_extra(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+    for row in reversed(matrix.releases(spec.name, platform)):
+        if row.accelerator == "cuda" and _has_extra(row, spec.gpu_extra):
+            yield Build(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
+
+
+def _by_plugin(matrix: Matrix, spec: FrameworkSpec, plugin: CudaPlugin, platform: str) -> Iterator[Build]:
+    clients = {major: matrix.releases(plugin.client_for(major), platform) for major in plugin.majors}
+    for row in reversed(matrix.releases(spec.name)):
+        for major in plugin.majors:
+            extra = f"{plugin.extra}{major}"
+            same = [client for client in clients[major] if client.release[:3] == row.release[:3]]  # a fourth number is the client's own
+            if same and _has_extra(row, extra):
+                code = next((client for client in same if client.release == row.release), same[-1])
+                yield Build(release=row, code=code, cuda=code.built_with_cuda or Version(int(major), text=major), extra=extra)
+
+
+def _has_extra(row: FrameworkRelease, extra: str) -> bool:
+    return any(text.endswith(f'extra=="{extra}"') for text in row.requires)

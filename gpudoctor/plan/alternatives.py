@@ -1,0 +1,45 @@
+"""The other drivers that a machine could have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import CUDA, DRIVERS
+from gpudoctor.plan.machine import Machine
+from gpudoctor.snapshot import Fact, KernelDriver
+
+
+class OtherDriver(msgspec.Struct, frozen=True):
+    """A driver that could be installed."""
+
+    version: str
+    """What rules compare."""
+    text: str
+    """A version, or a branch if it is older than the installed one."""
+    older: bool = False
+
+
+def drivers(machine: Machine, matrix: Matrix, *, windows: bool) -> Iterator[OtherDriver]:
+    """Yield newer drivers at which a CUDA release begins to work, oldest first, then older branches, newest first."""
+    driver = machine.kernel_driver
+    own = versions.parse(driver.version.value) if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact) else None
+    if own is None:
+        return
+    for floor in sorted(_floors(matrix, windows=windows)):
+        if floor > own:
+            yield OtherDriver(str(floor), str(floor))
+    for row in reversed(matrix.rows(DRIVERS)):
+        if row.branch < own.major:
+            yield OtherDriver(f"{row.branch}.999", str(row.branch), older=True)
+
+
+def _floors(matrix: Matrix, *, windows: bool) -> set[versions.Version]:
+    """Return the oldest drivers of all CUDA releases."""
+    rows = matrix.rows(CUDA)
+    on_windows = (floor for row in rows for floor in (row.driver_windows, row.minor_driver_windows))
+    on_linux = (floor for row in rows for floor in (row.driver_linux, row.minor_driver_linux))
+    return {floor for floor in (on_windows if windows else on_linux) if floor is not None}

@@ -1,0 +1,111 @@
+"""The releases that could be planned for a requirement, newest first, from the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.specifiers import Requirement, satisfies
+from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.builds import CPU, Build, builds
+from gpudoctor.versions import Version
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """One build of one release, and how to ask an installer for it."""
+
+    name: str
+    release: str
+    """Without a local version."""
+    extras: tuple[str, ...] = ()
+    tag: str = ""
+    """The folder of the framework's own index that holds it; empty for the default index."""
+    cuda: Version | None = None
+    pythons: tuple[str, ...] = ()
+    """Empty: any."""
+    requires: tuple[str, ...] = ()
+
+    @property
+    def version(self) -> str:
+        """What to pin."""
+        return f"{self.release}+{self.tag}" if self.tag else self.release
+
+    @property
+    def requirement(self) -> str:
+        """The pinned requirement: 'tensorflow[and-cuda]==2.20.0'."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{self.name}{extras}=={self.version}"
+
+    @property
+    def label(self) -> str:
+        """Name and release: "torch 2.9.1"."""
+        return f"{self.name} {self.release}"
+
+
+def candidates(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool) -> Iterator[Candidate]:
+    """Yield what the tables list for a requirement: on a machine with a GPU, CUDA builds of a framework."""
+    spec = spec_of(framework_of(wanted.name) or "")
+    if spec.name != wanted.name or not spec.tabled:
+        return _releases(matrix, wanted, platform)
+    if gpu and _leaves_cuda_open(wanted, spec):
+        return _cuda_builds(matrix, spec, wanted, platform)
+    return _cpu_builds(matrix, spec, wanted, platform)
+
+
+def _leaves_cuda_open(wanted: Requirement, spec: FrameworkSpec) -> bool:
+    """Return whether the user named no extra that installs CUDA in another way, such as cuda12-local, and no build for the CPU."""
+    ours = {spec.gpu_extra} if spec.plugin is None else {f"{spec.plugin.extra}{major}" for major in spec.plugin.majors}
+    return f"+{CPU}" not in wanted.specifier and all(extra in ours or "cuda" not in extra for extra in wanted.extras)
+
+
+def _cuda_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
+    for build in builds(matrix, spec, platform):
+        local = f"{build.number}+{build.tag}" if build.tag else build.number
+        if satisfies(local, wanted.specifier) is not True or not _has_asked_extra(build, wanted, spec):
+            continue
+        explicit = not build.default or "+" in wanted.specifier
+        yield Candidate(
+            name=spec.name,
+            release=build.number,
+            extras=tuple(dict.fromkeys((*wanted.extras, *filter(None, (build.extra,))))),
+            tag=build.tag if explicit else "",
+            cuda=build.cuda,
+            pythons=build.release.pythons,
+            requires=build.release.requires,
+        )
+
+
+def _has_asked_extra(build: Build, wanted: Requirement, spec: FrameworkSpec) -> bool:
+    """Return whether a build is of the CUDA version that the user chose by an extra, if any."""
+    if spec.plugin is None:
+        return True
+    asked = {extra for extra in wanted.extras if extra.startswith(spec.plugin.extra)}
+    return not asked or build.extra in asked
+
+
+def _cpu_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
+    """Yield releases for a machine without a GPU: the build without CUDA, if the framework's own index has one."""
+    for one in _releases(matrix, wanted, platform):
+        row = next(row for row in matrix.releases(one.name) if str(row.release) == one.release and row.platform in {platform, "any"})
+        yield msgspec.structs.replace(one, cuda=None, tag=CPU if spec.wheel_index and row.accelerator == "cuda" else "")
+
+
+def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Candidate]:
+    """Yield the releases of a package on the default index."""
+    for row in reversed(matrix.releases(wanted.name, platform)):
+        if row.accelerator != STUB and satisfies(_public(row, wanted), wanted.specifier) is True:
+            yield Candidate(
+                name=wanted.name,
+                release=str(row.release),
+                extras=wanted.extras,
+                pythons=row.pythons,
+                requires=row.requires,
+                cuda=row.built_with_cuda,
+            )
+
+
+def _public(row: FrameworkRelease, wanted: Requirement) -> str:
+    return f"{row.release}+{CPU}" if f"+{CPU}" in wanted.specifier else str(row.release)

@@ -1,0 +1,96 @@
+"""Describes a chosen set of releases as an environment: pins, reasons and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.findings.naming import joined
+from gpudoctor.frameworks import framework_of, spec_of
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.commands import commands
+from gpudoctor.plan.search import COMPANIONS, Chosen, Search, Wishes
+from gpudoctor.report.plan import Environment, Pin
+
+
+def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool) -> Environment:
+    """Return the environment with the reason of each choice."""
+    pins = (*_pins(found, search, wishes), *(Pin(one.requirement, one.reason) for one in found.constraints))
+    tag = next((one.tag for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
+    index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
+    unlisted = (f"No table lists {name}; whether it works with these releases was not checked." for name in search.unlisted)
+    return Environment(
+        verdict=str(found.judgement.verdict.value) if not search.unlisted else "unknown",
+        name=name(found),
+        python=found.python,
+        python_reason=_why_python(found, wishes),
+        pins=pins,
+        index=index,
+        torch_backend=tag,
+        warnings=tuple(finding.message for finding in found.judgement.findings),
+        not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in found.judgement.not_judged), *unlisted),
+        older_because=tuple(_newer(found, search)),
+        commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
+    )
+
+
+def name(found: Chosen) -> str:
+    """Return the frameworks of a set in words: "torch 2.9.1 for CUDA 12.6"."""
+    return joined(names(found))
+
+
+def names(found: Chosen) -> list[str]:
+    """Return each framework of a set in words; each package if there is no framework."""
+    leads = [one for one in found.candidates if framework_of(one.name)] or list(found.candidates)
+    return [f"{one.label} {_kind(one)}".strip() for one in leads]
+
+
+def _kind(one: Candidate) -> str:
+    if one.cuda is not None:
+        return f"for CUDA {one.cuda.short if '.' in one.cuda.text else one.cuda.major}"
+    return "for the CPU" if framework_of(one.name) else ""
+
+
+def _pins(found: Chosen, search: Search, wishes: Wishes) -> Iterator[Pin]:
+    """Yield the packages in the order in which they were asked for, then those that they require."""
+    order = [*wishes.requirements, *(one.name for one in found.candidates)]
+    for name in dict.fromkeys(order):
+        one = found.of(name)
+        if one is not None:
+            yield Pin(one.requirement, _why(one.name, found, search, wishes))
+        elif name in wishes.requirements:
+            yield Pin(wishes.requirements[name].text, "as stated")
+
+
+def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
+    one, asked = found.of(name), wishes.requirements.get(name)
+    if COMPANIONS.get(name) in {other.name for other in found.candidates}:
+        return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
+    listed = search.releases(name)
+    stated = f" that satisfies {asked.text}" if asked is not None and asked.specifier else ""
+    newest = "the newest release" if one is not None and listed[:1] == [one.release] else "the newest release that works here"
+    return f"{newest}{stated}"
+
+
+def _why_python(found: Chosen, wishes: Wishes) -> str:
+    if wishes.python:
+        return "as stated"
+    if found.python and found.python == wishes.preferred:
+        return "the version on this machine"
+    if not found.python:
+        return "any"
+    here, chosen = versions.parse(wishes.preferred), versions.parse(found.python)
+    unfit = f"; {wishes.preferred} on this machine is too {'old' if here < chosen else 'new'}" if here and chosen else ""
+    return f"the newest that all of these have wheels for{unfit}"
+
+
+def _newer(found: Chosen, search: Search) -> Iterator[str]:
+    """Yield why the newest release of each framework was not chosen."""
+    for one in found.candidates:
+        rejected = [other for other in search.rejected if other.candidate.name == one.name]
+        newer = [other for other in rejected if other.candidate.release != one.release]
+        if newer:
+            yield f"{newer[0].candidate.label}: {newer[0].judgement.why}"
+    if search.clashes and not search.rejected:
+        clash = search.clashes[0]
+        yield f"{' with '.join(other.label for other in clash.candidates)}: {clash.judgement.why}"

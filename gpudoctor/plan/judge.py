@@ -1,0 +1,92 @@
+"""Judges pinned requirements by the rules that judge a real machine."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Diagnosis, Finding, NotJudged, Policy, Severity, SubjectKind, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.machine import Machine, interpreter
+from gpudoctor.plan.suppose import assume
+from gpudoctor.snapshot import Host, Platform
+
+POLICY = Policy(level=None, allow_cpu=True)
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """The answer for one set of requirements."""
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    """Errors and warnings that no other finding explains."""
+    not_judged: tuple[NotJudged, ...] = ()
+    refused: str = ""
+    """Why the requirements could not even be assumed."""
+    of_machine: str = ""
+    """The error that the machine has with every release, in a sentence."""
+
+    @property
+    def works(self) -> bool:
+        """Whether nothing is known that prevents training, and everything that matters was checked."""
+        return self.verdict in {Verdict.READY, Verdict.DEGRADED}
+
+    @property
+    def why(self) -> str:
+        """The first reason against it, in a sentence."""
+        if self.of_machine or self.findings:
+            return self.of_machine or self.findings[0].message
+        return self.refused or (f"{self.not_judged[0].what}: {self.not_judged[0].reason}." if self.not_judged else "")
+
+    def named(self, name: str) -> bool:
+        """Return whether a rule of this name found something."""
+        return any(finding.name == name for finding in self.findings)
+
+
+class Judge:
+    """Judges requirements on one machine, each set once."""
+
+    def __init__(self, machine: Machine, matrix: Matrix, unlisted: frozenset[str] = frozenset()) -> None:
+        self.machine = machine
+        self.matrix = matrix
+        self._unlisted = unlisted
+        """Packages that no table lists: they are reported and do not decide between releases."""
+        self._known: dict[tuple[tuple[str, ...], str], Judgement] = {}
+
+    @property
+    def count(self) -> int:
+        """How many sets were judged."""
+        return len(self._known)
+
+    def __call__(self, requirements: tuple[str, ...], python: str) -> Judgement:
+        """Return the answer for requirements on this machine with a Python version, "3.12"; "" if any will do."""
+        key = (requirements, python)
+        if key not in self._known:
+            self._known[key] = self._judged(requirements, python)
+        return self._known[key]
+
+    def _judged(self, requirements: tuple[str, ...], python: str) -> Judgement:
+        try:
+            snapshot = assume(with_python(self.machine, python), requirements, self.matrix, "")
+        except UsageError as error:
+            return Judgement(Verdict.BROKEN, refused=str(error))
+        return self._concluded(diagnose(snapshot, self.matrix, POLICY))
+
+    def _concluded(self, found: Diagnosis) -> Judgement:
+        findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
+        unknown = tuple(one for one in found.not_judged if one.what.split()[0].partition("[")[0] not in self._unlisted)
+        verdict = found.verdict
+        if verdict is Verdict.UNKNOWN and not unknown:
+            verdict = Verdict.DEGRADED if findings else Verdict.READY
+        of_machine = (one.message for one in found.findings if one.severity is Severity.ERROR and one.subject.kind is SubjectKind.GPU)
+        return Judgement(verdict, findings, unknown, of_machine=next(of_machine, ""))
+
+
+def with_python(machine: Machine, python: str) -> Machine:
+    """Return the machine with this Python version."""
+    if not python:
+        return machine
+    host = machine.host
+    windows = isinstance(host, Host) and host.platform == Platform.WINDOWS
+    return msgspec.structs.replace(machine, python=interpreter(python, host.architecture, windows=windows))

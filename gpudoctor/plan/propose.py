@@ -1,0 +1,125 @@
+"""Plans an environment from the tables: the newest set of releases that works on a machine, and what a newer driver would allow."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.errors import UsageError
+from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
+from gpudoctor.findings.naming import joined
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.alternatives import drivers
+from gpudoctor.plan.describe import environment, name, names
+from gpudoctor.plan.judge import Judge
+from gpudoctor.plan.machine import NOT_STATED, Machine
+from gpudoctor.plan.misspelt import refuse
+from gpudoctor.plan.search import Chosen, Search, Wishes
+from gpudoctor.plan.stated import stated
+from gpudoctor.plan.suppose import marker_environment
+from gpudoctor.report.build import TOOL
+from gpudoctor.report.plan import Assumption, MachineChange, Plan
+from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Platform
+
+PATIENCE = 10.0
+"""Seconds that the search in the tables may take; it needs well under one."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What to plan, and for which machine."""
+
+    requirements: tuple[str, ...]
+    machine: Machine
+    python: str = ""
+    """The version that must be used; empty: any."""
+    preferred: str = ""
+    """The version of this machine's Python."""
+
+
+def propose(question: Question, matrix: Matrix) -> Plan:
+    """Return the plan from the tables. Raises UsageError for requirements that cannot be understood or that no release satisfies."""
+    began = time.monotonic()
+    machine = question.machine
+    asked, _ = stated(question.requirements, marker_environment(question.python, machine.platform))
+    refuse(asked.values())
+    wishes = Wishes(requirements=asked, python=question.python, preferred=question.preferred)
+    search = Search(wishes, machine, matrix, began + PATIENCE)
+    _refuse_unknown(search, wishes, matrix)
+    found = search.run()
+    windows = isinstance(machine.host, Host) and machine.host.platform == Platform.WINDOWS
+    here = None if found is None else environment(found, search, wishes, windows=windows)
+    return Plan(
+        tool=TOOL,
+        exit_code=BROKEN if here is None else READY if here.verdict in {"ready", "degraded"} else UNKNOWN,
+        headline=_contradiction(search, wishes, machine, matrix) if found is None else _headline(here.verdict if here else "", found),
+        requirements=question.requirements,
+        machine=tuple(Assumption(one.what, one.value, one.where) for one in machine.supposed),
+        environment=here,
+        with_driver=_with_driver(found, wishes, machine, matrix, windows=windows),
+        seconds=round(time.monotonic() - began, 3),
+    )
+
+
+def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
+    """Raise UsageError if the tables list nothing to choose from."""
+    if not search.leads:
+        raise UsageError(
+            f"No table lists {joined(wishes.requirements)}, so there is nothing to choose; add the framework that it uses, such as torch."
+        )
+    for key, asked in search.leads.items():
+        known = [str(row.release) for row in matrix.releases(key)]
+        if not any(satisfies(release.partition("+")[0], asked.specifier.partition("+")[0]) for release in known):
+            raise UsageError(f"No release of {key} in the tables satisfies {asked.text!r}: they list {known[0]} to {known[-1]}.")
+
+
+def _headline(verdict: str, found: Chosen) -> str:
+    what, several = name(found), len(names(found)) > 1
+    if verdict not in {"ready", "degraded"}:
+        return f"{what} {'are' if several else 'is'} the newest that may work; not everything could be checked."
+    return f"{what} {'work' if several else 'works'} on this machine{', with a warning' if verdict == 'degraded' else ''}."
+
+
+def _contradiction(search: Search, wishes: Wishes, machine: Machine, matrix: Matrix) -> str:
+    """Return why nothing works: the requirement, the fact against it, and the newest that works."""
+    for rejected in search.rejected[:1]:
+        asked = wishes.requirements.get(rejected.candidate.name)
+        text = asked.text if asked is not None else rejected.candidate.name
+        return f"No build of {text} works on this machine: {rejected.judgement.why}{_newest_without_bounds(wishes, machine, matrix)}"
+    if search.clashes:
+        clash = search.clashes[0]
+        return f"{' and '.join(one.label for one in clash.candidates)} do not work together: {clash.judgement.why}"
+    empty = next((text.text for key, text in search.leads.items() if not search.releases(key)), " and ".join(search.leads))
+    return f"The tables list no build of {empty} for {machine.platform}{_newest_without_bounds(wishes, machine, matrix)}"
+
+
+def _newest_without_bounds(wishes: Wishes, machine: Machine, matrix: Matrix) -> str:
+    """Return the newest that works without the bounds that were stated; "." if that is nothing."""
+    bounded = [one for one in wishes.requirements.values() if one.specifier]
+    free = {key: msgspec.structs.replace(one, text=one.name, specifier="") for key, one in wishes.requirements.items()}
+    found = (
+        Search(msgspec.structs.replace(wishes, requirements=free), machine, matrix, time.monotonic() + PATIENCE).run() if bounded else None
+    )
+    return f" The newest that works is {name(found)}." if found is not None and found.judgement.works else ""
+
+
+def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:
+    """Return what another driver allows, if that is newer than what works now."""
+    if isinstance(machine.kernel_driver, Missing):
+        return None
+    search = Search(wishes, _with(machine, ""), matrix, time.monotonic() + PATIENCE)
+    best = search.run()
+    if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
+        return None
+    texts = tuple(one.requirement for one in best.candidates)
+    for driver in drivers(machine, matrix, windows=windows):
+        if Judge(_with(machine, driver.version), matrix)(texts, best.python).works:
+            return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)
+    return None
+
+
+def _with(machine: Machine, version: str) -> Machine:
+    """Return the machine with this driver; with an unknown one for ""."""
+    driver = KernelDriver(version=Fact(version, "planned")) if version else NOT_STATED
+    return msgspec.structs.replace(machine, kernel_driver=driver)

@@ -1,0 +1,57 @@
+"""Constraints on packages that a framework requires, with which a set of releases works better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive import EffectiveCode
+from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.judge import Judgement
+from gpudoctor.plan.machine import Machine
+from gpudoctor.snapshot import Nvml
+from gpudoctor.versions import Version
+
+_TRIES = 3
+
+
+class Constraint(msgspec.Struct, frozen=True):
+    """A requirement that the user did not state, and why it is needed."""
+
+    requirement: str
+    reason: str
+
+
+def remedies(judgement: Judgement, chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:
+    """Yield constraints that answer what was found, the newest release first."""
+    if judgement.named("cudnn-drops-gpu"):
+        yield from _older_cudnn(chosen, machine, matrix)
+    if judgement.named("numpy2-abi-mismatch"):
+        yield (Constraint("numpy<2", f"{chosen[0].label} was compiled for NumPy 1"),)
+
+
+def _older_cudnn(chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:
+    """Yield the newest cuDNN releases that have kernels for every GPU."""
+    major = next((one.cuda.major for one in chosen if one.cuda is not None), 0)
+    capabilities = _capabilities(machine)
+    tried = 0
+    for row in reversed(matrix.cudnns(major, machine.platform)):
+        code = EffectiveCode(sass=row.sass, ptx=row.ptx, where="")
+        if row.sass is None or not all(runs(code, capability) in {Fit.NATIVE, Fit.PTX} for capability in capabilities):
+            continue
+        named = " and ".join(map(str, capabilities))
+        yield (Constraint(f"nvidia-cudnn-cu{major}=={row.release}", f"the newest cuDNN with kernels for compute capability {named}"),)
+        tried += 1
+        if tried == _TRIES:
+            return
+
+
+def _capabilities(machine: Machine) -> tuple[Version, ...]:
+    gpus = machine.nvml.gpus if isinstance(machine.nvml, Nvml) else ()
+    texts = (gpu.compute_capability for gpu in gpus) if isinstance(gpus, tuple) else ()
+    found = (versions.parse(text) for text in texts if isinstance(text, str))
+    return tuple(dict.fromkeys(version for version in found if version is not None))

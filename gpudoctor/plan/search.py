@@ -1,0 +1,242 @@
+"""Searches the tables for the newest set of releases that works on a machine, by the rules that judge a real one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import product
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.specifiers import Requirement, holds, requirement, satisfies
+from gpudoctor.findings import Verdict
+from gpudoctor.frameworks import CATALOGUE, framework_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.plan.candidates import Candidate, candidates
+from gpudoctor.plan.judge import Judge, Judgement
+from gpudoctor.plan.machine import Machine
+from gpudoctor.plan.remedies import Constraint, remedies
+from gpudoctor.plan.suppose import marker_environment
+from gpudoctor.snapshot import Nvml
+
+MOST = 400
+"""Sets of releases that one search judges: about a second."""
+_PYTHONS = 3
+"""Python versions tried for one set."""
+_OF_PYTHON = ("python-version-unsupported", "package-not-installable")
+"""Rules after whose finding another Python version is worth a try."""
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A set of releases with its answer."""
+
+    candidates: tuple[Candidate, ...]
+    python: str
+    judgement: Judgement
+    constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases without their builds."""
+        return tuple(one.release for one in self.candidates)
+
+    def of(self, name: str) -> Candidate | None:
+        """Return the candidate of this name."""
+        return next((one for one in self.candidates if one.name == name), None)
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A build that does not work on this machine, and why."""
+
+    candidate: Candidate
+    judgement: Judgement
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What to plan for."""
+
+    requirements: dict[str, Requirement]
+    """As stated, by normalised name."""
+    python: str = ""
+    """The Python version that must be used; empty: any."""
+    preferred: str = ""
+    """The Python version to use if it can be."""
+
+
+class Search:
+    """One search on one machine. After it, `rejected` has the builds of frameworks that do not work."""
+
+    def __init__(self, wishes: Wishes, machine: Machine, matrix: Matrix, until: float = float("inf")) -> None:
+        self._wishes = wishes
+        self._machine = machine
+        self._matrix = matrix
+        self._until = until
+        self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
+        self._judge = Judge(machine, matrix, frozenset(self.unlisted))
+        self._lists: dict[str, tuple[Candidate, ...]] = {}
+        self.rejected: list[Rejected] = []
+        self.clashes: list[Chosen] = []
+        """Sets of releases that work alone and not together."""
+
+    @cached_property
+    def unlisted(self) -> tuple[str, ...]:
+        """The stated packages that no table lists."""
+        return tuple(name for name in self._wishes.requirements if not self._listed(name) and name != "numpy")
+
+    def _listed(self, name: str) -> bool:
+        return bool(self._matrix.releases(name)) or name.startswith("nvidia-") or bool(framework_of(name))
+
+    @cached_property
+    def leads(self) -> dict[str, Requirement]:
+        """The packages whose release is searched for: what needs a framework first, then frameworks."""
+        stated = {name: one for name, one in self._wishes.requirements.items() if self._matrix.releases(name)}
+        implied = {}
+        for name in stated:
+            for wanted in self._frameworks_of(name):
+                if wanted not in stated and not any(framework_of(other) == wanted for other in stated):
+                    implied[wanted] = Requirement(wanted, wanted, (), "", "")
+        both = {**stated, **implied}
+        return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
+
+    def _frameworks_of(self, name: str) -> Iterator[str]:
+        """Yield the frameworks that the newest release of a package requires."""
+        if framework_of(name):
+            return
+        rows = self._matrix.releases(name)
+        required = {one.name for text in rows[-1].requires if (one := requirement(text)) is not None and not one.marker}
+        yield from (spec.name for spec in CATALOGUE if spec.name in required)
+
+    def run(self) -> Chosen | None:
+        """Return the newest set that works; otherwise the newest that may work but was not fully checked; None if nothing may."""
+        unknown: Chosen | None = None
+        for found in self._judged(self._sets(tuple(self.leads), ())):
+            if found.judgement.works:
+                return found if found.judgement.verdict is Verdict.READY else self._best_build(found)
+            unknown = unknown or found
+        return unknown
+
+    def _best_build(self, found: Chosen) -> Chosen:
+        """Return the same releases in builds without a warning, if there are any."""
+        lists = [[one for one in self._list(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
+        others = self._judged(self._matching(chosen) for chosen in product(*lists))
+        return next((other for other in others if other.judgement.verdict is Verdict.READY), found)
+
+    def _judged(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
+        """Yield the sets that are not known to be broken, each with its answer."""
+        for chosen in sets:
+            if self._judge.count > MOST or time.monotonic() > self._until:
+                return
+            found = self._settled(chosen)
+            if found.judgement.verdict is not Verdict.BROKEN:
+                yield found
+            elif len(chosen) > 1:
+                self.clashes.append(found)
+            else:
+                self.rejected.append(Rejected(chosen[0], found.judgement))
+            if found.judgement.of_machine:
+                return
+
+    def _sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
+        if not names:
+            yield self._matching(chosen)
+            return
+        for one in self._list(names[0]):
+            agreed = all(self._agree(other, one) and self._agree(one, other) for other in chosen)
+            if not agreed or not self.pythons((*chosen, one)):
+                continue
+            if len(self.leads) > 1 and framework_of(one.name) == one.name and self._broken_alone(one):
+                continue
+            yield from self._sets(names[1:], (*chosen, one))
+
+    def _list(self, name: str) -> tuple[Candidate, ...]:
+        """Return the candidates of a package, newest first."""
+        if name not in self._lists:
+            found = tuple(candidates(self._matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
+            self._lists[name] = found if name not in COMPANIONS else _of_a_framework(found, COMPANIONS[name])
+        return self._lists[name]
+
+    def releases(self, name: str) -> list[str]:
+        """Return the releases of a package that satisfy what was asked, newest first."""
+        return list(dict.fromkeys(one.release for one in self._list(name)))
+
+    def _agree(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether a release satisfies what another requires of it."""
+        environment = marker_environment(self._wishes.python, self._machine.platform)
+        for text in one.requires:
+            wanted = requirement(text)
+            if wanted is None or wanted.name != other.name or holds(wanted.marker, environment, one.extras) is not True:
+                continue
+            if satisfies(other.release, wanted.specifier) is False:
+                return False
+        return True
+
+    @staticmethod
+    def _matching(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+        """Return the set with companions, such as torchvision, in the build of their framework."""
+        tags = {one.name: one.tag for one in chosen}
+        return tuple(
+            msgspec.structs.replace(one, tag=tags[COMPANIONS[one.name]]) if COMPANIONS.get(one.name) in tags else one for one in chosen
+        )
+
+    def _broken_alone(self, one: Candidate) -> bool:
+        found = self._settled((one,))
+        if found.judgement.of_machine:
+            return False  # every release has this: the first set says so and ends the search
+        if found.judgement.verdict is Verdict.BROKEN and all(one != known.candidate for known in self.rejected):
+            self.rejected.append(Rejected(one, found.judgement))
+        return found.judgement.verdict is Verdict.BROKEN
+
+    def pythons(self, chosen: Iterable[Candidate]) -> list[str]:
+        """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
+        if self._wishes.python:
+            short = ".".join(self._wishes.python.split(".")[:2])
+            return [self._wishes.python] if all(short in one.pythons or not one.pythons for one in chosen) else []
+        lists = [set(one.pythons) for one in chosen if one.pythons]
+        if not lists:
+            return [self._wishes.preferred]
+        common = [python for python in set.intersection(*lists) if not python.endswith("t")]
+        common.sort(key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
+        return sorted(common, key=lambda python: python != self._wishes.preferred)
+
+    def _settled(self, chosen: tuple[Candidate, ...]) -> Chosen:
+        """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""
+        texts = (*map(_judged_as, chosen), *self._beside(chosen))
+        python, judgement = "", Judgement(Verdict.BROKEN)
+        for python in self.pythons(chosen)[:_PYTHONS]:
+            judgement = self._judge(texts, python)
+            if not any(judgement.named(rule) for rule in _OF_PYTHON):
+                break
+        found = Chosen(chosen, python, judgement)
+        for extra in remedies(judgement, chosen, self._machine, self._matrix):
+            better = self._judge((*texts, *(one.requirement for one in extra)), python)
+            if better.works and (better.verdict is Verdict.READY or not found.judgement.works):
+                return Chosen(chosen, python, better, extra)
+        return found
+
+    def _beside(self, chosen: tuple[Candidate, ...]) -> Iterator[str]:
+        """Yield the stated requirements that no table lists releases of, if a rule can judge them."""
+        names = {one.name for one in chosen}
+        for name, one in self._wishes.requirements.items():
+            if name not in names and name not in self.leads and ("==" in one.specifier or name == "numpy" or name in TABLE_OF):
+                yield one.text
+
+
+COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
+"""Packages that are published for one release of a framework, and the framework."""
+
+
+def _judged_as(one: Candidate) -> str:
+    """Return a requirement as the rules judge it: the tables list the builds of frameworks, not of their companions, which have the same."""
+    return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
+
+
+def _of_a_framework(found: tuple[Candidate, ...], framework: str) -> tuple[Candidate, ...]:
+    """Return the releases of a companion without those, older than others, that fail to state which framework they were published for."""
+    states = [
+        any((one := requirement(text)) and one.name == framework and one.specifier for text in candidate.requires) for candidate in found
+    ]
+    newest = states.index(True) if True in states else len(states)
+    return tuple(one for place, one in enumerate(found) if states[place] or place < newest)

@@ -1,0 +1,56 @@
+"""The facts of an examined machine that decide between releases."""
+
+from __future__ import annotations
+
+from gpudoctor import versions
+from gpudoctor.derive import Driver, MachineView, wheel_platform
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.judge import POLICY
+from gpudoctor.plan.machine import NOT_STATED, Machine
+from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Snapshot, Supposed
+from gpudoctor.versions import Version
+
+_CALLED = {Platform.WSL2: "WSL 2", Platform.WSL1: "WSL 1", Platform.JETSON: "Jetson Linux"}
+
+
+def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
+    """Return platform, GPUs and driver of an examined machine; a machine without a GPU has an empty list of them."""
+    view = MachineView(snapshot, matrix, POLICY)
+    host = snapshot.host if isinstance(snapshot.host, Host) else Host(platform=Platform.LINUX)
+    gpus = tuple(gpu for gpu in view.gpus if gpu.usable) or view.gpus
+    driver = view.driver_or_missing
+    described = tuple(
+        NvmlGpu(index=index, address=NOT_STATED, name=gpu.model, compute_capability=_text(gpu.capability_or_missing))
+        for index, gpu in enumerate(gpus)
+    )
+    system = _CALLED.get(host.platform, "Linux") if isinstance(host.platform, Platform) else "Linux"
+    said = [Supposed("machine", f"{system} {host.architecture}", "this machine")]
+    said += [Supposed("GPU", _described(one), "this machine") for one in described] or [Supposed("GPU", "none", "this machine")]
+    if isinstance(driver, Driver):
+        said.append(Supposed("driver", str(driver.version), driver.where))
+    return Machine(
+        platform=wheel_platform.name(host, NOT_STATED),
+        host=host,
+        python=NOT_STATED,
+        nvml=Nvml(gpus=described),
+        kernel_driver=KernelDriver(version=Fact(str(driver.version), driver.where)) if isinstance(driver, Driver) else NOT_STATED,
+        toolkits=NOT_STATED,
+        system_cudnn=NOT_STATED,
+        supposed=tuple(said),
+    )
+
+
+def python_of(snapshot: Snapshot) -> str:
+    """Return the version of the examined interpreter, "3.12"; empty if unknown."""
+    text = "" if isinstance(snapshot.python, Missing) else snapshot.python.version
+    version = versions.parse(text) if isinstance(text, str) else None
+    return version.short if version is not None else ""
+
+
+def _text(capability: Version | Missing) -> str | Missing:
+    return capability if isinstance(capability, Missing) else capability.short
+
+
+def _described(gpu: NvmlGpu) -> str:
+    known = f", compute capability {gpu.compute_capability}" if isinstance(gpu.compute_capability, str) else ""
+    return f"{gpu.name}{known}"

@@ -1,0 +1,59 @@
+"""A plan for a terminal."""
+
+from __future__ import annotations
+
+from gpudoctor.findings import Verdict
+from gpudoctor.report.page import Look, Page
+from gpudoctor.report.plan import Environment, Plan
+from gpudoctor.report.words import VERDICTS
+
+_GAP = 2
+
+
+def render(plan: Plan, look: Look) -> str:
+    """Return the plan as text."""
+    page = Page(look)
+    here = plan.environment
+    mark = VERDICTS[here.verdict if here else Verdict.BROKEN.value]
+    page.paragraph(plan.headline, f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2)
+    page.parts(
+        [f"driver {one.value}" if one.what == "driver" else _short(one.what, one.value) for one in plan.machine], style="dim", indent=2
+    )
+    if here is not None:
+        _environment(page, here)
+    if plan.with_driver is not None:
+        page.heading(f"With {plan.with_driver.words}")
+        page.paragraph(f"{plan.with_driver.environment.name} works.", indent=2)
+        page.command(plan.with_driver.environment.commands.uv, indent=2)
+    page.gap()
+    page.paragraph(plan.resolver_note, style="dim")
+    return page.render()
+
+
+def _short(what: str, value: str) -> str:
+    return {"GPU": "no GPU" if value == "none" else value, "Python": f"Python {value}"}.get(what, value)
+
+
+def _environment(page: Page, here: Environment) -> None:
+    page.heading("Packages")
+    rows = [("python", here.python, here.python_reason), *((*_split(pin.requirement), pin.reason) for pin in here.pins)]
+    names, pins = (max(len(row[column]) for row in rows) + _GAP for column in (0, 1))
+    for name, version, reason in rows:
+        page.paragraph(reason, f"{name:<{names}}{version:<{pins}}", indent=2, hang=names + pins)
+    for title, lines in (("Why not newer", here.older_because), ("Warnings", here.warnings), ("Not checked", here.not_checked)):
+        if lines:
+            page.heading(title)
+            for line in lines:
+                page.paragraph(line, indent=2, hang=2)
+    for title, command in (("uv", here.commands.uv), ("pip", here.commands.pip), ("conda", here.commands.conda)):
+        page.heading(title)
+        page.command(command, indent=2)
+
+
+def _split(requirement: str) -> tuple[str, str]:
+    """Return the name with extras, and the version or the bounds."""
+    name, equal, version = requirement.partition("==")
+    if equal:
+        return name, version
+    cut = next((place for place, letter in enumerate(requirement) if letter in "<>=!~; "), len(requirement))
+    return requirement[:cut], requirement[cut:].strip()

@@ -1,0 +1,51 @@
+"""Plans on the machines that people have, from the shipped tables; the bounds keep the answers when the tables grow."""
+
+from __future__ import annotations
+
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Combination
+from gpudoctor.plan.machine import Machine, machine
+from gpudoctor.plan.propose import Question, propose
+from gpudoctor.report.plan import Plan
+
+MATRIX = open_matrix()
+TORCH, TENSORFLOW, JAX = "torch<=2.15.0", "tensorflow<=2.21.0", "jax<=0.12.0.1"
+OLD_CUDNN = "nvidia-cudnn-cu12==9.10.2.21"
+_ON_12 = {TORCH: "torch==2.15.0+cu126", TENSORFLOW: "tensorflow[and-cuda]==2.20.0", JAX: "jax[cuda12]==0.12.0.1"}
+_ON_13 = {TORCH: "torch==2.15.0", TENSORFLOW: "tensorflow[and-cuda]==2.20.0", JAX: "jax[cuda13]==0.12.0.1"}
+_BEFORE_TURING = {TORCH: _ON_12[TORCH], TENSORFLOW: f"{_ON_12[TENSORFLOW]} {OLD_CUDNN}", JAX: f"{_ON_12[JAX]} {OLD_CUDNN}"}
+_TURING_TO_HOPPER = ("T4", "L4", "a100", "h100")
+
+EXPECTED: dict[tuple[str, str], dict[str, str]] = {
+    ("GTX 1080", "535.104.05"): _BEFORE_TURING,
+    ("v100-sxm2", "550.54.14"): _BEFORE_TURING,
+    **{(gpu, driver): _ON_12 for gpu in _TURING_TO_HOPPER for driver in ("535.104.05", "550.54.14")},
+    **{(gpu, "580.65.06"): _ON_13 for gpu in _TURING_TO_HOPPER},
+    ("RTX 5090", "570.124.06"): {TORCH: "torch==2.11.0+cu128", TENSORFLOW: "tensorflow[and-cuda]==2.15.1", JAX: _ON_12[JAX]},
+    ("RTX 5090", "580.65.06"): {**_ON_13, TENSORFLOW: "tensorflow[and-cuda]==2.15.1"},
+    ("GB10", "580.95.05"): {**_ON_13, TENSORFLOW: ""},
+    ("none", ""): {TORCH: "torch==2.15.0+cpu", TENSORFLOW: "tensorflow==2.21.0", JAX: "jax==0.12.0.1"},
+}
+"""By GPU and driver: the pins for each requirement; empty: nothing works."""
+CASES = [(gpu, driver, asked, pins) for (gpu, driver), plans in EXPECTED.items() for asked, pins in plans.items()]
+
+
+def combination(gpu: str, driver: str, *requirements: str, python: str | None = None) -> Combination:
+    """What the options would state."""
+    arch = "aarch64" if gpu == "GB10" else None
+    return Combination(requirements=requirements, gpus=(gpu,) if gpu else (), driver=driver or None, arch=arch, python=python)
+
+
+def assumed(gpu: str, driver: str) -> Machine:
+    """The machine with this GPU and driver."""
+    return machine(combination(gpu, driver, "torch"), MATRIX)
+
+
+def planned(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> Plan:
+    """The plan for this machine."""
+    return propose(Question(requirements=requirements, machine=assumed(gpu, driver), python=python, preferred=preferred), MATRIX)
+
+
+def pins(plan: Plan) -> list[str]:
+    """The pinned requirements; none if nothing works."""
+    return [pin.requirement for pin in plan.environment.pins] if plan.environment else []

@@ -1,0 +1,141 @@
+"""Plans from the tables: the newest that works, by the rules and by brute force, and the reasons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Verdict
+from gpudoctor.matrix.tables import TORCH_BUILDS
+from gpudoctor.plan import examine
+from gpudoctor.plan.judge import POLICY
+from tests.plan.planned import CASES, JAX, MATRIX, TENSORFLOW, TORCH, combination, pins, planned
+
+
+@pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), CASES)
+def test_the_plan_is_the_newest_that_compat_accepts(gpu: str, driver: str, asked: str, expected: str) -> None:
+    began = time.process_time()
+    plan = planned(gpu, driver, asked)
+    assert time.process_time() - began < 1
+    assert pins(plan) == expected.split()
+    assert plan.exit_code == (0 if expected else 1)
+    if plan.environment is not None:
+        stated = combination(gpu, driver, *pins(plan), python=plan.environment.python)
+        assert examine(stated, POLICY).diagnosis.verdict.value == plan.environment.verdict
+    newer = [one for one in _every_build(asked, gpu) if plan.environment is None or one[0] > _release(expected)]
+    working = [text for _, text, python in newer if _works(gpu, driver, text, python)]
+    assert working == []
+
+
+def _every_build(asked: str, gpu: str) -> Iterator[tuple[tuple[int, ...], str, str]]:
+    """Each release in the tables with each way to ask for its CUDA build: no candidate of the plan is trusted."""
+    name = asked.partition("<")[0]
+    platform = "linux_aarch64" if gpu == "GB10" else "linux_x86_64"
+    for row in MATRIX.releases(name, platform):
+        for text in _spellings(name, str(row.release), platform, row.builds):
+            plain = [python for python in row.pythons if not python.endswith("t")]
+            yield row.release[:4], text, plain[-1]
+
+
+def _spellings(name: str, release: str, platform: str, builds: tuple[str, ...]) -> Iterator[str]:
+    if f"{name}<" in TORCH:
+        tabled = {row.local for row in MATRIX.rows(TORCH_BUILDS, platform=platform) if release.startswith(f"{row.release.short}.")}
+        yield from (f"{name}=={release}{local}" for local in ("", *(f"+{tag}" for tag in sorted({*builds, *tabled}))))
+    elif f"{name}<" in TENSORFLOW:
+        yield from (f"{name}[and-cuda]=={release}",)
+    elif f"{name}<" in JAX:
+        yield from (f"{name}[cuda{major}]=={release}" for major in (12, 13))
+
+
+def _release(pin: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in pin.split(maxsplit=1)[0].partition("==")[2].partition("+")[0].split(".")]
+    return (*numbers, 0)[:4]
+
+
+def _works(gpu: str, driver: str, text: str, python: str) -> bool:
+    return examine(combination(gpu, driver, text, python=python), POLICY).diagnosis.verdict in {Verdict.READY, Verdict.DEGRADED}
+
+
+def test_a_newer_driver_is_named_beside_the_best_without_it() -> None:
+    plan = planned("RTX 5090", "570.124.06", TORCH)
+    assert pins(plan) == ["torch==2.11.0+cu128"]
+    assert plan.with_driver is not None
+    assert plan.with_driver.words == "driver 580 or newer"
+    assert [pin.requirement for pin in plan.with_driver.environment.pins] == ["torch==2.15.0"]
+    assert plan.environment is not None
+    assert plan.environment.older_because[0].startswith("torch 2.15.0: Driver 570.124.06 (CUDA 12.8) is too old for CUDA 13.2")
+
+
+def test_a_gpu_that_the_driver_dropped_needs_an_older_branch() -> None:
+    plan = planned("Tesla K80", "580.65.06", TORCH)
+    assert (plan.exit_code, plan.environment) == (1, None)
+    assert "branch 580 supports compute capability 5.0 and newer" in plan.headline
+    assert plan.with_driver is not None
+    assert plan.with_driver.words == "a driver of branch 470"
+
+
+def test_a_contradiction_names_the_requirement_the_fact_and_the_newest_that_works() -> None:
+    plan = planned("RTX 5090", "580.65.06", "tensorflow>=2.18,<=2.21.0")
+    assert plan.exit_code == 1
+    assert plan.headline.startswith("No build of tensorflow>=2.18,<=2.21.0 works on this machine: tensorflow 2.21.0 has no kernels for")
+    assert plan.headline.endswith("The newest that works is tensorflow 2.15.1 for CUDA 12.2.")
+
+
+TOGETHER = [
+    ("GTX 1080", "535.104.05", (TORCH, "torchvision<=0.29.2"), ["torch==2.15.0+cu126", "torchvision==0.29.2+cu126"]),
+    ("GTX 1080", "535.104.05", ("torchvision<=0.29.2",), ["torchvision==0.29.2+cu126", "torch==2.15.0+cu126"]),
+    ("RTX 5090", "570.124.06", ("torchvision<=0.29.2",), ["torchvision==0.26.0+cu128", "torch==2.11.0+cu128"]),
+    ("a100", "580.65.06", (TORCH, TENSORFLOW), ["torch==2.15.0+cu130", "tensorflow[and-cuda]==2.20.0"]),
+    ("a100", "580.65.06", ("torch==2.9.1+cu126",), ["torch==2.9.1+cu126"]),
+    ("a100", "580.65.06", ("jax[cuda12]<=0.12.0.1",), ["jax[cuda12]==0.12.0.1"]),
+    ("T4", "580.65.06", ("torch==2.2.0", "numpy==2.1.0"), []),
+    ("GTX 1080", "580.65.06", ("onnxruntime-gpu<=1.31.1",), ["onnxruntime-gpu==1.26.0"]),
+]
+"""GPU, driver, what was asked for, the pins; none: nothing works."""
+
+
+@pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), TOGETHER)
+def test_packages_that_must_match(gpu: str, driver: str, asked: tuple[str, ...], expected: list[str]) -> None:
+    assert pins(planned(gpu, driver, *asked)) == expected
+
+
+def test_a_package_that_no_table_lists_is_planned_and_named() -> None:
+    plan = planned("L4", "580.65.06", TORCH, "transformers")
+    assert plan.exit_code == 3
+    assert pins(plan) == ["torch==2.15.0", "transformers"]
+    assert plan.environment is not None
+    assert "transformers" in plan.environment.not_checked[0]
+
+
+def test_the_python_of_the_machine_is_kept_if_there_are_wheels_for_it() -> None:
+    for preferred, expected in (("3.12", "3.12"), ("3.8", "3.13"), ("", "3.13")):
+        plan = planned("L4", "580.65.06", "tensorflow==2.20.0", preferred=preferred)
+        assert plan.environment is not None
+        assert plan.environment.python == expected
+
+
+def test_the_commands_name_the_index_of_the_build() -> None:
+    plan = planned("L4", "550.54.14", TORCH, python="3.12")
+    assert plan.environment is not None
+    made = plan.environment.commands
+    assert made.uv.endswith("torch==2.15.0+cu126 --torch-backend=cu126")
+    assert made.pip.endswith("torch==2.15.0+cu126 --extra-index-url https://download.pytorch.org/whl/cu126")
+    assert "python=3.12 pip &&" in made.conda
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("transformers",), "No table lists transformers"),
+        (("torch>=99",), "torch>=99"),
+        (("torch==2.5.1", "torch==2.6.0"), "contradict each other"),
+        (("pytorch",), "did you mean torch"),
+        (("not a requirement!",), "is not a requirement"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused_in_one_sentence(asked: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        planned("L4", "580.65.06", *asked)
