@@ -31,9 +31,9 @@ class Pin(msgspec.Struct, frozen=True):
 class Commands(msgspec.Struct, frozen=True):
     """The commands that create the environment, one for each tool."""
 
-    uv: str
-    pip: str
-    conda: str
+    uv: Annotated[str, _text("uv makes the environment and gets Python if it is not there.")]
+    pip: Annotated[str, _text("Needs this version of Python.")]
+    conda: Annotated[str, _text("conda provides Python, pip the packages.")]
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
