@@ -7,6 +7,9 @@ import os
 import sys
 from importlib import import_module
 
+_STOPPED = 130
+"""The exit code after SIGINT, as a shell has it."""
+
 
 def main() -> None:
     """Run the command line.
@@ -15,7 +18,10 @@ def main() -> None:
     """
     gc.disable()
     _leave_out_the_current_directory()
-    import_module("gpudoctor.cli").run()
+    try:
+        import_module("gpudoctor.cli").run()
+    except KeyboardInterrupt:  # before the command's own handling, as a module was imported
+        os._exit(_STOPPED)
 
 
 def _leave_out_the_current_directory() -> None:

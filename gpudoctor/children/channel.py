@@ -23,6 +23,8 @@ PACKAGE = os.path.dirname(SCRIPTS)
 _ISOLATED = ("-I", "-S")
 _FRAME = r'(?m)^ *File "([^"\n]{1,4096})", line (\d{1,9})'
 """The location line of a Python traceback."""
+_NOT_OURS = ("ImportError", "ModuleNotFoundError", "MemoryError", "AttributeError: module '")
+"""How errors begin that our code meets in a damaged environment; the last one where another file shadows a module, such as json.py."""
 _END, _LONGEST = 1 << 16, 300
 """Characters of standard error to search, and of an error to keep."""
 _MARK = b"@"
@@ -168,6 +170,6 @@ def in_our_code(stderr: str) -> str:
     """The error of a traceback that ends in our code; empty if it does not, or if the machine is to blame."""
     frames = re.findall(_FRAME, stderr[-_END:])
     words = stderr.strip().rpartition("\n")[2]
-    if not frames or not frames[-1][0].startswith(f"{PACKAGE}/") or words.startswith(("ImportError", "ModuleNotFoundError", "MemoryError")):
+    if not frames or not frames[-1][0].startswith(f"{PACKAGE}/") or words.startswith(_NOT_OURS):
         return ""
     return f"{words[:_LONGEST]} in {os.path.relpath(frames[-1][0], PACKAGE)}, line {frames[-1][1]}"

@@ -14,6 +14,8 @@ from gpudoctor.process.strays import adopt, children, end_all_but
 
 GRACE = 1.0
 """Seconds that a killed child has to disappear before it is abandoned."""
+_SUSPENDED = 1.0
+"""Seconds that a wait lasts at most. It overruns by as much only if this process was suspended, or starved as its children were."""
 _TICK = 0.05
 """Seconds between looks at a child for which the kernel provides no pidfd."""
 
@@ -63,7 +65,7 @@ class Supervisor:
         """The outcomes of the named children once all have ended; those still running at `until` (monotonic) are overdue."""
         wanted = set(names)
         while pending := wanted & set(self._running):
-            self._turn(until)
+            until += self._turn(until)
             for name in pending & set(self._running):
                 self._judge(self._running[name], until)
         return {name: self._ended[name] for name in wanted if name in self._ended}
@@ -79,8 +81,8 @@ class Supervisor:
         for child in [child for name, child in self._running.items() if name in wanted]:
             self._end(child, End.STOPPED)
 
-    def _turn(self, until: float) -> None:
-        """Wait for one event and handle it."""
+    def _turn(self, until: float) -> float:
+        """Wait for one event and handle it; returns for how long we were suspended meanwhile, which moves all deadlines."""
         poll = select.poll()
         readers: dict[int, Child] = {}
         for child in self._running.values():
@@ -89,7 +91,9 @@ class Supervisor:
                 poll.register(descriptor, select.POLLIN)
         for descriptor in self._pidfds:
             poll.register(descriptor, select.POLLIN)
-        ready = [descriptor for descriptor, _ in poll.poll(max(0, self._pause(until) * 1000))]
+        pause, before = min(max(0.0, self._pause(until)), _SUSPENDED), time.monotonic()
+        ready = [descriptor for descriptor, _ in poll.poll(pause * 1000)]
+        suspended = self._forgive(time.monotonic() - before - pause)
         for descriptor in ready:
             if descriptor in readers:
                 readers[descriptor].read(descriptor)
@@ -99,6 +103,17 @@ class Supervisor:
         for child in perhaps_ended:
             if child.process.poll() is not None:
                 self._end(child, None)
+        return suspended
+
+    def _forgive(self, late: float) -> float:
+        """Move the deadlines if we woke up much too late: a suspended machine or a paused container stops the children too."""
+        if late < _SUSPENDED:
+            return 0.0
+        self._deadline += late
+        for child in self._running.values():
+            child.started += late
+            child.last_sign += late
+        return late
 
     def _pause(self, until: float) -> float:
         """Seconds until the next deadline of any child."""
@@ -109,7 +124,7 @@ class Supervisor:
             due += [child.last_sign + child.stall, child.started + child.spec.deadline]
             if id(child) not in watched:
                 due.append(now + _TICK)
-        return min(min(due) - now, 3600.0)
+        return min(due) - now
 
     def _judge(self, child: Child, until: float) -> None:
         now = time.monotonic()

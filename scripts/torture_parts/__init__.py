@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from scripts.torture_parts import driver_calls
+from scripts.torture_parts import clock, driver_calls, limits, patient, signals
 from scripts.torture_parts.cell import Case, Workplace
 
 PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "driver-calls": driver_calls.cells,
+    "signals": signals.cells,
+    "clock": clock.cells,
+    "patient": patient.cells,
+    "limits": limits.cells,
 }

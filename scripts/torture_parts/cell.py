@@ -39,11 +39,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Case:
-    """One cell: what is made to fail, how, and the function that tries it. The first word of `fault` is its kind."""
+    """One cell: what is made to fail, how, and the function that tries it. The table counts by `kind`, otherwise by the fault's first word."""
 
     subject: str
     fault: str
     run: Callable[[], Result]
+    kind: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,4 +27,4 @@ def table(part: str, cells: Sequence[tuple[Case, Result]]) -> str:
 
 
 def _kind(case: Case) -> str:
-    return case.fault.split()[0]
+    return case.kind or case.fault.split()[0]

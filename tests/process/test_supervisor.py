@@ -183,6 +183,29 @@ def test_children_die_with_a_parent_that_is_killed() -> None:
     assert gone_soon(pid)
 
 
+def test_time_spent_suspended_counts_for_no_deadline() -> None:
+    """As when a laptop sleeps or a container is paused, which stops the children too."""
+    script = (
+        "import time\nfrom gpudoctor.process import Spec, Supervisor\n"
+        "with Supervisor(time.monotonic() + 2) as s:\n"
+        "    s.start(Spec(name='a', argv=('sh', '-c', 'sleep 0.5; sleep 0.7'), stall=2, deadline=2))\n"
+        "    print(s._running['a'].process.pid, flush=True)\n"
+        "    print(s.wait(['a'], time.monotonic() + 2)['a'].end.value)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    with parent.stdout as told:
+        both = (parent.pid, int(told.readline()))
+        time.sleep(0.2)
+        for pid in both:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(3.5)
+        for pid in both:
+            os.kill(pid, signal.SIGCONT)
+        assert told.read() == "exited\n"
+    parent.wait()
+
+
 def test_a_child_cannot_create_device_nodes() -> None:
     status = run("print(open('/proc/self/status').read())").stdout
     bounding = int(next(line.split()[1] for line in status.splitlines() if line.startswith("CapBnd")), 16)

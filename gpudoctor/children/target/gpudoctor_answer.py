@@ -85,7 +85,8 @@ def flush():
 def crashed(kind, error, trace):
     """Report a crash of our own script in place of an answer; the parent does not blame a library or the machine."""
     sys.__excepthook__(kind, error, trace)
-    if not issubclass(kind, (ImportError, MemoryError, KeyboardInterrupt)):
+    shadowed = issubclass(kind, AttributeError) and str(error).startswith("module '")  # as by a json.py on PYTHONPATH
+    if not shadowed and not issubclass(kind, (ImportError, MemoryError, KeyboardInterrupt)):
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         place = " in %s, line %d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno) if trace else ""
