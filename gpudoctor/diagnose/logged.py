@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import read_page
@@ -19,11 +20,14 @@ from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Outcome, OutcomeKind, Problem, Severity, SubjectKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.signatures import Recognised, recognise
-from gpudoctor.snapshot import TextLog
+from gpudoctor.signatures.builds import SEES_NO_GPU
+from gpudoctor.snapshot import Missing, TextLog
 
 _MOST_CANDIDATES = 4
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
+_EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
+"""Findings of what only takes long."""
 
 
 def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> list[Run]:
@@ -35,9 +39,11 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
     spoken_for, impossible = supported(machine, log), excluded(machine)
     found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
     more = []
-    for sign in recognise("\n".join(line.value for line in log.lines)):
-        named = [name for name in sign.signature.causes if name in by_name and not _is_acquitted(by_name[name], runs)]
-        on_platform = {name: why for name, why in closer(sign.signature.causes, machine, log).items() if name in by_name}
+    for sign in _signs(machine, log):
+        acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine)
+        named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
+        nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
+        on_platform = {name: why for name, why in nearer.items() if name in by_name}
         causes = [name for name in (*on_platform, *named) if name not in impossible] or named
         causes = list(dict.fromkeys(causes))
         why = {name: spoken_for[name] for name in causes if name in spoken_for and spoken_for[name].value not in sign.line} | on_platform
@@ -45,12 +51,21 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         likely.sort(key=lambda name: name not in why)
         if sign.signature.needs_support and not why:
             continue
-        if not likely or found.intersection(causes) or (sign.signature.vague and found):
+        if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
             continue
         found.add(likely[0])
         notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
         more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
     return [*runs, *more]
+
+
+def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
+    """Return the signatures in the log, and that of a framework without a GPU if one only answered so."""
+    found = list(recognise("\n".join(line.value for line in log.lines)))
+    blind = next((one for one in machine.frameworks if one.observed.sees_gpu is False), None)
+    if blind is not None and not any(sign.signature is SEES_NO_GPU for sign in found):
+        found.append(Recognised(SEES_NO_GPU, f"{blind.label}: no GPU"))
+    return found
 
 
 def _is_open(rule: Rule, runs: Sequence[Run]) -> bool:
@@ -60,10 +75,19 @@ def _is_open(rule: Rule, runs: Sequence[Run]) -> bool:
     return not kinds or not judged_by_versions or bool(kinds & _SILENT)
 
 
-def _is_acquitted(rule: Rule, runs: Sequence[Run]) -> bool:
-    """Return whether versions rule a cause out, whatever words speak for it: this build has kernels for this GPU."""
-    kinds = {run.outcome.kind for run in runs if run.rule.name == rule.name}
-    return rule.about is SubjectKind.FRAMEWORK and kinds == {OutcomeKind.PASSED}
+def _acquitted(runs: Sequence[Run], machine: MachineView) -> frozenset[str]:
+    """Return the causes that versions rule out, whatever words speak for them: this build has kernels for this GPU.
+
+    Kernels that the driver must compile first do not count: the build's CUDA libraries have none of these.
+    """
+    kinds: dict[str, set[OutcomeKind]] = {}
+    for run in runs:
+        if run.rule.about is SubjectKind.FRAMEWORK:
+            kinds.setdefault(run.rule.name, set()).add(run.outcome.kind)
+    passed = {name for name, several in kinds.items() if several == {OutcomeKind.PASSED}}
+    found = (one.meetings_or_missing for one in machine.frameworks)
+    compiled = any(not isinstance(one, Missing) and one.lacking(Fit.PTX) for one in found)
+    return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
 
 
 def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> Run:

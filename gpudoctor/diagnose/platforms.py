@@ -19,7 +19,8 @@ CLOSER: dict[str, dict[str, str]] = {
         "libcuda-not-on-loader-path": "wsl-libcuda-not-on-path",
         "no-driver": "wsl-driver-stack-broken",
     },
-    "WSL 1": {"no-driver": "wsl1"},
+    "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1"},
+    "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform"},
     "Jetson": {"cpu-only-build": "jetson-needs-vendor-wheel", "gpu-too-old-for-build": "jetson-needs-vendor-wheel"},
     "AMD GPU": {"cpu-only-build": "amd-gpu-unsupported", "no-driver": "amd-gpu-unsupported", "cuda-init-fails": "amd-gpu-unsupported"},
 }
@@ -69,6 +70,7 @@ def _has_amd(machine: MachineView, text: Sequence[str]) -> str:
 _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
     "WSL 1": _on(Platform.WSL1, words=_WSL1),
     "WSL": _on(Platform.WSL2, words=_WSL),
+    "macOS": _on(Platform.MACOS),
     "Jetson": _on(Platform.JETSON, words=_JETSON),
     "AMD GPU": _has_amd,
 }

@@ -56,7 +56,7 @@ def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _accounts(text)
 
 
-_UNDER_SLURM = re.compile(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b)")
+_UNDER_SLURM = re.compile(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
 _REQUESTS_GPU = re.compile(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
 
 

@@ -11,6 +11,7 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CUDA
+from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
@@ -64,7 +65,35 @@ def _places(row: CudaRelease) -> list[Version]:
     return [Version(int(one[:-1]), int(one[-1])) for one in digits]
 
 
+def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the compiled half of a framework that sees no GPU, if the text names no CUDA plugin beside it."""
+    packages = machine.observed.packages
+    listed = {} if isinstance(packages, Missing) else {one.name: one for one in packages.distributions}
+    for one in machine.frameworks:
+        plugin = one.spec.plugin
+        library = listed.get(plugin.library) if plugin else None
+        if plugin is None or library is None or one.observed.sees_gpu is not False:
+            continue
+        if "+cuda" not in library.version and not any(name.startswith(plugin.beginning) for name in listed):
+            yield Evidence("no CUDA plugin beside", library.label, library.where)
+
+
+def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.JETSON:
+        yield Evidence("platform", "Jetson", "the text")
+
+
+def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
+    for one in machine.frameworks:
+        if one.spec.metal_plugin and machine.site.platform == Platform.MACOS:
+            yield Evidence("operating system", "macOS", "the text")
+
+
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "cpu-only-build": _without_plugin,
+    "metal-plugin-missing": _without_metal,
+    "jetson-needs-vendor-wheel": _on_jetson,
     "gpu-too-new-for-build": _newer_than_build,
     "gpu-too-old-for-build": _older_than_build,
 }

@@ -61,7 +61,7 @@ BUILDING = (
     # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed, setup.py of flash-attn, CMake's FindCUDAToolkit
     Signature(
         r"CUDA_HOME environment variable is not set|CUDA_HOME does not exist, unable to compile CUDA|was requested, but nvcc was not found"
-        r"|No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|Could NOT find CUDA(?:Toolkit)? \(missing:|Could not find nvcc, please set CUDAToolkit_ROOT",
+        r"|No CMAKE_CUDA_COMPILER could be found|Failed to find nvcc|Could NOT find CUDA(?:Toolkit)? \(missing:|Could not find nvcc(?:, please set CUDAToolkit_ROOT| and default cuda_home)",
         ("nvcc-toolkit-missing",),
         "a build found no CUDA toolkit",
         (
@@ -86,7 +86,7 @@ BUILDING = (
     ),
     # setuptools and torch/utils/cpp_extension.py on Windows
     Signature(
-        r"Microsoft Visual C\+\+ \d{2}\.\d or greater is required|Error checking compiler version for (?:cl|c\+\+|g\+\+)|Compiler: cl is not found",
+        r"Microsoft Visual C\+\+ \d{2}\.\d (?:or greater )?is required|Error checking compiler version for (?:cl|c\+\+|g\+\+)|Compiler: cl is not found",
         ("c-compiler-missing",),
         "a build found no C++ compiler",
         ("error: Microsoft Visual C++ 14.0 or greater is required.", "Error checking compiler version for cl: [WinError 2]"),

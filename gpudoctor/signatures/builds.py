@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.signatures.signature import Signature
 
+# TensorFlow's, PyTorch's and JAX's answers as people print them
+SEES_NO_GPU = Signature(
+    r"Num GPUs(?: Available)?:\s{0,3}0\b|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
+    r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
+    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?False\b|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    (
+        "cpu-only-build",
+        "jetson-needs-vendor-wheel",
+        "container-no-gpu-access",
+        "scheduler-gpu-not-allocated",
+        "cuda-visible-devices-masked",
+        "libcuda-is-stub",
+        "pip-nvidia-libs-not-on-path",
+        "metal-plugin-missing",
+        "wsl1",
+    ),
+    "the framework sees no GPU",
+    (),
+    vague=True,
+    needs_support=True,
+)
+"""It names no cause, so what is known elsewhere must."""
 BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled",
@@ -66,7 +90,7 @@ BUILDS = (
     ),
     # bitsandbytes/cextension.py and cuda_setup/main.py
     Signature(
-        r"Could not find the bitsandbytes CUDA binary|Configured (?:CUDA|GPU) binary not found at|Required library version not found: libs?bitsandbytes_cuda\d",
+        r"Could not find the bitsandbytes CUDA binary|Configured (?:CUDA|GPU) binary not found at|(?:Required library version not found: |No such file[^\n]{0,200})libs?bitsandbytes_cuda\d|libbitsandbytes_cuda\d{2,3}\w{0,12}\.(?:so|dll)['`\"]?(?: is)? (?:not found|missing)",
         ("extension-built-for-other-cuda",),
         "bitsandbytes has no library for this CUDA version",
         (
@@ -130,7 +154,7 @@ BUILDS = (
     ),
     # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
     Signature(
-        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability",
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",
         ("gpu-lacks-bf16",),
         "this GPU does not support BF16",
         (
@@ -157,6 +181,27 @@ BUILDS = (
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
         vague=True,
     ),
+    # jax/_src/xla_bridge.py of 0.2 to 0.12, for a platform that somebody asked for
+    Signature(
+        r"Unknown backend:? '?(?:gpu|cuda)|no platforms that are instances of (?:gpu|cuda) are present|Backend '(?:gpu|cuda)' failed to initialize|Unable to initialize backend '(?:gpu|cuda)'(?!: (?:NOT_FOUND|INVALID_ARGUMENT): (?:Could not find registered platform|.{0,40}'TpuPlatform))",
+        ("cpu-only-build", "jax-plugin-version-mismatch", "no-driver", "cuda-visible-devices-masked"),
+        "JAX has no CUDA backend that starts",
+        (
+            "RuntimeError: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
+            "Unable to initialize backend 'cuda'",
+        ),
+        vague=True,
+    ),
+    # jax/_src/lib of 0.3 to 0.7 with another jaxlib
+    Signature(
+        r"module 'jaxlib(?:\.\w{2,30})?' has no attribute|cannot import name '\w{1,40}' from 'jaxlib",
+        ("jax-plugin-version-mismatch",),
+        "jax and jaxlib have different versions",
+        (
+            "AttributeError: module 'jaxlib.xla_client' has no attribute 'Device'",
+            "ImportError: cannot import name 'xla_client' from 'jaxlib'",
+        ),
+    ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
         r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|returns?)\s{0,3}False\b|'is_cuda_build': False",
@@ -167,14 +212,16 @@ BUILDS = (
     # torchvision/extension.py and torch/library.py
     Signature(
         r"operator torchvision::nms does not exist|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
-        r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z",
+        r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z"
+        r"|module 'torchvision' has no attribute 'extension'",
         ("torch-torchvision-mismatch",),
         "torchvision does not match the installed torch",
         ("operator torchvision::nms does not exist", "PyTorch and torchvision were compiled with different CUDA major versions"),
     ),
     # torchaudio/_extension/utils.py
     Signature(
-        r"PyTorch and TorchAudio were compiled with different CUDA|(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?\.so: undefined symbol",
+        r"PyTorch and TorchAudio were compiled with different CUDA|(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?\.so: undefined symbol"
+        r"|\btorchaudio\\{1,4}lib\\{1,4}\w{2,30}\.(?:pyd|dll)",
         ("torch-torchaudio-mismatch",),
         "torchaudio does not match the installed torch",
         ("PyTorch and TorchAudio were compiled with different CUDA versions", "libtorchaudio.so: undefined symbol"),
@@ -201,7 +248,7 @@ BUILDS = (
     ),
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(
-        r"Failed to import CuPy\.|CuPy failed to load lib",
+        r"Failed to import CuPy\.|CuPy failed to load lib|CuPy is not correctly installed",
         ("cupy-wheel-cuda-mismatch", "cuda-version-mismatch"),
         "CuPy did not find the CUDA libraries of its wheel",
         ("Failed to import CuPy.", "CuPy failed to load libnvrtc.so.12"),
@@ -250,15 +297,8 @@ BUILDS = (
         "the build's compiler does not know this GPU",
         ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
     ),
-    # TensorFlow without a GPU; the numbers elsewhere tell why
-    Signature(
-        r"Num GPUs(?: Available)?:\s{0,3}0\b|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
-        r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]",
-        ("cuda-version-mismatch",),
-        "the framework sees no GPU",
-        ("Num GPUs Available: 0",),
-        needs_support=True,
-    ),
+    msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False),
+    SEES_NO_GPU,
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(
         r"CUDA_ERROR_INVALID_HANDLE",

@@ -15,7 +15,7 @@ CONTAINERS = (
         ("Error: stat nvidia.com/gpu=all: no such file or directory",),
     ),
     Signature(
-        r"failed to stat CDI host device|(?:statfs|error stat'ing file `?|stat) ?/\S{1,200}/lib\w{0,10}(?:cuda|nvidia)\S{0,60}\.so\.\d{3}\.\S{1,20} no such file",
+        r"failed to stat CDI host device|(?:statfs|error stat'ing file `?|cannot stat [`'\"]?|stat) ?/\S{1,200}/lib\w{0,20}(?:cuda|nvidia)\S{0,60}\.so\.\d{3}\.\S{1,20} (?i:no such file)",
         ("container-cdi-spec-stale",),
         "the CDI specification names files that no longer exist",
         (
@@ -105,6 +105,13 @@ CONTAINERS = (
             "nvidia-container-cli: device error: 3: unknown device",
             "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported",
         ),
+    ),
+    # runc's and crun's words for a program that only NVIDIA's runtime mounts
+    Signature(
+        r"exec: \S{0,3}nvidia-smi\S{0,3}:? (?:stat [^\n]{0,40}: )?(?:no such file|executable file not found)|executable file [`']nvidia-smi[`'] not found",
+        ("container-no-gpu-access", "container-toolkit-missing"),
+        "the container was started without the driver's programs",
+        ('exec: "nvidia-smi": executable file not found in $PATH: unknown.', "executable file `nvidia-smi` not found in $PATH"),
     ),
     # the entry point of NVIDIA's images
     Signature(

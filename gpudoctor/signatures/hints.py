@@ -43,11 +43,15 @@ HINTS = (
         "sudo apt install nvidia-utils-535",
     ),
     # what tells that a job runs under Slurm, and whether it asks for a GPU
-    Hint(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b)", "", "#SBATCH --gres=gpu:1"),
+    Hint(
+        r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)",
+        "",
+        "#SBATCH --gres=gpu:1",
+    ),
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|\bin (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b)",
+        r"The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build)\b|^RUN )",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
@@ -71,7 +75,11 @@ HINTS = (
         "dkms status",
     ),
     # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
-    Hint(r"(?i)\bSrcValid\+|\bACSCtl\b|\biommu\b|\bNCCL_P2P_DISABLE\b", "nccl-p2p-acs-iommu", "ACSCtl: SrcValid+ TransBlk- ReqRedir+"),
+    Hint(
+        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA",
+        "nccl-p2p-acs-iommu",
+        "ACSCtl: SrcValid+ TransBlk- ReqRedir+",
+    ),
     Hint(
         r"\b(?:docker|podman) run\b(?![^\n]{0,400}(?:--shm-size|--ipc|nvidia-smi))|/dev/shm|(?i:\b(?:in|inside) (?:a |the )?(?:docker|container|kubernetes|pod)\b|\b[\w-]{1,20} docker\b)",
         "container-shm-too-small",
@@ -95,6 +103,29 @@ HINTS = (
         "ld-library-path-shadowing",
         "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
     ),
+    Hint(
+        r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]attn|flash-attention|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv)[^\n]{0,160}no kernel image)",
+        "extension-missing-arch",
+        "TORCH_CUDA_ARCH_LIST=7.0",
+    ),
+    # processors from before 2011 and cheap ones after, which have no AVX
+    Hint(
+        r"\b(?:Pentium|Celeron|Core ?2|Phenom|Core\(?T?M?\)? i[357][ -]\d{3}\b|Xeon\S{0,3} [EXLW]5[456]\d\d)\b",
+        "cpu-lacks-avx",
+        "model name: Intel(R) Pentium(R) CPU G4560",
+    ),
+    Hint(r"LD_LIBRARY_PATH[^\n]{0,300}/stubs\b", "libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),
+    Hint(
+        r"(?i)\blspci\b[^\n]{0,40}nvidia[^\n]{0,30}\b(?:nothing|empty|no output|no result|shows no)",
+        "no-gpu",
+        "lspci | grep -i nvidia shows nothing",
+    ),
+    Hint(
+        r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/",
+        "cuda-compat-lib-conflict",
+        "LD_LIBRARY_PATH=/usr/local/cuda/compat",
+    ),
+    Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # where libraries are
     Hint(
         r"/\S{1,200}/lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",

@@ -39,6 +39,12 @@ IMPORTS = (
         "a module was built for another release of NumPy than the installed one",
         ("ImportError: numpy.core.multiarray failed to import", "ModuleNotFoundError: No module named 'numpy._core'"),
     ),
+    Signature(
+        r"module 'ml_dtypes' has no attribute|cannot import name '\w{1,40}' from 'typing_extensions'|module 'typing_extensions' has no attribute",
+        ("package-requirement-conflict",),
+        "the installed package is older than the framework needs",
+        ("AttributeError: module 'ml_dtypes' has no attribute 'float4_e2m1fn'", "cannot import name 'TypeIs' from 'typing_extensions'"),
+    ),
     # google/protobuf of 3.6 to 6.33, protobuf's stubs/common.cc
     Signature(
         r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"

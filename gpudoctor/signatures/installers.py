@@ -19,6 +19,20 @@ INSTALLERS = (
             "ERROR: Package 'jax' requires a different Python: 3.8.18 not in '>=3.10'",
         ),
     ),
+    # torch/__init__.py and torch/_dynamo/eval_frame.py of 2.0 to 2.9
+    Signature(
+        r"(?:Dynamo|torch\.compile) (?:is )?not (?:yet )?supported on Python 3\.\d{1,2}|Python 3\.\d{1,2}\+? not yet supported for torch\.compile",
+        (_PYTHON,),
+        "this release of PyTorch cannot compile on this Python",
+        ("RuntimeError: Dynamo is not supported on Python 3.12+", "RuntimeError: torch.compile is not supported on Python 3.14+"),
+    ),
+    # setup.py of tensorflow-gpu 2.12
+    Signature(
+        r"\"tensorflow-gpu\" package has been removed|tensorflow-gpu has been removed",
+        ("package-not-installable",),
+        "tensorflow-gpu is an empty package: tensorflow replaces it",
+        ('The "tensorflow-gpu" package has been removed!',),
+    ),
     Signature(
         r"Ignored the following versions that require a different python"
         r"|has no wheels (?:are available )?with a matching Python (?:ABI|version|implementation)|no wheels are available with a matching Python",

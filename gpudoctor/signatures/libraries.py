@@ -186,7 +186,7 @@ LIBRARIES = (
         ("'sm_120' is not a recognized processor for this target (ignoring processor)",),
     ),
     Signature(
-        r"(?i)triton[^\n]{0,200}(?:Value 'sm_\d{2,3}\w?' is not defined for option|Unsupported \.version)",
+        r"(?i)(?:triton|ptxas-blackwell)[^\n]{0,200}(?:Value 'sm_\d{2,3}\w?' is not defined for option|Unsupported \.version)",
         ("triton-ptxas-too-old",),
         "Triton's ptxas is too old for this GPU",
         ("triton/backends/nvidia/bin/ptxas fatal: Value 'sm_121' is not defined for option 'gpu-name'",),

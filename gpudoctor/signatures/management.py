@@ -44,15 +44,27 @@ MANAGEMENT = (
         r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
         (
             "no-driver",
-            "kernel-module-not-built",
-            "secure-boot-unsigned-module",
             "nouveau-loaded",
             "vfio-bound",
+            "secure-boot-unsigned-module",
+            "kernel-module-not-built",
             "scheduler-gpu-not-allocated",
         ),
         "the NVIDIA kernel module is not loaded",
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
         tells="lsmod | grep -E 'nvidia|nouveau'; lspci -nnk -d 10de:; mokutil --sb-state; sudo modprobe nvidia",
+    ),
+    # what nvidia-smi prints if the loader finds no NVML
+    Signature(
+        r"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{0,10}: cannot open shared object file",
+        ("no-driver", "container-no-gpu-access", "container-ldcache-stale"),
+        "the driver's library libnvidia-ml.so was not found",
+        (
+            "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
+            "pynvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found",
+        ),
+        vague=True,
+        tells="ldconfig -p | grep libnvidia-ml; ls -d /.dockerenv /dev/nvidiactl",
     ),
     # kernel/hung_task.c, and what people write
     Signature(

@@ -11,6 +11,14 @@ PACKAGES = (
         "the system's glibc is older than the wheel needs",
         ("version `GLIBC_2.28' not found",),
     ),
+    # glibc's loader on libstdc++: conda's own is newer than most systems'
+    Signature(
+        r"version [`'](?:GLIBCXX_3\.4|CXXABI_1\.3)[.\d]{0,6}' not found",
+        ("glibc-too-old", "ld-library-path-shadowing", "mixed-conda-pip"),
+        "the libstdc++ that is loaded is older than the package needs",
+        ("/usr/lib64/libstdc++.so.6: version `GLIBCXX_3.4.29' not found",),
+        tells="ldd --version; strings $(gcc -print-file-name=libstdc++.so.6) | grep GLIBCXX | tail -1; echo $LD_LIBRARY_PATH",
+    ),
     # tsl/platform/cpu_feature_guard.cc and jaxlib/cpu_feature_guard.c
     Signature(
         r"compiled to use \w{1,20} instructions, but these aren't available|was built using \w{1,20} instructions, which your CPU",

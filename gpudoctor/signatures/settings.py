@@ -75,6 +75,17 @@ SETTINGS = (
         ("torch.cuda.device_count() returns 0",),
         vague=True,
     ),
+    # torch/cuda/__init__.py and torch/nn/parallel of 0.4 to 2.15, TensorFlow's config.py
+    Signature(
+        r"AssertionError: Invalid device id|Attempting to deserialize object on CUDA device \d{1,2} but torch\.cuda\.device_count\(\) is|Invalid visible device id|'visible_device_list' listed an invalid (?:GPU|Device) id",
+        ("cuda-visible-devices-masked",),
+        "the program names a GPU that this process does not see",
+        (
+            "AssertionError: Invalid device id",
+            "RuntimeError: Attempting to deserialize object on CUDA device 2 but torch.cuda.device_count() is 1.",
+            "'visible_device_list' listed an invalid GPU id '1' but visible device count is 1",
+        ),
+    ),
     # aten/src/ATen/cuda/CUDAContext.cpp: https://github.com/pytorch/pytorch/issues/130181
     Signature(
         r"device >= 0 && device < num_gpus",

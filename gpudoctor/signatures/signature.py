@@ -19,5 +19,7 @@ class Signature(msgspec.Struct, frozen=True):
     """It says only what failed, so any other finding explains it better."""
     needs_support: bool = False
     """It is a finding only if a fact or a hint speaks for one of its causes."""
+    despite_versions: bool = False
+    """It can be true of what fits by its version, so versions do not acquit its causes."""
     tells: str = ""
     """The command that shows which of its causes it is."""

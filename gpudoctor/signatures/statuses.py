@@ -13,7 +13,15 @@ _BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err
 
 
 def status(
-    number: int, name: str, texts: tuple[str, ...], causes: tuple[str, ...], meaning: str, *, also: str = "", tells: str = ""
+    number: int,
+    name: str,
+    texts: tuple[str, ...],
+    causes: tuple[str, ...],
+    meaning: str,
+    *,
+    also: str = "",
+    tells: str = "",
+    despite_versions: bool = False,
 ) -> Signature:
     """Return the signature of a CUDA status: driver and runtime share its number and text but name it differently; matching names share one stem. `also` is one more pattern.
 
@@ -24,7 +32,9 @@ def status(
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
     known = () if number in _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
     pattern += f"|{also}" if also else ""
-    return Signature(pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known), tells=tells)
+    return Signature(
+        pattern, causes, meaning, (f"Error {number}: {texts[0]}", *texts[1:], *known), despite_versions=despite_versions, tells=tells
+    )
 
 
 STATUSES = (
@@ -85,6 +95,7 @@ STATUSES = (
         ("the provided PTX was compiled with an unsupported toolchain",),
         ("driver-too-old",),
         "the driver is too old for this PTX version",
+        despite_versions=True,  # the driver may run that CUDA release's machine code and not compile its PTX
     ),
     status(
         218,
@@ -136,6 +147,13 @@ STATUSES = (
         ("invalid device ordinal",),
         ("cuda-visible-devices-masked",),
         "the requested GPU is not visible to this process",
+    ),
+    # https://github.com/jhj0517/Whisper-WebUI/issues/279
+    Signature(
+        r"[?.] Error 500: named symbol not found|cudaErrorSymbolNotFound|CUDA_ERROR_NOT_FOUND: named symbol not found",
+        ("wsl-driver-stack-broken", "driver-library-mismatch"),
+        "libcuda and the driver's other files in WSL or Docker Desktop are of different releases",
+        ("Unexpected error from cudaGetDeviceCount(). Error 500: named symbol not found",),
     ),
     Signature(
         r"CUDA_ERROR_MPS_\w+|\bcudaErrorMps\w+|MPS client failed to connect to the MPS|the MPS server and the MPS client failed"

@@ -66,6 +66,7 @@ _FRAMEWORKS = (
     Signature(
         r"cuInit: UNKNOWN ERROR \(303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
+        r"|Could not load dynamic library 'libcuda\.so"
         r"|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
         ("libcuda-not-on-loader-path", "no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
@@ -184,13 +185,20 @@ _VAGUE = (
     # torch/cuda/__init__.py; nvidia-smi of 550 and of 470
     Signature(
         r"Can't initialize NVML|(?:^|: )\s{0,20}No devices (?:were )?found\.?$",
-        ("gpu-count-mismatch", "gpu-too-new-for-driver", "driver-too-new-for-gpu", "gpu-fell-off-bus", "container-no-gpu-access"),
+        (
+            "gpu-count-mismatch",
+            "gpu-too-new-for-driver",
+            "driver-too-new-for-gpu",
+            "gpu-fell-off-bus",
+            "container-no-gpu-access",
+            "scheduler-gpu-not-allocated",
+        ),
         "the driver is loaded and lists no GPU",
         ("UserWarning: Can't initialize NVML", "No devices were found"),
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(
-        r"Ignoring visible gpu device [^\n]{1,300}with Cuda compute capability",
+        r"Ignoring (?:visible )?gpu device [^\n]{1,300}with Cuda compute capability",
         ("gpu-too-old-for-build",),
         "TensorFlow has no kernels for this GPU",
         ("Ignoring visible gpu device (device: 0, name: GeForce GTX 780M) with Cuda compute capability 3.0",),

@@ -40,6 +40,7 @@ from gpudoctor.read.readers import (
     tensorflow_log,
     torch_log,
     tracebacks,
+    version_lists,
     version_prose,
     web_ui,
     xformers,
@@ -87,6 +88,7 @@ READERS: tuple[Reader, ...] = (
     paths.READER,
     fields.READER,
     prose.READER,
+    version_lists.READER,
     gpu_prose.READER,
     version_prose.READER,
 )

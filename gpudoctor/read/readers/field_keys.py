@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
 
-_SYSTEMS = (
+SYSTEMS = (
     r"(?:64[- ]?bit )?(?:microsoft |gnu/)?(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
     r"|manjaro|open ?suse|suse|sles|rocky|alma|alpine|amazon linux|oracle linux|nixos|gentoo|pop!?_?os|linux ?mint|mint\b|kali|endeavouros|cachyos|jetpack|jetson|l4t)"
 )
@@ -33,7 +33,7 @@ FIELDS = (
         "os",
         r"(?:host |guest |base |linux |my |wsl )?(?:os|operating system|platform|system|distro|distribution|environment)"
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
-        rf"({_SYSTEMS}.{{0,80}})",
+        rf"({SYSTEMS}.{{0,80}})",
     ),
     Field(
         "python",

@@ -10,12 +10,12 @@ from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "sentence"
-_WORDS = (
-    r"(?:RTX|GTX) ?(?:PRO )?A?\d{3,4}(?: ?Ti\b)?(?: ?SUPER\b)?(?: Laptop\b| Ada\b)?"
+GPU = (
+    r"(?:RTX|GTX|GT|MX) ?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: Laptop\b| Ada\b)?"
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTM]\d{1,3}|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
-_MENTION = re.compile(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{_WORDS})(?![\w.]*\w)")
+_MENTION = re.compile(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
 _BARE = re.compile(
     r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )

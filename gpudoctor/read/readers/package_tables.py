@@ -77,7 +77,7 @@ def _row(line: Line) -> _Row | None:
 def _of_run(run: list[_Row], *, headed: bool) -> Iterator[Statement]:
     if not (headed or _is_sorted(run)):
         run = [row for row in run if row.plain]
-    known = [row for row in run if _is_known(row.name) and "." in row.version]
+    known = [row for row in run if is_known(row.name) and "." in row.version]
     if not (headed or known):
         return
     if len(run) >= _WHOLE or (headed and len(run) >= _WHOLE // 2):
@@ -102,7 +102,8 @@ def _of_row(row: _Row) -> Iterator[Statement]:
         yield Statement(f"installer:{normalise(row.name)}", "pip", "conda list", number, Rank.LISTING)
 
 
-def _is_known(name: str) -> bool:
+def is_known(name: str) -> bool:
+    """Return whether a distribution is one that findings are about."""
     normal = normalise(name)
     return bool(stack_of(normal)) or normal in ADDONS or normal in _KNOWN or normal.startswith(("nvidia-", "cupy"))
 

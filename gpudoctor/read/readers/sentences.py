@@ -12,7 +12,7 @@ _MOST = 2000
 _OWN = re.compile(
     r"(?i)\b(?:my|our|I|we|have|has|having|got|us(?:e|ing)|with|on|in|gpus?|cards?|graphics|machine|server|laptop|desktop|runn?(?:ing)?)\b|\d ?[x\u00d7*]"
 )
-_OTHERS = re.compile(
+OTHERS = re.compile(
     r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
     r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|upgrad\w+|switch\w*|swap\w*|before|another|other|if|or)\b"
 )
@@ -22,5 +22,5 @@ _OTHERS = re.compile(
 def own_sentences(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines that say what the writer has or uses."""
     for line in lines[:_MOST]:
-        if _OWN.search(line.text) and not _OTHERS.search(line.text):
+        if _OWN.search(line.text) and not OTHERS.search(line.text):
             yield line

@@ -32,7 +32,7 @@ def frameworks(stated: Stated, matrix: Matrix, host: Host) -> tuple[Framework, .
 def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
     packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]
-    asked = [(name, one) for what in ("cuda", "rocm", "architectures") if (one := stated.get(f"{name} {what}"))]
+    asked = [(name, one) for what in ("cuda", "rocm", "architectures", "devices") if (one := stated.get(f"{name} {what}"))]
     candidates = [*packages, *imported] or asked
     if not candidates:
         return None

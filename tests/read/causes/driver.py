@@ -58,6 +58,9 @@ CASES: Final = (
     ("vgpu-unlicensed", "    vGPU Software Licensed Product\n        License Status                    : Unlicensed (Restricted)\n"),
     ("vgpu-unlicensed", "CUDA_ERROR_DEVICE_NOT_LICENSED\n"),
     ("nova-loaded", "NVRM: GPU 0000:2d:00.0 is already bound to NovaCore.\n"),
+    ("driver-too-old", "torch 2.4.1+cu124, RTX A5000\nNvidia driver version: 550.40.07\nRuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.\n"),
+    ("secure-boot-unsigned-module", "$ mokutil --sb-state\nSecureBoot enabled\n$ dkms status\nnvidia/550.120, 6.8.0-51-generic, x86_64: installed\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("no-driver", "pynvml.nvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -28,6 +28,9 @@ CASES: Final = (
     ("amd-gpu-unsupported", "Windows 11, Radeon RX 6700 XT, torch 2.4.1\nAssertionError: Torch not compiled with CUDA enabled\n"),
     ("amd-gpu-unsupported", "My card is an AMD GPU.\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("gpu-errors-logged", "NVRM: Xid (PCI:0000:07:00): 109, pid=88, name=python3, Ch 00000018, errorString CTX SWITCH TIMEOUT\n"),
+    ("gpu-fell-off-bus", "Training stopped after 3 h with XID 79 in the log\n"),
+    ("ecc-hardware-error", "dcgm: Xid error: 94\n"),
+    ("gsp-firmware-failure", "Xid 119 on GPU 4 of the node\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

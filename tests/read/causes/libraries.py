@@ -60,6 +60,10 @@ CASES: Final = (
     ("nccl-version-conflict", "ImportError: /env/lib/libtorch_cuda.so: undefined symbol: ncclMemAlloc\n"),
     ("nccl-version-conflict", "init.cc:940 NCCL WARN Mismatched NCCL version detected : rank 0 version 22005 rank 4 version 21805\n"),
     ("cuda-library-damaged", "OSError: /venv/nvidia/cublas/lib/libcublasLt.so.12: ELF load command past end of file\n"),
+    ("libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda-12.4/lib64/stubs:/usr/lib\ntorch.cuda.is_available(): False\n"),
+    ("cuda-version-mismatch", "TF 2.9.1, CUDA 10.2, cuDNN 7.6\nNum GPUs Available: 0\n"),
+    ("cuda-compat-lib-conflict", "LD_LIBRARY_PATH=/usr/local/cuda-12.6/compat\nError 803: system has unsupported display driver / cuda driver combination\n"),
+    ("triton-ptxas-too-old", "ptxas-blackwell fatal   : Value 'sm_103a' is not defined for option 'gpu-name'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -50,6 +50,16 @@ CASES: Final = (
     ("python-32bit", "C:\\Users\\x\\AppData\\Local\\Programs\\Python\\Python39-32\\python.exe -m pip install torch\nERROR: No matching distribution found for torch\n"),
     ("python-32bit", ">>> platform.architecture()\n('32bit', 'WindowsPE')\nERROR: Could not find a version that satisfies the requirement tensorflow\n"),
     ("no-driver", "Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found\n"),
+    ("container-no-gpu-access", "docker run --rm trainer:4 python -c 'import torch; print(torch.cuda.is_available())'\nFalse\n"),
+    ("container-no-gpu-access", "$ podman run ghcr.io/acme/train nvidia-smi\nError: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory\n"),
+    ("container-no-gpu-access", "$ docker build -t acme/ops .\n#12 4.1 RuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("container-cdi-spec-stale", "Error: crun: cannot stat `/usr/lib64/libnvidia-egl-gbm.so.550.90.07`: No such file or directory\n"),
+    ("wsl-driver-stack-broken", "Docker Desktop, WSL2\nUnexpected error from cudaGetDeviceCount(). Error 500: named symbol not found\n"),
+    ("wsl-libcuda-not-on-path", "Ubuntu 20.04 in WSL2\nW dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'\n"),
+    ("scheduler-gpu-not-allocated", "Slurm 23.02, login2\n$ nvidia-smi\nNo devices were found\n"),
+    ("metal-plugin-missing", "Apple M2, tensorflow 2.15.0\ntf.config.list_physical_devices('GPU') -> []\n"),
+    ("jetson-needs-vendor-wheel", "Jetson AGX Orin, JetPack 5.1.2\ntorch.cuda.is_available(): False\n"),
+    ("no-cuda-wheel-for-platform", "macOS 14, Apple M3\nAssertionError: Torch not compiled with CUDA enabled\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -63,5 +73,7 @@ NEAR_MISSES: Final = (
     ("jetson-needs-vendor-wheel", "Ubuntu 22.04 aarch64, Grace Hopper\nAssertionError: Torch not compiled with CUDA enabled\n"),
     ("wsl1", "WSL 2 with Ubuntu\n" + NO_DRIVER),
     ("container-cgroup-device-lost", "NVIDIA A100, bare metal, Slurm\nFailed to initialize NVML: Driver/library version mismatch\n"),
+    ("container-no-gpu-access", "== are we in docker ==\nNo\ntorch.cuda.is_available(): False\n"),
+    ("no-cuda-wheel-for-platform", "macOS 14, Apple M3, torch 2.4.0\ntorch.cuda.is_available(): False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

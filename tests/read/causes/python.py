@@ -55,6 +55,10 @@ CASES: Final = (
     ("package-requirement-conflict", "LibMambaUnsatisfiableError: Encountered problems while solving:\n  - package pytorch-2.1.0 requires python >=3.8,<3.9.0a0\n"),
     ("torch-torchvision-mismatch", "torchvision 0.16.2 requires torch==2.1.2, but you have torch 2.5.1 which is incompatible.\n"),
     ("package-requirement-conflict", "peft 0.11.1 requires transformers>=4.40, but you have transformers 4.30.2 which is incompatible.\n"),
+    ("package-requirement-conflict", "AttributeError: module 'ml_dtypes' has no attribute 'float8_e8m0fnu'\n"),
+    ("package-requirement-conflict", "ImportError: cannot import name 'TypeIs' from 'typing_extensions' (/opt/venv/lib/python3.10/site-packages/typing_extensions.py)\n"),
+    ("glibc-too-old", "/lib64/libstdc++.so.6: version `GLIBCXX_3.4.26' not found (required by torch)\n"),
+    ("cpu-lacks-avx", "Intel(R) Celeron(R) N4020\nImportError: DLL load failed: A dynamic link library (DLL) initialization routine failed.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

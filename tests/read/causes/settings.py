@@ -60,6 +60,8 @@ CASES: Final = (
     ("container-shm-too-small", "RuntimeError: DataLoader worker (pid 812) is killed by signal: Bus error. \n"),
     ("container-shm-too-small", "worker-0:55:211 [2] NCCL WARN Error: failed to extend /dev/shm/nccl-8jXq1P to 33030532 bytes\n"),
     ("container-shm-too-small", "RuntimeError: unable to write to file </torch_118_2251799>: No space left on device (28)\n"),
+    ("cuda-visible-devices-masked", "RuntimeError: Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2.\n"),
+    ("cuda-visible-devices-masked", '  File "torch/cuda/__init__.py", in get_device_properties\nAssertionError: Invalid device id\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

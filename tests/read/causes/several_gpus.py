@@ -54,6 +54,7 @@ CASES: Final = (
     ("thermal-throttled", _SLOW.format(reason="HW Thermal Slowdown", state="Active")),
     ("hw-slowdown", _SLOW.format(reason="HW Power Brake Slowdown", state="Active")),
     ("gpu-not-faster-than-cpu", "torch==2.5.1\nmy LSTM on the GPU is slower than the CPU\n"),
+    ("nccl-p2p-acs-iommu", "NCCL all_reduce hangs on 4 GPUs\nAMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000c address=0x20000000 flags=0x0020]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

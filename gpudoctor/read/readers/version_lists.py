@@ -1,0 +1,82 @@
+"""Reads lines that list what a machine has: "RTX 3090, torch 2.1.0+cu118, CUDA 11.8", "Windows 11 / Python 3.12", "Tesla P40"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.frameworks import MISTAKEN, framework_of
+from gpudoctor.read.readers.field_keys import SYSTEMS
+from gpudoctor.read.readers.gpu_prose import GPU
+from gpudoctor.read.readers.package_tables import is_known
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.sentences import OTHERS
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_MOST, _LONGEST = 2000, 200
+"""Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
+_BETWEEN = re.compile(r"\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
+_CUE = re.compile(r"(?i)\d.{0,200}[a-z]|[a-z].{0,200}\d")
+_PACKAGE = re.compile(
+    r"(?i)(?P<name>[a-z][\w-]{1,40})(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
+    r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?"
+)
+_KINDS = tuple(
+    (what, re.compile(pattern))
+    for what, pattern in (
+        ("toolkit", r"(?i)cuda(?: toolkit| runtime)?(?: version)?:? v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?"),
+        ("cudnn", r"(?i)cudnn(?: version)?:? v?(?P<value>\d\.\d{1,2}(?:\.\d{1,3})?)"),
+        ("driver", r"(?i)(?:nvidia |gpu )?driver(?: version)?:? v?(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)"),
+        ("python", r"(?i)(?:c?python|py) ?(?:version )?v?(?P<value>3\.\d{1,2}(?:\.\d{1,2})?)(?: \(?64[- ]bit\)?)?"),
+        ("jetpack", r"(?i)jetpack(?: sdk)? v?(?P<value>[4-7]\.\d(?:\.\d)?)"),
+        ("architecture", r"(?P<value>x86_64|aarch64|arm64)"),
+        ("platform:macos", r"(?i)(?P<value>(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30})"),
+        ("os", rf"(?i)(?P<value>{SYSTEMS}[\w .!-]{{0,40}})"),
+        ("gpu prose", rf"(?i)(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: GPUs?)?"),
+    )
+)  # fmt: skip
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the facts of lists. Of several lists that disagree about one thing none is used: they compare."""
+    found: dict[str, list[Statement]] = {}
+    for line in lines[:_MOST]:
+        if len(line.text) <= _LONGEST and _CUE.search(line.text):
+            for what, one in _of_line(line).items():
+                found.setdefault(what, []).append(one)
+    for several in found.values():
+        if len({one.value.lower() for one in several}) == 1:
+            yield several[0]
+
+
+def _of_line(line: Line) -> dict[str, Statement]:
+    """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first."""
+    parts = [part for part in _BETWEEN.split(line.text.strip(" \t>*-#.`")) if part]
+    facts = [list(_facts(part.strip(), line, place)) for place, part in enumerate(parts)]
+    known = sum(map(bool, facts))
+    is_list = known == len(parts) or (known > 1 and not OTHERS.search(line.text))
+    return {one.what: one for several in reversed(facts) for one in several} if is_list else {}
+
+
+def _facts(part: str, line: Line, place: int) -> Iterator[Statement]:
+    for what, pattern in _KINDS:
+        if match := pattern.fullmatch(part):
+            key = f"{what}:list {line.number}.{place}" if what == "gpu prose" else what
+            yield Statement(key, match["value"].strip(), READER.name, line.number, Rank.PROSE)
+    package = _PACKAGE.fullmatch(part)
+    if package and (name := _name(package)):
+        build = f"+{package['build']}" if package["build"] else ""
+        what = "version" if framework_of(name) else "package"
+        yield Statement(f"{what}:{name}", package["value"] + build, READER.name, line.number, Rank.LOG)
+
+
+def _name(package: re.Match[str]) -> str:
+    """Return the package's name; "" for a word that is none."""
+    said = package["name"].lower()
+    name = MISTAKEN.get(said, said)
+    if (package["kind"] or "").lower() == "cpu" and is_known(f"{name}-cpu"):
+        return f"{name}-cpu"
+    return name if is_known(name) else ""
+
+
+READER = Reader("list of versions", blocks=_blocks)
