@@ -149,6 +149,10 @@ class Stack:
         row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # usually the same metadata
         return (row.requires, source_of(row)) if row is not None else ((), "")
 
+    def applies(self, wanted: Requirement) -> bool | None:
+        """Whether a requirement applies here without extras; None if that depends on what is not stated, such as the Python version."""
+        return holds(wanted.marker, self._environment, ())
+
     def stated(self, one: Distribution) -> bool:
         """Whether it was asked for; in an assumed environment an installer may choose another version of the rest."""
         return not self.supposed or bool(one.requirement)

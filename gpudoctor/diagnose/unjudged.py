@@ -32,6 +32,11 @@ _UNREAD = (
     "cugraph-cu",
 )
 """How the names of packages begin that compute on the GPU by themselves and that no rule examines."""
+_UNJUDGED_BUILDS = {
+    "sdist": "the package index has only its source, which is compiled or fetches its binaries during installation",
+    "opencl": "it uses GPUs through OpenCL, which no rule checks",
+}
+"""By the accelerator in the tables: why nothing can be said about a build."""
 _UNKNOWN_PACKAGE = "no table lists this package"
 
 
@@ -72,7 +77,7 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
     for view in machine.frameworks:
         framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        reason = "" if view.trains_on_gpu else _release(machine, framework, version) or _build(machine, view)
+        reason = "" if view.trains_on_gpu else _release(machine, framework, version) or _unjudged(view) or _build(machine, view)
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
@@ -86,6 +91,11 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
     platforms = {row.platform for row in machine.matrix.releases(framework.distribution)}
     elsewhere = any(machine.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
     return "" if here.how is not Resolved.NONE or elsewhere else here.why
+
+
+def _unjudged(view: FrameworkView) -> str:
+    """Return why nothing can be said about the published build of a framework; empty if something can."""
+    return next((_UNJUDGED_BUILDS[row.accelerator] for row in view.published if row.accelerator in _UNJUDGED_BUILDS), "")
 
 
 def _build(machine: MachineView, view: FrameworkView) -> str:
@@ -129,13 +139,26 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
     rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
     if rows and row is None:
         return "no table lists this release"
+    if row is not None and row.accelerator in _UNJUDGED_BUILDS:
+        return _UNJUDGED_BUILDS[row.accelerator]
     if not stack.stated(one):
         return ""
-    if _compared(one, stack):
-        return ""
-    if any(getattr(framework.component_or_missing("cudnn"), "wheel", "") == one.name for framework in machine.frameworks):
-        return ""
+    cudnn = any(getattr(framework.component_or_missing("cudnn"), "wheel", "") == one.name for framework in machine.frameworks)
+    refused = _perhaps_refused(one, stack)
+    if refused or cudnn or _compared(one, stack):
+        return refused
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
+
+
+def _perhaps_refused(one: Distribution, stack: Stack) -> str:
+    """Return which package may exclude this version, on Python versions that were not ruled out; empty if none does."""
+    for row in _rows(stack):
+        for wanted in filter(None, map(requirement, row.requires)):
+            if wanted.name == one.name and stack.applies(wanted) is None and satisfies(one.version, wanted.specifier) is False:
+                return (
+                    f"{row.distribution} {row.release} requires {wanted.name}{wanted.specifier} on some Python versions; state the version"
+                )
+    return ""
 
 
 def _compared(one: Distribution, stack: Stack) -> bool:

@@ -31,6 +31,8 @@ TORCH = FrameworkSpec(
         "deepspeed": Addon(folder="deepspeed/ops"),
         "transformer-engine-torch": Addon(files=("transformer_engine_torch",)),
         "vllm": Addon(folder="vllm", main=("_C.", "_C_stable_libtorch.")),
+        "sgl-kernel": Addon(folder="sgl_kernel", main=("common_ops.",)),
+        "sglang-kernel": Addon(folder="sgl_kernel", main=("common_ops.",)),
         "auto-gptq": Addon(files=("autogptq_cuda", "exllama")),
         "autoawq-kernels": Addon(files=("awq_", "exl")),
         "exllamav2": Addon(files=("exllamav2_ext",)),

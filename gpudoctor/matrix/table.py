@@ -194,7 +194,7 @@ VERSIONS = Kind(_versions, lambda words: " ".join(words) or "none")
 NAMES = Kind(_names, lambda words: " ".join(words) or "none")
 ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")
 PLATFORM = _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any")
-ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "stub")
+ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdist", "stub")
 FAULT = _one_of("broken", "ptx-refused")
 BOUND = _one_of(
     "adapts-ptx",
@@ -203,6 +203,7 @@ BOUND = _one_of(
     "compiles-kernels",
     "compiles-unasked",
     "may-carry-assembler",
+    "nearest-cuda",
     "no-cuda-on-windows",
     "oldest-assembler",
     "oldest-capability",

@@ -161,7 +161,9 @@ class Packages:
         if taken.requirement:
             self._drop_unknown_extras(taken, row)
             self._pythons = tuple(python for python in row.pythons if not self._pythons or python in self._pythons) or self._pythons
-        for wanted in self._required(row, taken.extras):
+        for wanted in self._required(row, self._with_own_extras(row, taken.extras)):
+            if wanted.name == taken.name:
+                continue
             self._wants.setdefault(wanted.name, []).append(Want(wanted, taken.name, taken.label))
             there = self._taken.get(wanted.name)
             extras = {normalise(extra) for extra in wanted.extras}
@@ -175,6 +177,15 @@ class Packages:
             if not any(f'extra=="{extra}"' in text for text in row.requires):
                 taken.unknown_extras.add(extra)
                 taken.extras.discard(extra)
+
+    def _with_own_extras(self, row: FrameworkRelease, extras: set[str]) -> set[str]:
+        """Extras and those that they include: sglang[all] requires sglang[srt]."""
+        while True:
+            own = (wanted for wanted in self._required(row, extras) if wanted.name == row.distribution)
+            included = {normalise(extra) for wanted in own for extra in wanted.extras}
+            if included <= extras:
+                return extras
+            extras = extras | included
 
     def _required(self, row: FrameworkRelease, extras: Iterable[str]) -> Iterator[Requirement]:
         """What a release requires here, with these extras."""

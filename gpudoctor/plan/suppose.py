@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
+from gpudoctor.derive.add_on_wheels import extended_by, library_for
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
@@ -43,7 +46,11 @@ def assume(found: Machine, texts: tuple[str, ...], matrix: Matrix, created: str)
         toolkits=found.toolkits,
         system_cudnn=found.system_cudnn,
         packages=Section(distributions=distributions, without_release=tuple(packages.without_release)),
-        frameworks=tuple(_framework(one) for one in distributions if _is_framework(one, packages, matrix)),
+        frameworks=tuple(
+            _framework(one, _loaded_cuda(one, distributions, found.platform, matrix))
+            for one in distributions
+            if _is_framework(one, packages, matrix)
+        ),
         supposed=found.supposed,
         remarks=(
             *(f"{text} is excluded here by its marker" for text in left_out),
@@ -72,8 +79,19 @@ def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:
     return () if name in TABLE_OF else matrix.releases(name)
 
 
-def _framework(distribution: Distribution) -> Framework:
-    """A framework known only by its release; a name with several parts is cut after the first."""
+def _loaded_cuda(one: Distribution, others: Iterable[Distribution], platform: str, matrix: Matrix) -> Fact | Missing:
+    """The CUDA of the library that an add-on with several would load beside the framework for which it computes."""
+    row = matrix.resolve(one.name, one.version, platform).row
+    if row is None or not row.builds or framework_of(one.name):
+        return NOT_STATED
+    beside = (matrix.resolve(other.name, other.version, platform).row for other in others if other.name == extended_by(row))
+    built = next((found.built_with_cuda for found in beside if found is not None), None)
+    loaded = library_for(row, built, matrix) if built is not None else None
+    return Fact(str(loaded), f"its library for CUDA {loaded}") if loaded is not None else NOT_STATED
+
+
+def _framework(distribution: Distribution, cuda: Fact | Missing) -> Framework:
+    """A framework known only by its release and CUDA; a name with several parts is cut after the first."""
     return Framework(
         name=framework_of(distribution.name) or distribution.name.partition("-")[0],
         distribution=distribution.name,
@@ -81,7 +99,7 @@ def _framework(distribution: Distribution) -> Framework:
         location=NOT_STATED,
         cuda_build=NOT_STATED,
         rocm_build=NOT_STATED,
-        built_with_cuda=NOT_STATED,
+        built_with_cuda=cuda,
         built_with_cudnn=NOT_STATED,
         architectures=NOT_STATED,
     )

@@ -9,7 +9,10 @@ import difflib
 import io
 import json
 import os
+import re
 import sys
+import tarfile
+import threading
 import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +28,7 @@ from gpudoctor.matrix.table import RELEASE, Table
 from gpudoctor.matrix.tables import SOURCE_TABLE
 from gpudoctor.matrix_files import dump_table, read_table
 from gpudoctor.versions import Version
-from scripts.refresh.index import Index, IndexFile, WheelName, parse_wheel_name, python_order, pythons_within
+from scripts.refresh.index import Index, IndexFile, WheelName, parse_source_name, parse_wheel_name, python_order, pythons_within
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
@@ -55,6 +58,14 @@ class Published(Protocol):
 
     def wheel(self, url: str, least: int = ..., /) -> zipfile.ZipFile:
         """Return a wheel that transfers only what is read, at least `least` bytes at a time."""
+        ...
+
+
+class PublishedFiles(Published, Protocol):
+    """A package index that also returns files that are no wheels."""
+
+    def file(self, url: str, least: int = ..., /) -> IO[bytes]:
+        """Return a file that transfers only what is read, at least `least` bytes at a time."""
         ...
 
 
@@ -143,6 +154,27 @@ class Wheel:
         return _Learnt(self._cache / f"{found[1]}.json").answer(question, stream)
 
 
+class SourceArchive(Wheel):
+    """A published source archive, of a release that has no wheel."""
+
+    def __init__(self, release: Release, index: PublishedFiles, cache: Path) -> None:
+        super().__init__(release, index, cache)
+        self._read = index.file
+
+    def metadata(self) -> str:
+        """Return its PKG-INFO without the description. Raises ValueError if it has none."""
+
+        def read() -> str:
+            with tarfile.open(fileobj=self._read(self.release.file.url, _STREAMED), mode="r|gz") as members:
+                for member in members:
+                    found = members.extractfile(member) if re.fullmatch(r"[^/]+/PKG-INFO", member.name) else None
+                    if found is not None:
+                        return found.read().decode(errors="replace").replace("\r\n", "\n").partition("\n\n")[0]
+            raise ValueError("the source archive has no PKG-INFO")
+
+        return str(self.learn("METADATA", read))
+
+
 class _Learnt:
     """The answers in one file of the cache."""
 
@@ -154,7 +186,7 @@ class _Learnt:
         if question not in self._answers:
             self._answers[question] = read()
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = self._path.with_suffix(".new")
+            fresh = self._path.with_suffix(f".{threading.get_ident()}")  # two wheels may hold the same library
             fresh.write_text(json.dumps(self._answers), encoding="utf-8")
             fresh.replace(self._path)
         return self._answers[question]
@@ -174,8 +206,11 @@ def numpy_abi(module: bytes) -> int | None:
     return 1 if b"numpy.core" in module else None
 
 
-def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]:
-    """Return the final releases by platform, sorted as in the tables; a universal wheel has the platform "any"."""
+def group_releases(listed: Sequence[IndexFile], wanted: Wanted, *, sources: bool = False) -> list[Release]:
+    """Return the final releases by platform, sorted as in the tables; a universal wheel has the platform "any".
+
+    With `sources`, a release without wheels is there with its source archive.
+    """
     found: dict[tuple[str, Version, str], dict[str, IndexFile]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
@@ -183,9 +218,24 @@ def group_releases(listed: Iterable[IndexFile], wanted: Wanted) -> list[Release]
         if wheel is None or release is None or not wanted(wheel.distribution, release):
             continue
         for platform in wheel.platforms & set(PLATFORMS):
-            for python in wheel.pythons or pythons_within(file.requires_python) or ("",):
+            for python in _interpreters(wheel, file):
                 found.setdefault((wheel.distribution, release, platform), {})[python] = file
+    have = {key[:2] for key in found}
+    for file in listed if sources else ():
+        named = parse_source_name(file.filename)
+        release = final_release(named[1]) if named else None
+        if named is None or release is None or (named[0], release) in have or not wanted(named[0], release):
+            continue
+        for python in pythons_within(file.requires_python) or ("",):
+            found.setdefault((named[0], release, "any"), {})[python] = file
     return [Release(*key, tuple(filter(None, _sorted(files))), files[_telling(files)]) for key, files in sorted(found.items())]
+
+
+def _interpreters(wheel: WheelName, file: IndexFile) -> tuple[str, ...]:
+    """Return the interpreters that a wheel is for: those in its name that its metadata allows; ("",) if neither says anything."""
+    allowed = pythons_within(file.requires_python)
+    named = tuple(python for python in wheel.pythons if python.rstrip("t") in allowed)
+    return named or wheel.pythons or allowed or ("",)
 
 
 def _published(wheel: WheelName) -> Version | None:
@@ -218,7 +268,7 @@ def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease |
     return msgspec.structs.replace(known or blank, pythons=release.pythons, **told)
 
 
-def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading) -> int:
+def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading, *, sources: bool = False) -> int:
     """Rebuild a framework's table and show, check or write the difference; return the exit status.
 
     `read` returns the fields that a wheel provides; other fields keep the value in the existing row. Rows of releases without a wheel
@@ -227,7 +277,7 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
     options = arguments(projects)
     index = Index()
     rows = {table.key(row): row for row in read_table(str(options.compat), table)}
-    listed = [_listed(index, project, wanted) for project in options.projects or projects]
+    listed = [_listed(index, project, wanted, sources=sources) for project in options.projects or projects]
     releases = [release for found in listed if found for release in found]
     failed = None in listed
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -257,10 +307,10 @@ def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Versi
     return sorted(found - held)
 
 
-def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:
+def _listed(index: Index, project: str, wanted: Wanted, *, sources: bool) -> list[Release] | None:
     """Return the releases of a project; None, after a message, if the index does not list it."""
     try:
-        return group_releases(index.files(project), wanted)
+        return group_releases(index.files(project), wanted, sources=sources)
     except (OSError, ValueError) as problem:
         print(f"The list of {project} cannot be read: {problem}", file=sys.stderr)
         return None
@@ -268,7 +318,7 @@ def _listed(index: Index, project: str, wanted: Wanted) -> list[Release] | None:
 
 def _told(release: Release, index: Index, cache: Path, read: Reading) -> dict[str, Any] | Exception:
     try:
-        return read(Wheel(release, index, cache))
+        return read((Wheel if release.file.filename.endswith(".whl") else SourceArchive)(release, index, cache))
     except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile) as problem:
         return problem
 

@@ -16,6 +16,7 @@ import zipfile
 from typing import Any, NamedTuple
 
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 _JSON = "application/vnd.pypi.simple.v1+json"
 
@@ -72,6 +73,12 @@ def parse_wheel_name(filename: str) -> WheelName | None:
     return WheelName(parts[0].replace("_", "-").lower(), parts[1], tuple(sorted(pythons, key=python_order)), platforms)
 
 
+def parse_source_name(filename: str) -> tuple[str, str] | None:
+    """Return distribution and release of a source archive; None for other files."""
+    named = re.fullmatch(r"([\w.-]+?)-(\d[^-]*)\.tar\.gz", filename)
+    return (canonicalize_name(named[1]), named[2]) if named else None
+
+
 def python_order(python: str) -> tuple[int, int, bool]:
     """Return the sort key that puts "3.9" before "3.14" before "3.14t"."""
     major, _, minor = python.partition(".")
@@ -118,6 +125,10 @@ class Index:
     def wheel(self, url: str, least: int = 1 << 16) -> zipfile.ZipFile:
         """Return a published wheel that transfers only what is read, at least `least` bytes at a time."""
         return zipfile.ZipFile(RangeFile(self._session, url, least))
+
+    def file(self, url: str, least: int = 1 << 16) -> io.BufferedReader:
+        """Return a published file that transfers only what is read, at least `least` bytes at a time."""
+        return io.BufferedReader(RangeFile(self._session, url, least))
 
 
 class RangeFile(io.RawIOBase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any, NamedTuple
 
 from gpudoctor import versions
@@ -158,23 +158,23 @@ def _libraries(wheel: Wheel) -> Libraries:
 
 def read_library(library: IO[bytes]) -> Libraries:
     """Read the architectures and names in a library once from end to end."""
-    watched = _Watched(library)
+    watched = Watched(library, names_in)
     code = read_code(watched)
-    cuda, cudnn = (tuple(sorted(version for name, version in watched.named if name == which)) for which in ("art", "nn"))
+    cuda, cudnn = (tuple(sorted(version for name, version in watched.found if name == which)) for which in ("art", "nn"))
     return Libraries(code.sass, code.ptx, cuda, cudnn)
 
 
-class _Watched:
-    """A stream that records the CUDA libraries named in its content."""
+class Watched:
+    """A stream that records what `find` finds in its content, however the content is cut into pieces."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file, self._tail = file, b""
-        self.named: set[tuple[str, str]] = set()
+    def __init__(self, file: IO[bytes], find: Callable[[bytes], Iterable[Any]]) -> None:
+        self._file, self._find, self._tail = file, find, b""
+        self.found: set[Any] = set()
 
     def read(self, size: int, /) -> bytes:
         """Return up to `size` bytes."""
         piece = self._file.read(size)
-        self.named.update(names_in(self._tail + piece))
+        self.found.update(self._find(self._tail + piece))
         self._tail = piece[-64:]
         return piece
 

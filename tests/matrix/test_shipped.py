@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gpudoctor import versions
-from gpudoctor.frameworks import stack_of
+from gpudoctor.frameworks import ADDONS, stack_of
 from gpudoctor.matrix import Matrix, consistency
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import (
@@ -325,5 +325,5 @@ def test_every_bound_is_documented_and_used(shipped: Matrix) -> None:
     for row in shipped.rows(BOUNDS):
         assert f"| {row.bound} |" in text
         assert row.version == shipped.bound(row.package, row.bound)
-        assert stack_of(row.package) or row.package in {"triton", "xla"}
+        assert stack_of(row.package) or row.package in {"triton", "xla", *ADDONS}
     assert shipped.bound("jaxlib", "adapts-ptx") is shipped.bound("numpy", "adapts-ptx") is None

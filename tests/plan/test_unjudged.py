@@ -25,19 +25,22 @@ GOOD = {Verdict.READY, Verdict.DEGRADED}
 A100 = ("a100-sxm4-80gb",)
 
 
+BUILD = ("platform", "accelerator", "built_with_cuda", "cudnn", "sass", "ptx", "numpy_abi", "builds", "unreachable")
+
+
 @functools.cache
 def shipped() -> Matrix:
     return open_matrix()
 
 
 def releases() -> dict[str, list[str]]:
-    """The releases of every distribution with rows in some table."""
-    found: dict[str, list[str]] = {}
+    """The releases of every distribution with rows in some table, of those with the same builds the newest."""
+    found: dict[str, dict[str, list[object]]] = {}
     for table in ALL:
         if {"distribution", "release"} <= set(table.columns):
             for row in shipped().rows(table):
-                found.setdefault(row.distribution, []).append(str(row.release))
-    return {name: list(dict.fromkeys(texts)) for name, texts in found.items()}
+                found.setdefault(row.distribution, {}).setdefault(str(row.release), []).append([getattr(row, fact, None) for fact in BUILD])
+    return {name: list({repr(builds): text for text, builds in texts.items()}.values()) for name, texts in found.items()}
 
 
 def ask(*requirements: str, **options: object) -> Diagnosis:
@@ -65,7 +68,7 @@ UNJUDGED = [
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "no table lists this package"),
     (("torch==2.5.1", "protobuf"), {}, "protobuf", "no table lists this package"),
-    (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "no table lists this package"),
+    (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
     (("numpy==1.26.4",), {}, "numpy 1.26.4", "no table lists this package"),
 ]
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
+from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, library_for
+from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.matrix import Matrix
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.matrix import FrameworkRelease, Matrix
 
 _MOST = 3
 
@@ -27,6 +32,10 @@ _MOST = 3
 )
 def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem]:
     """Extension is built for a different CUDA version."""
+    stack = framework.environment.stack_or_missing
+    if isinstance(stack, Stack) and stack.supposed:
+        yield from _assumed(framework, stack)
+        return
     add_ons, cuda = framework.add_ons, framework.cuda
     for add_on in add_ons:
         linked = ((file.path, file.wanted) for file in add_on.files if isinstance(file.wanted, tuple))
@@ -43,6 +52,54 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
             )
     for file in (file for add_on in add_ons for file in add_on.files):
         known(file.wanted)
+
+
+def _assumed(framework: FrameworkView, stack: Stack) -> Iterator[Problem]:
+    """Report add-ons whose published wheel has no library for the framework's CUDA."""
+    wheels = tuple(add_on_wheels(framework.name, stack))
+    if not wheels:
+        not_applicable(f"no add-on of {framework.name} with a published CUDA build is assumed")
+    cuda, matrix = framework.cuda, framework.machine.matrix
+    for wheel in wheels:
+        built = cudas(wheel.row)
+        if built and wheel.distribution.name not in framework.spec.companions and library_for(wheel.row, cuda.version, matrix) is None:
+            name, spelt = wheel.distribution.label, f"{built[0]}{f' to {built[-1]}' if built[1:] else ''}"
+            yield Problem(
+                message=f"{name} has a library for CUDA {spelt}, but {framework.label} is built for CUDA {cuda.version.short}: it does not load.",
+                severity=Severity.ERROR,
+                evidence=(
+                    Evidence(f"CUDA libraries in {name}", spelt, source_of(wheel.row)),
+                    Evidence("CUDA version of the framework", str(cuda.version), cuda.where),
+                ),
+                fixes=_wheels_that_fit(framework, wheel, stack),
+            )
+
+
+def _wheels_that_fit(framework: FrameworkView, wheel: AddOnWheel, stack: Stack) -> tuple[Fix, ...]:
+    """Return fixes that install the newest release of the add-on for this framework, or the framework for the add-on's CUDA."""
+    python, matrix = framework.machine.observed.python, framework.machine.matrix
+    name, cuda = wheel.distribution.name, framework.cuda.version
+    rows = [row for row in matrix.releases(name, wheel.row.platform) if library_for(row, cuda, matrix) and _accepts(row, framework, stack)]
+    fixes = []
+    if rows:
+        pin = f"{name}=={rows[-1].release}"
+        title = f"Install {name} {rows[-1].release}, which has a library for CUDA {cuda.major}"
+        fixes.append(Fix(title, install_package(python, pin), (DOWNLOAD,)))
+    for build in reversed(matrix.builds(framework.name, framework.release, wheel.row.platform)):
+        if build.built_with_cuda is not None and library_for(wheel.row, build.built_with_cuda, matrix) and build.sass is not None:
+            tag = f"cu{build.built_with_cuda.major}{build.built_with_cuda.minor}"
+            command = install_package(python, f"{framework.name}=={build.release}+{tag}", index=f"{framework.spec.wheel_index}/{tag}")
+            title = f"Install {framework.name} {build.release} for CUDA {build.built_with_cuda.short}"
+            fixes.append(Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD if fixes else FixKind.FIX))
+            break
+    return tuple(fixes)
+
+
+def _accepts(row: FrameworkRelease, framework: FrameworkView, stack: Stack) -> bool:
+    """Return whether a release of an add-on has a wheel for this Python and does not exclude this release of the framework."""
+    wanted = (found for found in map(requirement, row.requires) if found is not None and found.name == framework.name and not found.marker)
+    python = not stack.python or not row.pythons or stack.python in row.pythons
+    return python and all(satisfies(framework.release, one.specifier) is not False for one in wanted)
 
 
 def _foreign(wanted: tuple[str, ...], cuda: EffectiveCuda, matrix: Matrix) -> list[str]:

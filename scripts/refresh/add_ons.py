@@ -1,0 +1,172 @@
+"""Rebuilds the rows of compat/others.csv of packages that compute on the GPU beside a framework or for one: vLLM, xFormers, cuDF and others."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from typing import IO, Any, NamedTuple
+
+from packaging.requirements import Requirement
+
+from gpudoctor import versions
+from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.versions import Version
+from scripts.refresh.common import SourceArchive, Wheel, refresh
+from scripts.refresh.fatbin import order, read_code
+from scripts.refresh.metadata import requires
+from scripts.refresh.tensorflow import Watched
+
+
+class Package(NamedTuple):
+    """What of a package the table has, and where its GPU code is."""
+
+    oldest: tuple[int, ...]
+    kernels: str = ""
+    """A pattern for the libraries whose architectures decide; empty for a package without GPU code of its own."""
+    requires_kernels: str = ""
+    """The start of the name of the required package that has these libraries instead."""
+    opencl: str = ""
+    """The library that may use GPUs through OpenCL."""
+
+
+class Library(NamedTuple):
+    """A library with kernels: its architectures, and the major versions of the CUDA libraries that it names."""
+
+    code: tuple[str, ...]
+    cuda: tuple[str, ...]
+
+
+_NAMED = re.compile(rb"(?:cudart|cublas|cublasLt)(?:\.so\.(\d\d)|64_(\d\d)\d*\.dll)")
+_FOR_OTHERS = re.compile(
+    r'extra=="(?:(?:dev|doc|test|benchmark|readthedocs|1bit|autotuning|sd|triton-bench)\b|[^"]*(?:hip|xpu|hpu|cpu|npu|musa|rocm|mps|tests?|dev)")'
+)
+"""Requirements of extras for developers and for other accelerators."""
+_BITSANDBYTES = r"bitsandbytes/libbitsandbytes_cuda(\d+)\.(?:so|dll)"
+_BUILD = re.compile(_BITSANDBYTES)
+_FAISS = r"faiss(?:_gpu[^/]*)?/(?:libfaiss|_swigfaiss)[^/]*\.so|faiss_gpu[^/]*\.libs/libfaiss[^/]*"
+_TRANSFORMER_ENGINE = Package((1, 9), r"transformer_engine/(?:wheel_lib/)?libtransformer_engine\.so")
+PACKAGES = {
+    "vllm": Package((0, 5), r"vllm/_C(?:_stable_libtorch)?\.abi3\.so"),
+    "sglang": Package((0, 3)),
+    "sgl-kernel": Package((0, 0), r"sgl_kernel/(?:sm\d+/)?(?:common_)?ops\.abi3\.so"),
+    "sglang-kernel": Package((0, 0), r"sgl_kernel/(?:sm\d+/)?common_ops\.abi3\.so"),
+    "flash-attn": Package((2, 4)),
+    "flashinfer-python": Package((0, 2)),
+    "xformers": Package((0, 0, 22), r"xformers/_C\.(?:so|pyd)"),
+    "bitsandbytes": Package((0, 41), _BITSANDBYTES),
+    "triton": Package((2, 0)),
+    "deepspeed": Package((0, 13), r"deepspeed/(?:ops|inference)/.*\.pyd"),
+    "transformer-engine": Package((1, 9)),
+    "transformer-engine-cu12": _TRANSFORMER_ENGINE,
+    "transformer-engine-cu13": _TRANSFORMER_ENGINE,
+    "transformer-engine-torch": Package((1, 9)),
+    "transformer-engine-jax": Package((1, 9)),
+    "faiss-gpu": Package((1, 7), _FAISS),
+    "faiss-gpu-cu11": Package((1, 7), _FAISS),
+    "faiss-gpu-cu12": Package((1, 7), _FAISS),
+    **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
+    **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
+    "numba-cuda": Package((0, 0)),
+    "llama-cpp-python": Package((0, 2, 60)),
+    "ctranslate2": Package((4, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))"),
+    "lightgbm": Package((4, 0), opencl=r"lightgbm/(?:lib/|bin/)?lib_lightgbm\.(?:so|dll|dylib)"),
+    "xgboost": Package((2, 0), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
+    "tensorrt": Package((8, 5), r"tensorrt/(?:lib)?nvinfer[^/]*\.(?:so[.\d]*|dll)"),
+    "tensorrt-cu12": Package((10, 0)),
+    "tensorrt-cu13": Package((10, 0)),
+}
+
+
+def wanted(distribution: str, release: Version) -> bool:
+    """Return whether the table has this release."""
+    package = PACKAGES.get(distribution)
+    return package is not None and release >= package.oldest and release > (0, 0, 0)
+
+
+def read(wheel: Wheel) -> dict[str, Any]:
+    """Return the fields that one wheel or source archive gives."""
+    name, platform = wheel.release.distribution, wheel.release.platform
+    required = tuple(text for text in requires(wheel.metadata(), platform) if not _FOR_OTHERS.search(text))
+    row = {"requires": required, "source": (f"{name}-wheels",)}
+    if isinstance(wheel, SourceArchive):
+        return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
+    package = PACKAGES[name]
+    if not package.kernels:
+        return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
+    found = _kernels(_holder(wheel, package, required), package.kernels)
+    code = without_default({word for library in found.values() for word in library.code})
+    if not code:
+        return {**row, "accelerator": "cpu"}
+    cuda = {major for library in found.values() for major in library.cuda} or set(
+        re.findall(r"^nvidia-[\w-]+-cu(\d\d)\b", "\n".join(required), re.MULTILINE)
+    )
+    return {
+        **row,
+        "accelerator": "cuda",
+        "built_with_cuda": _stated(wheel) or _cuda_in(name) or (versions.parse(cuda.pop()) if len(cuda) == 1 else None),
+        "sass": tuple(sorted((word for word in code if word.startswith("sm_")), key=order)),
+        "ptx": tuple(sorted((word for word in code if word.startswith("compute_")), key=order)),
+        "builds": tuple(sorted((f"cu{build[1]}" for build in map(_BUILD.fullmatch, found) if build), key=lambda tag: int(tag[2:]))),
+    }
+
+
+def _holder(wheel: Wheel, package: Package, required: Iterable[str]) -> Wheel:
+    """Return the wheel with the kernels: this one, or one that it requires."""
+    if not package.requires_kernels:
+        return wheel
+    return wheel.required(next(Requirement(text) for text in required if text.startswith(package.requires_kernels)))
+
+
+def _kernels(wheel: Wheel, pattern: str) -> dict[str, Library]:
+    """Return the libraries whose path matches the pattern, by path, each read once from end to end."""
+    names: list[str] = wheel.learn(
+        f"members like {pattern}", lambda: [name for name in wheel.zip.namelist() if re.fullmatch(pattern, name)]
+    )
+    return {name: Library(*wheel.learn_of(f"/{name}", "code and CUDA", read_library)) for name in names}
+
+
+def _opens_opencl(wheel: Wheel, pattern: str) -> bool:
+    """Return whether a library names OpenCL."""
+
+    def read() -> bool:
+        return any(b"OpenCL" in wheel.zip.read(name) for name in wheel.zip.namelist() if re.fullmatch(pattern, name))
+
+    return bool(wheel.learn("names OpenCL", read))
+
+
+def without_default(code: set[str]) -> set[str]:
+    """Return architectures without nvcc's default of CUDA 11 and 12, 5.2, unless there are others for GPUs before 7.0.
+
+    Alone it comes from a source file that was compiled without naming architectures, as in vLLM, and the other kernels do not run there.
+    """
+    default = {"sm_52", "compute_52"}
+    return code if any(order(word) < (70, "") for word in code - default) else code - default
+
+
+def read_library(library: IO[bytes]) -> Library:
+    """Read the architectures in a library and the CUDA libraries that it names, once from end to end."""
+    watched = Watched(library, lambda piece: (match[1] or match[2] for match in _NAMED.finditer(piece)))
+    code = read_code(watched)
+    return Library((*code.sass, *code.ptx), tuple(sorted(major.decode() for major in watched.found)))
+
+
+def _stated(wheel: Wheel) -> Version | None:
+    """Return the CUDA version that the wheel states: xFormers in cpp_lib.json (1208 is 12.8), vLLM in envs.py since 0.8."""
+    if wheel.release.distribution == "xformers":
+        told = json.loads(wheel.text("/xformers/cpp_lib.json") or "{}").get("version", {}).get("cuda")
+        return versions.parse(f"{told // 100}.{told % 100}") if told else None
+    if wheel.release.distribution == "vllm":
+        told = re.search(r'VLLM_MAIN_CUDA_VERSION: str = "([\d.]+)"', wheel.text("/vllm/envs.py") or "")
+        return versions.parse(told[1]) if told else None
+    return None
+
+
+def _cuda_in(distribution: str) -> Version | None:
+    named = re.search(r"-cu(\d\d)$", distribution)
+    return versions.parse(named[1]) if named else None
+
+
+if __name__ == "__main__":
+    sys.exit(refresh(OTHERS, tuple(PACKAGES), wanted, read, sources=True))

@@ -1,0 +1,77 @@
+"""Packages that compute on the GPU for a framework, or beside one: what the shipped tables say of combinations with a known outcome."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS
+from gpudoctor.findings import Verdict
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix_files import open_matrix
+from tests.plan.samples import judged, tables, torch
+from tests.plan.test_packages import taken
+
+OLD, NEW = "535.104.05", "580.65.06"
+
+
+def unknown_builds() -> list[FrameworkRelease]:
+    """The newest such release of each package and platform: its GPU code is unknown, or no rule reads such builds."""
+    rows = [
+        row
+        for row in open_matrix().rows(OTHERS)
+        if row.accelerator in {"sdist", "opencl"}
+        or (row.accelerator == "cuda" and row.sass is None and not row.distribution.startswith(COMPILED_WHERE_IT_RUNS))
+    ]
+    return list(
+        {(row.distribution, row.platform): row for row in rows if row.platform in {"linux_x86_64", "linux_aarch64", "any"}}.values()
+    )
+
+
+@pytest.mark.parametrize("row", unknown_builds(), ids=lambda row: f"{row.distribution}-{row.platform}")
+def test_a_build_whose_gpu_code_is_unknown_is_never_ready(row: FrameworkRelease) -> None:
+    arch = "aarch64" if row.platform == "linux_aarch64" else "x86_64"
+    verdict = judged(f"{row.distribution}=={row.release}", gpus=("H100",), driver=NEW, arch=arch).verdict
+    assert verdict in {Verdict.UNKNOWN, Verdict.BROKEN}
+
+
+@pytest.mark.parametrize("beside", [(), ("torch==2.8.0",)])
+def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> None:
+    found = judged("spconv-cu120==2.3.6", *beside, gpus=("H100",), driver=NEW)
+    assert found.verdict is Verdict.UNKNOWN
+    assert found.not_judged[0].what == "spconv-cu120 2.3.6"
+
+
+@pytest.mark.parametrize(
+    ("requirements", "gpu", "driver", "cause"),
+    [
+        (("vllm==0.11.0",), "L4", OLD, ""),
+        (("vllm==0.33.0",), "L4", OLD, "driver-too-old"),
+        (("vllm==0.11.0", "torch==2.9.0"), "L4", NEW, "torch-torchvision-mismatch"),
+        (("xformers==0.0.32.post2", "torch==2.9.0"), "L4", NEW, "package-requirement-conflict"),
+        (("xformers==0.0.35", "torch==2.12.0"), "L4", NEW, "extension-built-for-other-cuda"),
+        (("bitsandbytes==0.45.0", "torch==2.9.0+cu130"), "L4", NEW, "extension-built-for-other-cuda"),
+        (("bitsandbytes==0.48.2", "torch==2.9.0+cu130"), "L4", NEW, ""),
+        (("bitsandbytes==0.49.2", "torch==2.8.0+cu129"), "L4", NEW, ""),
+        (("bitsandbytes==0.50.2", "torch==2.8.0+cu129"), "L4", NEW, ""),
+        (("flash-attn==2.8.3", "torch==2.8.0"), "T4", NEW, "gpu-below-framework-minimum"),
+        (("sglang[all]==0.4.9",), "L4", "470.57.02", "driver-too-old"),
+    ],
+)
+def test_combinations_with_a_known_outcome(requirements: tuple[str, ...], gpu: str, driver: str, cause: str) -> None:
+    found = judged(*requirements, gpus=(gpu,), driver=driver)
+    roots = [one.name for one in found.findings if one.severity.value == "error" and not one.because_of]
+    assert roots[:1] == [cause][: bool(cause)]
+    assert found.verdict is (Verdict.BROKEN if cause else Verdict.READY)
+
+
+def test_an_add_on_names_its_release_for_the_framework_and_the_framework_for_its_cuda() -> None:
+    found = judged("bitsandbytes==0.45.0", "torch==2.9.0+cu130", gpus=("L4",), driver=NEW).findings[0]
+    commands = [fix.command for fix in found.fixes]
+    assert "bitsandbytes==0.50" in commands[0]
+    assert "torch==2.9.0+cu126" in commands[1]
+
+
+def test_an_extra_that_includes_others_of_its_own_package() -> None:
+    rows = ('torch[all];extra=="whole"', 'torch[part];extra=="all"', 'torch[none];extra=="all"', 'numpy==2.0;extra=="part"')
+    assert taken(tables(torch("2.5.1", *rows)), "torch[whole]==2.5.1")["numpy"].version == "2.0"
