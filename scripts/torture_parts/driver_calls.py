@@ -1,113 +1,115 @@
 """Each driver function that a check calls fails in every way, one at a time.
 
-The functions are found by recording the calls of a healthy check on a machine with two GPUs, so a new one is covered by itself. A cell is
-one function with one fault: an error code of its header, a crash, a silent exit, a delay or a hang. In each cell the check must end in time
-with a valid report, leave no process behind, and not say "ready" where the fault hides what it promises.
+The functions are found by recording the calls of checks of healthy machines, so a new one is covered by itself. A cell is one function
+with one fault: an error code of its header, a crash, a silent exit, a delay, a hang, or answers that are garbage. In each cell the check
+must end in time with a valid report, leave nothing behind, not say "ready" where the fault hides what it promises, and report every other
+fact as on the healthy machine.
 """
 
 from __future__ import annotations
 
+import random
 import re
-import subprocess
-from collections.abc import Iterator, Mapping
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, left_process
-from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, seen_by_child
-from tests.seams.build import nvml_header
+from scripts.torture_parts.cell import Case, Result, Workplace
+from scripts.torture_parts.driver_machines import Machine, machines
+from scripts.torture_parts.driver_promises import DEATHS, PROMISED, UNPROMISED, wrongly_ready
+from scripts.torture_parts.facts import Place, changed, facts, shown, wrong
+from tests.seams.spoiled import WAYS, has_answers, header_of
 
-CUDA_HEADERS: Final = ("/usr/local/cuda/include/cuda.h", "/usr/local/cuda-13.0/include/cuda.h")
-DEATHS: Final = ("crash", "leave", "hang")
-NOT_SUPPORTED: Final = {"nvml": (3, 4, 13, 25), "cu": (801,)}
-"""Codes that healthy machines return: the card lacks the feature, the library the function or its version, or the call needs root."""
-LOST: Final = "return 15"
-"""NVML_ERROR_GPU_IS_LOST."""
-PROMISED: Final[Mapping[str, str]] = {
-    "nvmlInit": "whether the driver works",
-    "nvmlDeviceGetCount": "which GPUs there are",
-    "nvmlDeviceGetHandleByIndex": "whether each GPU answers",
-    "nvmlDeviceGetPciInfo": "which GPU is which",
-    "nvmlDeviceGetComputeMode": "whether programs may use it",
-    "nvmlDeviceGetMigMode": "whether it can be used without an instance",
-    "nvmlDeviceGetMemoryInfo": "whether it has free memory",
-    "nvmlDeviceGetFieldValues": "its errors, and whether it needs a reset",
-    "nvmlSystemGetConfComputeState": "whether it accepts work",
-    "cuInit": "whether CUDA initialises",
-    "cuDeviceGetCount": "which GPUs CUDA shows",
-    "cuDeviceGet": "whether CUDA shows each of them",
-}
-"""What each function tells that `check --node` promises; the others give details, and their failure is reported as not checked."""
-BESIDE: Final = frozenset({"nvmlDeviceGetTopologyCommonAncestor", "nvmlDeviceGetP2PStatus"})
-"""Asked last, about pairs of GPUs: nothing that the level promises depends on them."""
+UNKNOWN: Final = "return 999"
+"""NVML_ERROR_UNKNOWN and CUDA_ERROR_UNKNOWN: what is missing then is what the function tells."""
+CODE: Final = re.compile(r"(?:NVML|CUDA)_ERROR_\w+\s*=\s*(\d+)")
+DELAY: Final = "sleep 300"
+UNSTARTED: Final = "(Uninitialized)"
+"""What NVML answers to every call if it did not start."""
 
 
-class Machine:
-    """A machine with two healthy GPUs, whose driver libraries fail as told."""
+class Cells:
+    """The cells of one machine."""
 
-    def __init__(self, workplace: Workplace) -> None:
-        self.workplace, self.folder = workplace, workplace.folder
-        cards = Nvml(gpus=2)
-        self.tree = Tree(pci=[PciCard.of(card) for card in cards.cards], kernel_driver=cards.driver).build(self.folder / "tree")
-
-    def environ(self, name: str, function: str = "", fault: str = "") -> dict[str, str]:
-        """Return the environment in which `function` has `fault`."""
-        calls = {function: fault} if function else {}
-        nvml = Nvml(gpus=2, calls=calls if function.startswith("nvml") else {})
-        cuda = Cuda(gpus=nvml.gpus, calls={} if function.startswith("nvml") else calls)
-        return seen_by_child(self.tree, environ_with(nvml, cuda, directory=self.folder / name, base=self.workplace.environ))
-
-    def functions(self) -> list[str]:
-        """Return the functions that a check of the healthy machine calls."""
-        calls = self.folder / "calls"
-        subprocess.run(CHECK, env=self.environ("healthy") | {"FAKE_CALLS": str(calls)}, stdout=subprocess.DEVNULL, check=True)
-        return sorted({re.sub(r"_v\d$", "", line) for line in calls.read_text().splitlines()})
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._told: dict[str, frozenset[Place]] = {}
+        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
     def run(self, function: str, fault: str) -> Result:
         """Return what the check says in one cell."""
-        name = f"{function} {fault}".replace(" ", "-")
-        result = self.workplace.check(self.environ(name, function, fault))
-        return result.but(left_process(f"{self.folder / name}/") or wrongly_ready(function, fault, result.verdict))
+        result = self.machine.check(function, fault)
+        result = result.but(wrongly_ready(function, fault, result.verdict))
+        return replace(result.but(self._unlike(function, fault, result)), report={})
+
+    def told(self, function: str) -> frozenset[Place]:
+        """Return the facts that a function tells: those that its failure costs."""
+        with self._locks[function]:
+            if function not in self._told:
+                report = self.machine.check(function, UNKNOWN, cell=f"{function}-told").report
+                self._told[function] = frozenset(changed(self.machine.healthy, facts(report)))
+            return self._told[function]
+
+    def _unlike(self, function: str, fault: str, result: Result) -> str:
+        """Return which fact is another one than on the healthy machine, and should not be; empty if none is."""
+        changes = changed(self.machine.healthy, facts(result.report))
+        kind = fault.split(maxsplit=1)[0]
+        if kind == "sleep" and changes:
+            return f"a delay changed {shown(changes, changes.get)}"
+        if kind == "spoil":
+            beyond = [place for place in changes if place not in self.told(function)]
+            return f"changed what {function} does not tell: {shown(beyond, changes.get)}" if beyond else ""
+        if false := wrong(changes):
+            return f"wrong facts: {shown(false, changes.get)}"
+        if kind == "return":
+            beyond = [place for place, now in changes.items() if now and function not in now["reason"] and UNSTARTED not in now["reason"]]
+            return f"lost without a word about {function}: {shown(beyond, changes.get)}" if beyond else ""
+        return self._lost_before(function, set(changes)) if kind in DEATHS and not self.machine.workplace.short else ""
+
+    def _lost_before(self, function: str, lost: set[Place]) -> str:
+        """Return which fact is lost although it was told before the first call of the function that ended the child."""
+        called = [name for name in self.machine.called if name.startswith("nvml") == function.startswith("nvml")]
+        earlier = called[: called.index(function)]
+        kept = {place for name in earlier for place in self.told(name)} - self.told(function)
+        return f"lost what was told before: {shown(kept & lost)}" if kept & lost else ""
 
 
 def cells(workplace: Workplace) -> Iterator[Case]:
-    """Yield the faults of each function that a check calls."""
-    machine = Machine(workplace)
-    for function in workplace.only or machine.functions():
-        for fault in faults(function, short=workplace.short):
-            yield Case(function, fault, partial(machine.run, function, fault))
+    """Yield the faults of each function that a check calls, each function on the first machine that calls it."""
+    met: set[str] = set()
+    for machine in machines(workplace):
+        here = Cells(machine)
+        for function in machine.called:
+            if function in met or (workplace.only and function not in workplace.only):
+                continue
+            met.add(function)
+            if function not in {*PROMISED, *UNPROMISED}:
+                msg = f"{function} is in no table of driver_promises.py"
+                raise LookupError(msg)
+            for fault in faults(function, short=workplace.short):
+                yield Case(function, fault, partial(here.run, function, fault))
+
+
+def source_of(function: str) -> str:
+    """Return the library of ours that has the function."""
+    return "nvml.c" if function.startswith("nvml") else "cuda.c"
 
 
 def codes(function: str) -> list[int]:
     """Return the error codes of the header that declares the function."""
-    if function.startswith("nvml"):
-        return sorted({int(number) for number in re.findall(r"NVML_ERROR_\w+\s*=\s*(\d+)", nvml_header().read_text())})
-    header = next(Path(path) for path in CUDA_HEADERS if Path(path).exists())
-    return sorted({int(number) for number in re.findall(r"CUDA_ERROR_\w+\s*=\s*(\d+)", header.read_text())})
+    return sorted({int(number) for number in CODE.findall(header_of(source_of(function)).read_text())})
 
 
 def faults(function: str, *, short: bool) -> Iterator[str]:
-    """Yield the faults of a function; a short run has one code of each kind, and hangs only where something is promised."""
-    if short:
-        yield from (LOST if function.startswith("nvml") else "return 999", "crash")
-        yield from ("hang", "return 999") if function in PROMISED else ()
+    """Yield the faults of a function; a short run has a sample, the same each time, and hangs only where something is promised."""
+    answers = [f"return {code}" for code in codes(function)]
+    spoiled = [f"spoil {way}" for way in WAYS] if has_answers(source_of(function), function) else []
+    if not short:
+        yield from (*answers, *spoiled, *DEATHS, DELAY)
         return
-    yield from (f"return {code}" for code in codes(function))
-    yield from (*DEATHS, "sleep 300")
-
-
-def wrongly_ready(function: str, fault: str, verdict: str) -> str:
-    """Return why "ready" is wrong in a cell; empty if it is right, or was not said."""
-    if verdict != "ready" or fault.startswith("sleep"):
-        return ""
-    family = "nvml" if function.startswith("nvml") else "cu"
-    if function in PROMISED and fault not in {f"return {code}" for code in NOT_SUPPORTED[family]}:
-        return f"ready, although {PROMISED[function]} is unknown"
-    if fault in DEATHS and function not in BESIDE:
-        return "ready, although the driver library did not survive"
-    return "ready, although a GPU is lost" if (fault, family) == (LOST, "nvml") and _about_a_gpu(function) else ""
-
-
-def _about_a_gpu(function: str) -> bool:
-    return function.startswith("nvmlDevice") and function not in BESIDE
+    chance = random.Random(function)
+    sampled = [chance.choice(answers), *(chance.choice(spoiled) for _ in spoiled[:1]), chance.choice(["crash", "leave"])]
+    yield from ("hang", *sampled) if function in PROMISED else chance.sample(sampled, 2)

@@ -251,3 +251,21 @@ def test_one_failing_field_only_loses_itself(card: AskCard) -> None:
 
 def test_a_word_newer_than_this_program(card: AskCard) -> None:
     assert card(Card(recovery_action=42)).recovery_action == "code 42"
+
+
+@pytest.mark.parametrize(
+    ("function", "field"),
+    [
+        ("nvmlDeviceGetComputeMode", "compute_mode"),
+        ("nvmlDeviceGetMigMode", "mig_enabled"),
+        ("nvmlDeviceGetMemoryInfo", "memory_free"),
+        ("nvmlDeviceGetTemperature", "temperature"),
+        ("nvmlDeviceGetCudaComputeCapability", "compute_capability"),
+    ],
+)
+def test_a_number_that_no_gpu_has_is_missing(card: AskCard, function: str, field: str) -> None:
+    gpu = card(Card(), calls={function: "spoil garbage"})
+    found = getattr(gpu, field)
+    assert isinstance(found, Missing)
+    assert (found.cause, found.reason.partition(":")[0]) == (Cause.FAILED, function)
+    assert gpu.persistence is True

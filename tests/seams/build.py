@@ -55,7 +55,8 @@ def nvml_header() -> Path:
     raise SeamUnavailable(msg)
 
 
-def _compiler() -> str:
+def compiler() -> str:
+    """The C compiler of this machine."""
     for name in ("gcc", "cc"):
         if path := shutil.which(name):
             return path
@@ -66,24 +67,30 @@ def _compiler() -> str:
 @functools.cache
 def shared_library(source: str, soname: str, without: Sequence[str] = ()) -> Path:
     """The compiled `source` (a file beside this module) with that soname, without the functions `without`, like older drivers."""
-    includes = ["-I", str(nvml_header().parent)] if source == "nvml.c" else []
-    inputs = [HERE / source, *sorted(HERE.glob("*.h")), *([nvml_header()] if includes else [])]
+    header = [nvml_header()] if source == "nvml.c" else []
+    includes = [f"-I{header[0].parent}"] if header else []
     hidden = f"{{ local: {'; '.join(without)}; }};" if without else ""
-    key = hashlib.sha256(b"\0".join([*(path.read_bytes() for path in inputs), hidden.encode(), " ".join(FLAGS).encode()])).hexdigest()[:20]
+    return compiled(f'#include "{HERE / source}"\n', soname, [HERE / source, *sorted(HERE.glob("*.h")), *header], includes, hidden)
+
+
+def compiled(text: str, soname: str, inputs: Sequence[Path], includes: Sequence[str] = (), hidden: str = "") -> Path:
+    """The compiled text with that soname; `inputs` are the files that it includes, and `hidden` is a linker script for its symbols."""
+    parts = [*(path.read_bytes() for path in inputs), text.encode(), hidden.encode(), " ".join(FLAGS).encode()]
+    key = hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
     with locked("build") as cache:
         folder = cache / "shims" / key
         library = folder / soname
         if library.exists():
             return library
         folder.mkdir(parents=True, exist_ok=True)
-        script = folder / "hidden.map"
+        script, source, unfinished = folder / "hidden.map", folder / "source.c", folder / f"{soname}.unfinished"
         script.write_text(hidden)
+        source.write_text(text)
         link = [f"-Wl,-soname,{soname}", *([f"-Wl,--version-script={script}"] if hidden else [])]
-        unfinished = folder / f"{soname}.unfinished"
-        command = [_compiler(), *FLAGS, *includes, str(HERE / source), "-o", str(unfinished), *link]
+        command = [compiler(), *FLAGS, *includes, str(source), "-o", str(unfinished), *link]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            msg = f"{source} does not compile:\n{done.stderr}"
+            msg = f"{soname} does not compile:\n{done.stderr}"
             raise RuntimeError(msg)
         unfinished.rename(library)
         return library

@@ -1,6 +1,7 @@
 """Scenarios for our libnvidia-ml.so.1 and libcuda.so.1: the machine's GPUs and how each call behaves.
 
-`calls` maps "FUNCTION", "FUNCTION.GPU", "*.GPU" or "*" to an act: "return CODE", "sleep MS", "hang", "stuck" (state D), "crash", "after N ..." or "ok";
+`calls` maps "FUNCTION", "FUNCTION.GPU", "*.GPU" or "*" to an act: "return CODE", "sleep MS", "hang", "stuck" (state D), "crash", "after N ...", "ok"
+or, for one function of a library alone, "spoil WAY", which overwrites its answers (see spoiled.c);
 words combine from left to right ("sleep 300 return 10"). FUNCTION has no _vN suffix; nvmlInit covers every way to initialise.
 """
 
@@ -15,10 +16,11 @@ from typing import ClassVar, TypeAlias
 
 from tests.seams.build import HERE, shared_library
 from tests.seams.details import A100
+from tests.seams.spoiled import WAYS, spoiled_library
 
 MIB = 1 << 20
 MOST_GPUS = 64  # as in nvml.c and cuda.c
-ACT = re.compile(r"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|leave|ok)")
+ACT = re.compile(rf"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|leave|ok|spoil ({'|'.join(WAYS)}))")
 Processes: TypeAlias = Sequence[tuple[int, int | None]]
 MachineView: TypeAlias = Mapping[str, int | str]
 
@@ -197,8 +199,10 @@ class _Library:
         scenario.write_text("".join(f"{line}\n" for line in self.lines()))
         library = directory / self.SONAME
         library.unlink(missing_ok=True)
-        library.symlink_to(shared_library(self.SOURCE, self.SONAME, self.without))
-        return {"LD_LIBRARY_PATH": str(directory), self.VARIABLE: str(scenario)}
+        spoiled = {f"{call}={act.removeprefix('spoil ')}" for call, act in self.calls.items() if act.startswith("spoil ")}
+        library.symlink_to((spoiled_library if spoiled else shared_library)(self.SOURCE, self.SONAME, self.without))
+        variables = {"LD_LIBRARY_PATH": str(directory), self.VARIABLE: str(scenario)}
+        return variables | ({"FAKE_SPOILED": spoiled.pop()} if spoiled else {})
 
 
 @dataclass(frozen=True, kw_only=True)

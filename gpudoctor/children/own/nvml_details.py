@@ -1,7 +1,7 @@
 """What the NVML probe reads about a GPU for slow, hot or worn cards and support tickets: board, BAR1, heat, clocks, throttling, spare rows, ECC by place."""
 
 import gpudoctor_answer as answer
-from nvml_questions import MEMORY, SM, Into, both, number, text
+from nvml_questions import MEMORY, MOST_BYTES, SM, Into, both, number, opaque, sane, signed, text
 
 # nvml.h: nvmlTemperatureThresholds_t, nvmlInforomObject_t, nvmlMemoryErrorType_t, nvmlEccCounterType_t, nvmlMemoryLocation_t
 MEMORY_LIMIT, GPU_LIMIT = 2, 3
@@ -14,7 +14,7 @@ BOARD = (
     (("inforom_oem",), (("nvmlDeviceGetInforomVersion", OEM),), text),
     (("inforom_ecc",), (("nvmlDeviceGetInforomVersion", ECC),), text),
     (("inforom_power",), (("nvmlDeviceGetInforomVersion", POWER),), text),
-    (("board_id",), (("nvmlDeviceGetBoardId",),), number),
+    (("board_id",), (("nvmlDeviceGetBoardId",),), opaque),
     (("part_number",), (("nvmlDeviceGetBoardPartNumber",),), text),
     (("gsp_firmware",), (("nvmlDeviceGetGspFirmwareVersion",),), text),
     (("gsp_enabled", "gsp_default"), (("nvmlDeviceGetGspFirmwareMode",),), both),
@@ -23,7 +23,7 @@ SERIAL = ((("serial",), (("nvmlDeviceGetSerial",),), text),)
 HEAT = (
     (("memory_limit",), (("nvmlDeviceGetTemperatureThreshold", MEMORY_LIMIT),), number),
     (("gpu_limit",), (("nvmlDeviceGetTemperatureThreshold", GPU_LIMIT),), number),
-    (("margin",), (("nvmlDeviceGetMarginTemperature",),), number),
+    (("margin",), (("nvmlDeviceGetMarginTemperature",),), signed),
 )
 CLOCKS = (
     (("sm",), (("nvmlDeviceGetApplicationsClock", SM),), number),
@@ -33,7 +33,7 @@ CLOCKS = (
 )
 ALONE = (
     (("link_generation_own",), (("nvmlDeviceGetGpuMaxPcieLinkGeneration",),), number),
-    (("bar1",), (("nvmlDeviceGetBAR1MemoryInfo",),), lambda value: ({"type": "bar1", "total": value.bar1Total, "used": value.bar1Used},)),
+    (("bar1",), (("nvmlDeviceGetBAR1MemoryInfo",),), lambda value: (bar1(value),)),
     (("spare_rows",), (("nvmlDeviceGetRowRemapperHistogram",),), lambda value: (spare_rows(value),)),
     (("numa_memory",), (("nvmlDeviceGetNumaNodeId",),), number),
 )
@@ -52,8 +52,13 @@ ECC_FIELDS = {
 }  # fmt: skip
 
 
+def bar1(value):
+    total = sane(value.bar1Total, MOST_BYTES)
+    return {"type": "bar1", "total": total, "used": sane(value.bar1Used, total + 1)}
+
+
 def spare_rows(value):
-    return dict({name: getattr(value, name) for name in ("max", "high", "partial", "low", "none")}, type="spare-rows")
+    return dict({name: sane(getattr(value, name)) for name in ("max", "high", "partial", "low", "none")}, type="spare-rows")
 
 
 def whole(tag, values):
@@ -118,7 +123,7 @@ class Details:
         return [dict(zip(names[place], found[place]), type="ecc-place", place=place) for place in offered]
 
     def sram(self, kind, counter):
-        value = self.ask((("nvmlDeviceGetMemoryErrorCounter", kind, counter, SRAM),), number, quiet=True)
+        value = self.ask((("nvmlDeviceGetMemoryErrorCounter", kind, counter, SRAM),), opaque, quiet=True)
         return value if isinstance(value, dict) else value[0]
 
     def rack(self):

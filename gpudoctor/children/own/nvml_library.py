@@ -94,6 +94,8 @@ class Nvml:
             return problem
         if isinstance(error, AttributeError):
             return Problem(answer.missing("unsupported", "this nvidia-ml-py has no %s" % function))
+        if isinstance(error, ValueError):  # of our conversions
+            return Problem(answer.missing("failed", "%s: %s" % (function, error)))
         return Problem(answer.missing("failed", "%s: %s: %s" % (function, type(error).__name__, error)))
 
     def call(self, function, handle, arguments):

@@ -1,7 +1,7 @@
 """NVLink and its fabric: how many links a GPU has, which are up, their error counts at two looks, and NVML's fabric state."""
 
 import gpudoctor_answer as answer
-from nvml_questions import Into, word
+from nvml_questions import Into, truth, word
 
 # nvml.h, NVML_FI_DEV_NVLINK_*; all but the count take the link as scope
 LINK_COUNT, SPEED, VERSION = 91, 164, 166
@@ -97,7 +97,7 @@ class Links:
         known = isinstance(count, int)
         found = []
         for link in range(min(count, MOST_LINKS) if known else MOST_LINKS):
-            state = self.ask((("nvmlDeviceGetNvLinkState", link),), lambda value: (bool(value),), quiet=link > 0)
+            state = self.ask((("nvmlDeviceGetNvLinkState", link),), truth, quiet=link > 0)
             if not isinstance(state, dict):
                 found.append({"type": "nv-link", "link": link, "active": state[0]})
                 continue

@@ -13,7 +13,7 @@ from nvml_counters import FIELDS, PCIE_REPLAYS, SINGLE, Counters
 from nvml_details import HELD_FIELDS, Details
 from nvml_library import Nvml, Record, load
 from nvml_links import LINK_COUNT, Links
-from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, licences, number, text, truth, word
+from nvml_questions import ANCESTORS, LICENCES, MIG_QUESTIONS, P2P, QUESTIONS, cuda, licences, number, text, truth, word
 
 del sys.path[:2]
 gc.disable()  # it would take two of forty milliseconds
@@ -21,6 +21,8 @@ gc.disable()  # it would take two of forty milliseconds
 # nvml.h, nvmlReturn_t
 INVALID_ARGUMENT, NOT_FOUND = 2, 6
 VGPU, P2P_READ = "vgpu", 0
+UNTOLD = ("gpus", "pairs", "confidential", "confidential_ready", "alarms")  # without nvmlInit
+MOST_INSTANCES = 64  # a GPU has seven slices
 
 
 def filled(fields, values):
@@ -91,6 +93,8 @@ class Gpu:
         most = self.ask((("nvmlDeviceGetMaxMigDeviceCount",),), number)
         if isinstance(most, dict):
             return most
+        if most[0] > MOST_INSTANCES:
+            return answer.missing("failed", "nvmlDeviceGetMaxMigDeviceCount reports %d instances, which no GPU has" % most)
         found = []
         for place in range(most[0]):
             handle = self.ask((("nvmlDeviceGetMigDeviceHandleByIndex", place),), lambda value: (value,))
@@ -147,7 +151,7 @@ def initialise(nvml):
         nvml.pynvml.nvmlInit()
     except nvml.pynvml.NVMLError as error:
         said = nvml.status(error.value, str(error))
-        answer.say({"type": "nvml", "init": said, "gpus": nvml.failure("nvmlInit", error)})
+        answer.say(dict(dict.fromkeys(UNTOLD, nvml.failure("nvmlInit", error)), type="nvml", init=said))
         return False
     answer.say({"type": "nvml", "init": {"type": "status", "code": 0, "name": "NVML_SUCCESS", "text": "Success"}})
     return True
@@ -165,8 +169,7 @@ def main():
     ready = initialise(nvml)
     head(nvml, "nvml_version", (("nvmlSystemGetNVMLVersion",),), text)
     head(nvml, "driver_version", (("nvmlSystemGetDriverVersion",),), text)
-    cuda = (("nvmlSystemGetCudaDriverVersion_v2",), ("nvmlSystemGetCudaDriverVersion",))
-    head(nvml, "cuda_served", cuda, lambda value: ("%d.%d" % (value // 1000, value % 1000 // 10),))
+    head(nvml, "cuda_served", (("nvmlSystemGetCudaDriverVersion_v2",), ("nvmlSystemGetCudaDriverVersion",)), cuda)
     if not ready:
         return
     head(nvml, "confidential", (("nvmlSystemGetConfComputeState",),), lambda value: truth(value.ccFeature))
@@ -174,7 +177,7 @@ def main():
     count = nvml.ask((("nvmlDeviceGetCount",),), number)
     gap = count if isinstance(count, dict) else answer.absurd("nvmlDeviceGetCount", count[0])
     if gap:
-        answer.say({"type": "nvml", "gpus": gap})
+        answer.say({"type": "nvml", "gpus": gap, "pairs": gap})
         return
     answer.say({"type": "nvml", "alarms": list(nvml.record.alarms.values())})
     answer.say({"type": "count", "count": count[0]})

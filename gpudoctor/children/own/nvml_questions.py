@@ -25,9 +25,21 @@ class Into:
         self.name = name
 
 
+MOST_CODES, MOST, MOST_BYTES = 1 << 16, 1 << 24, 1 << 50
+"""Limits of enumerations, of numbers in degrees, milliwatts, megahertz and the like, and of memory: what exceeds them is garbage."""
+MOST_PIDS = (1 << 22) + 1  # PID_MAX_LIMIT of Linux
+
+
+def sane(value, most=MOST, least=0):
+    """The number; raises ValueError if it is garbage, so that the fact counts as missing and not as that number."""
+    if not least <= value < most:
+        raise ValueError("the driver returned %d, which no GPU has" % value)
+    return int(value)
+
+
 def word(words):
     """Converts a number to its word; one newer than this table stays a number."""
-    return lambda value: (words.get(value, "code %d" % value),)
+    return lambda value: (words.get(value, "code %d" % sane(value, MOST_CODES)),)
 
 
 def text(value):
@@ -35,19 +47,48 @@ def text(value):
 
 
 def number(value):
+    return (sane(value),)
+
+
+def signed(value):
+    return (sane(value, least=-MOST),)
+
+
+def opaque(value):
     return (int(value),)
 
 
+def boolean(value):
+    if value not in (0, 1):
+        raise ValueError("the driver returned %d, which is neither yes nor no" % value)
+    return bool(value)
+
+
 def truth(value):
-    return (bool(value),)
+    return (boolean(value),)
 
 
 def both(value):
-    return bool(value[0]), bool(value[1])
+    return boolean(value[0]), boolean(value[1])
+
+
+def numbers(value):
+    return tuple(sane(one) for one in value)
+
+
+def capability(value):
+    major, minor = value
+    return ("%d.%d" % (sane(major, 100), sane(minor, 100)),)
+
+
+def cuda(value):
+    return ("%d.%d" % (sane(value, 1000000) // 1000, value % 1000 // 10),)
 
 
 def memory(value):
-    return value.total, value.free, value.used
+    """Total, free and used bytes; raises ValueError for a part that exceeds the whole."""
+    total = sane(value.total, MOST_BYTES)
+    return total, sane(value.free, total + 1), sane(value.used, total + 1)
 
 
 def memory_and_reserved(value):
@@ -57,19 +98,27 @@ def memory_and_reserved(value):
 def processes(value):
     unknown = answer.missing("unsupported", "the driver does not report this process's memory")
     return (
-        [{"type": "gpu-process", "pid": one.pid, "memory": unknown if one.usedGpuMemory is None else one.usedGpuMemory} for one in value],
+        [
+            {
+                "type": "gpu-process",
+                "pid": sane(one.pid, MOST_PIDS),
+                "memory": unknown if one.usedGpuMemory is None else sane(one.usedGpuMemory, MOST_BYTES),
+            }
+            for one in value
+        ],
     )
 
 
 def remapped(value):
     correctable, uncorrectable, pending, failed = value
-    rows = {"correctable": correctable, "uncorrectable": uncorrectable, "pending": bool(pending), "failed": bool(failed)}
+    rows = {"correctable": sane(correctable), "uncorrectable": sane(uncorrectable), "pending": boolean(pending), "failed": boolean(failed)}
     return (dict(rows, type="remapped-rows"),)
 
 
 def sram(value):
     uncorrected = value.aggregateUncParity + value.aggregateUncSecDed
-    return ({"type": "sram", "uncorrected_total": uncorrected, "threshold_exceeded": bool(value.bThresholdExceeded)},)
+    exceeded = boolean(value.bThresholdExceeded)
+    return ({"type": "sram", "uncorrected_total": sane(uncorrected, MOST_BYTES), "threshold_exceeded": exceeded},)
 
 
 def licences(value):
@@ -109,7 +158,7 @@ QUESTIONS = (
     (("uuid",), (("nvmlDeviceGetUUID",),), text),
     (("name",), (("nvmlDeviceGetName",),), text),
     (("minor",), (("nvmlDeviceGetMinorNumber",),), number),
-    (("compute_capability",), (("nvmlDeviceGetCudaComputeCapability",),), lambda value: ("%d.%d" % tuple(value),)),
+    (("compute_capability",), (("nvmlDeviceGetCudaComputeCapability",),), capability),
     (
         ("memory_total", "memory_free", "memory_used", "memory_reserved"),
         (("nvmlDeviceGetMemoryInfo", MEMORY_2), ("nvmlDeviceGetMemoryInfo",)),
@@ -119,7 +168,7 @@ QUESTIONS = (
     (("ecc_enabled", "ecc_pending"), (("nvmlDeviceGetEccMode",),), both),
     (("sram",), (("nvmlDeviceGetSramEccErrorStatus", Into("c_nvmlEccSramErrorStatus_v1_t")),), sram),
     (("remapped_rows",), (("nvmlDeviceGetRemappedRows",),), remapped),
-    (("inforom_checksum",), (("nvmlDeviceGetInforomConfigurationChecksum",),), number),
+    (("inforom_checksum",), (("nvmlDeviceGetInforomConfigurationChecksum",),), opaque),
     (("compute_mode",), (("nvmlDeviceGetComputeMode",),), word(COMPUTE_MODES)),
     (("persistence",), (("nvmlDeviceGetPersistenceMode",),), truth),
     (("virtualization",), (("nvmlDeviceGetVirtualizationMode",),), word(VIRTUALIZATION)),
@@ -144,7 +193,7 @@ QUESTIONS = (
     (("power",), (("nvmlDeviceGetPowerUsage",),), number),
     (("power_limit",), (("nvmlDeviceGetEnforcedPowerLimit",),), number),
     (("power_limit_default",), (("nvmlDeviceGetPowerManagementDefaultLimit",),), number),
-    (("power_limit_min", "power_limit_max"), (("nvmlDeviceGetPowerManagementLimitConstraints",),), tuple),
+    (("power_limit_min", "power_limit_max"), (("nvmlDeviceGetPowerManagementLimitConstraints",),), numbers),
 )
 # only for virtual GPUs
 LICENCES = (("nvmlDeviceGetGridLicensableFeatures_v4",),)

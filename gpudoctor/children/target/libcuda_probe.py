@@ -25,6 +25,17 @@ def call(cuda, names, *arguments):
     return answer.missing("unsupported", "the library has no %s" % names[0])
 
 
+def version(function, major, minor):
+    """A version or compute capability, unless it is garbage."""
+    if 0 <= major < 1000 and 0 <= minor < 100:
+        return "%d.%d" % (major, minor)
+    return answer.missing("failed", "%s returned %d.%d, which no driver supports" % (function, major, minor))
+
+
+def size(value):
+    return value if value < 1 << 50 else answer.missing("failed", "cuDeviceTotalMem returned %d bytes, which no GPU has" % value)
+
+
 def device(cuda, ordinal):
     import ctypes
 
@@ -50,13 +61,19 @@ def device(cuda, ordinal):
         ("name", ["cuDeviceGetName"], lambda: answer.readable(name.value), (name, 256, handle)),
         ("uuid", ["cuDeviceGetUuid_v2", "cuDeviceGetUuid"], hexadecimal, (uuid, handle)),
         ("address", ["cuDeviceGetPCIBusId"], lambda: answer.readable(address.value), (address, 64, handle)),
-        ("memory_total", ["cuDeviceTotalMem_v2"], lambda: total.value, (ctypes.byref(total), handle)),
+        ("memory_total", ["cuDeviceTotalMem_v2"], lambda: size(total.value), (ctypes.byref(total), handle)),
         ("integrated", ["cuDeviceGetAttribute"], lambda: bool(integrated.value), (ctypes.byref(integrated), INTEGRATED, handle)),
     ):
         answer.say({"type": "cuda-device", "ordinal": ordinal, field: asked(names, value, *arguments)})
     capability = asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(major), MAJOR, handle)
     capability = capability or asked(["cuDeviceGetAttribute"], lambda: None, ctypes.byref(minor), MINOR, handle)
-    answer.say({"type": "cuda-device", "ordinal": ordinal, "compute_capability": capability or "%d.%d" % (major.value, minor.value)})
+    answer.say(
+        {
+            "type": "cuda-device",
+            "ordinal": ordinal,
+            "compute_capability": capability or version("cuDeviceGetAttribute", major.value, minor.value),
+        }
+    )
 
 
 def main():
@@ -69,7 +86,9 @@ def main():
     answer.say({"type": "libcuda", "library": answer.loaded_file(b"libcuda.so")})
     answer.mark("cuDriverGetVersion")
     problem = call(cuda, ["cuDriverGetVersion"], ctypes.byref(number))
-    answer.say({"type": "libcuda", "cuda_served": problem or "%d.%d" % (number.value // 1000, number.value % 1000 // 10)})
+    answer.say(
+        {"type": "libcuda", "cuda_served": problem or version("cuDriverGetVersion", number.value // 1000, number.value % 1000 // 10)}
+    )
     answer.mark("cuInit")
     function = getattr(cuda, "cuInit", None)
     if function is None:
