@@ -197,6 +197,7 @@ TorchBackend = Annotated[
     bool, typer.Option("--torch-backend", help="Print the word for uv's --torch-backend, such as cu126, instead of the address.")
 ]
 IndexFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.index/1).")]
+Offline = Annotated[bool, typer.Option("--offline", help="Plan from the built-in tables alone; do not ask uv or the package index.")]
 PlanFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.plan/1).")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudoctor import versions
+from gpudoctor.derive.specifiers import requirement as parsed
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.commands import commands
+from gpudoctor.plan.resolution import Package, Resolution
 from gpudoctor.plan.search import COMPANIONS, Chosen, Search, Wishes
+from gpudoctor.plan.stated import pinned
 from gpudoctor.report.plan import Environment, Pin
 
 
-def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool) -> Environment:
-    """Return the environment with the reason of each choice."""
-    pins = (*_pins(found, search, wishes), *(Pin(one.requirement, one.reason) for one in found.constraints))
+def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool, resolution: Resolution | None = None) -> Environment:
+    """Return the environment with the reason of each choice, and with the other packages if they were resolved."""
+    packages = {one.name: one for one in resolution.packages} if resolution is not None else {}
+    pins = (*_pins(found, search, wishes, packages), *(Pin(one.requirement, one.reason) for one in found.constraints))
     tag = next((one.tag for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
     index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
-    unlisted = (f"No table lists {name}; whether it works with these releases was not checked." for name in search.unlisted)
+    unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
     return Environment(
-        verdict=str(found.judgement.verdict.value) if not search.unlisted else "unknown",
+        verdict=str(found.judgement.verdict.value) if not unlisted else "unknown",
         name=name(found),
         python=found.python,
         python_reason=_why_python(found, wishes),
@@ -31,7 +35,15 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool)
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in found.judgement.not_judged), *unlisted),
         older_because=tuple(_newer(found, search)),
         commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
+        locked=tuple(f"{one.name}=={one.version}" for one in packages.values()),
+        download_bytes=sum(one.size for one in packages.values()) or None,
     )
+
+
+def _unlisted(name: str, package: Package | None) -> str:
+    if package is None:
+        return f"No table lists {name}; whether it works with these releases was not checked."
+    return f"{name} {package.version} has compiled code and no table lists it; whether that runs here was not checked."
 
 
 def name(found: Chosen) -> str:
@@ -51,15 +63,19 @@ def _kind(one: Candidate) -> str:
     return "for the CPU" if framework_of(one.name) else ""
 
 
-def _pins(found: Chosen, search: Search, wishes: Wishes) -> Iterator[Pin]:
+def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:
     """Yield the packages in the order in which they were asked for, then those that they require."""
-    order = [*wishes.requirements, *(one.name for one in found.candidates)]
+    bounded = {requirement.name for one in found.constraints if (requirement := parsed(one.requirement)) is not None}
+    order = [*(name for name in wishes.requirements if name not in bounded or found.of(name)), *(one.name for one in found.candidates)]
     for name in dict.fromkeys(order):
-        one = found.of(name)
+        one, asked = found.of(name), wishes.requirements.get(name)
         if one is not None:
             yield Pin(one.requirement, _why(one.name, found, search, wishes))
-        elif name in wishes.requirements:
-            yield Pin(wishes.requirements[name].text, "as stated")
+        elif asked is not None and name in packages and pinned(asked.specifier) is None:
+            extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
+            yield Pin(f"{name}{extras}=={packages[name].version}", "the newest that uv finds for these")
+        elif asked is not None:
+            yield Pin(asked.text, "as stated")
 
 
 def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
@@ -67,6 +83,8 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     if COMPANIONS.get(name) in {other.name for other in found.candidates}:
         return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
     listed = search.releases(name)
+    if asked is not None and pinned(asked.specifier) is not None:
+        return "as stated"
     stated = f" that satisfies {asked.text}" if asked is not None and asked.specifier else ""
     newest = "the newest release" if one is not None and listed[:1] == [one.release] else "the newest release that works here"
     return f"{newest}{stated}"
@@ -81,7 +99,7 @@ def _why_python(found: Chosen, wishes: Wishes) -> str:
         return "any"
     here, chosen = versions.parse(wishes.preferred), versions.parse(found.python)
     unfit = f"; {wishes.preferred} on this machine is too {'old' if here < chosen else 'new'}" if here and chosen else ""
-    return f"the newest that all of these have wheels for{unfit}"
+    return f"all of these have wheels for it{unfit}"
 
 
 def _newer(found: Chosen, search: Search) -> Iterator[str]:

@@ -19,7 +19,7 @@ def indexed(question: Question, matrix: Matrix) -> Index:
     if one is None or not spec.wheel_index:
         having = " or ".join(known.name for known in CATALOGUE if known.wheel_index)
         raise UsageError(f"{question.requirements[0]!r} has no package index of its own; name {having}, or use `gpudoctor plan`.")
-    found = propose(question, matrix)
+    found = propose(question, matrix).plan
     here = found.environment
     if here is None:
         return Index(tool=TOOL, exit_code=found.exit_code, why=found.headline)

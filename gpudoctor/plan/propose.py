@@ -20,7 +20,7 @@ from gpudoctor.plan.search import Chosen, Search, Wishes
 from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.plan import Assumption, MachineChange, Plan
+from gpudoctor.report.plan import Assumption, Environment, MachineChange, Plan
 from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Platform
 
 PATIENCE = 10.0
@@ -36,30 +36,58 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The version that must be used; empty: any."""
     preferred: str = ""
     """The version of this machine's Python."""
+    constraints: tuple[str, ...] = ()
+    """Requirements that apply if something else installs the package: pip's -c."""
 
 
-def propose(question: Question, matrix: Matrix) -> Plan:
-    """Return the plan from the tables. Raises UsageError for requirements that cannot be understood or that no release satisfies."""
+class Proposal(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer of the tables."""
+
+    plan: Plan
+    chosen: Chosen | None
+    """None: nothing works."""
+    search: Search
+    wishes: Wishes
+
+
+def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = None) -> Proposal:
+    """Return the plan from the tables; `bounds` are specifiers beside the stated ones.
+
+    Raises UsageError for requirements that cannot be understood or that no release satisfies.
+    """
     began = time.monotonic()
     machine = question.machine
     asked, _ = stated(question.requirements, marker_environment(question.python, machine.platform))
     refuse(asked.values())
-    wishes = Wishes(requirements=asked, python=question.python, preferred=question.preferred)
+    wishes = Wishes(requirements=asked, python=question.python, preferred=question.preferred, bounds=bounds or {})
     search = Search(wishes, machine, matrix, began + PATIENCE)
     _refuse_unknown(search, wishes, matrix)
     found = search.run()
-    windows = isinstance(machine.host, Host) and machine.host.platform == Platform.WINDOWS
+    windows = on_windows(machine)
     here = None if found is None else environment(found, search, wishes, windows=windows)
-    return Plan(
+    plan = Plan(
         tool=TOOL,
-        exit_code=BROKEN if here is None else READY if here.verdict in {"ready", "degraded"} else UNKNOWN,
-        headline=_contradiction(search, wishes, machine, matrix) if found is None else _headline(here.verdict if here else "", found),
+        exit_code=exit_code(here),
+        headline=_contradiction(search, wishes, machine, matrix) if found is None else headline(here.verdict if here else "", found),
         requirements=question.requirements,
         machine=tuple(Assumption(one.what, one.value, one.where) for one in machine.supposed),
         environment=here,
         with_driver=_with_driver(found, wishes, machine, matrix, windows=windows),
         seconds=round(time.monotonic() - began, 3),
     )
+    return Proposal(plan=plan, chosen=found, search=search, wishes=wishes)
+
+
+def on_windows(machine: Machine) -> bool:
+    """Return whether commands are for Windows."""
+    return isinstance(machine.host, Host) and machine.host.platform == Platform.WINDOWS
+
+
+def exit_code(here: Environment | None) -> int:
+    """Return 1 if nothing works, 3 if something was not checked, else 0."""
+    if here is None:
+        return BROKEN
+    return READY if here.verdict in {"ready", "degraded"} else UNKNOWN
 
 
 def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
@@ -74,7 +102,8 @@ def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
             raise UsageError(f"No release of {key} in the tables satisfies {asked.text!r}: they list {known[0]} to {known[-1]}.")
 
 
-def _headline(verdict: str, found: Chosen) -> str:
+def headline(verdict: str, found: Chosen) -> str:
+    """Return the answer in one sentence."""
     what, several = name(found), len(names(found)) > 1
     if verdict not in {"ready", "degraded"}:
         return f"{what} {'are' if several else 'is'} the newest that may work; not everything could be checked."

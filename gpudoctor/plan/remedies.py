@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import EffectiveCode
 from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.judge import Judgement
@@ -17,6 +18,7 @@ from gpudoctor.snapshot import Nvml
 from gpudoctor.versions import Version
 
 _TRIES = 3
+NUMPY_1 = "numpy<2"
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -31,7 +33,18 @@ def remedies(judgement: Judgement, chosen: tuple[Candidate, ...], machine: Machi
     if judgement.named("cudnn-drops-gpu"):
         yield from _older_cudnn(chosen, machine, matrix)
     if judgement.named("numpy2-abi-mismatch"):
-        yield (Constraint("numpy<2", f"{chosen[0].label} was compiled for NumPy 1"),)
+        yield (Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1"),)
+
+
+def numpy_bound(chosen: tuple[Candidate, ...], asked: Mapping[str, Requirement], machine: Machine, matrix: Matrix) -> Iterator[Constraint]:
+    """Yield numpy<2 if a release was compiled for NumPy 1 and the user left the version open."""
+    if "numpy" not in asked or "==" in asked["numpy"].specifier:
+        return
+    for one in chosen:
+        row = matrix.resolve(one.name, one.release, machine.platform).row
+        if row is not None and row.numpy_abi == 1:
+            yield Constraint(NUMPY_1, f"{one.label} was compiled for NumPy 1")
+            return
 
 
 def _older_cudnn(chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:

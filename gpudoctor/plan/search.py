@@ -18,7 +18,7 @@ from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.candidates import Candidate, candidates
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.machine import Machine
-from gpudoctor.plan.remedies import Constraint, remedies
+from gpudoctor.plan.remedies import Constraint, numpy_bound, remedies
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.snapshot import Nvml
 
@@ -26,6 +26,8 @@ MOST = 400
 """Sets of releases that one search judges: about a second."""
 _PYTHONS = 3
 """Python versions tried for one set."""
+_EARLIER = 6
+"""How many builds back a Python version must have had wheels to be preferred to newer ones."""
 _OF_PYTHON = ("python-version-unsupported", "package-not-installable")
 """Rules after whose finding another Python version is worth a try."""
 
@@ -64,6 +66,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """The Python version that must be used; empty: any."""
     preferred: str = ""
     """The Python version to use if it can be."""
+    bounds: dict[str, str] = {}
+    """Specifiers beside those that were stated, by name: what the resolver found out."""
 
 
 class Search:
@@ -75,7 +79,7 @@ class Search:
         self._matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
-        self._judge = Judge(machine, matrix, frozenset(self.unlisted))
+        self._judge = Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
         self._lists: dict[str, tuple[Candidate, ...]] = {}
         self.rejected: list[Rejected] = []
         self.clashes: list[Chosen] = []
@@ -98,8 +102,12 @@ class Search:
             for wanted in self._frameworks_of(name):
                 if wanted not in stated and not any(framework_of(other) == wanted for other in stated):
                     implied[wanted] = Requirement(wanted, wanted, (), "", "")
-        both = {**stated, **implied}
+        both = {name: self._bounded(one) for name, one in {**stated, **implied}.items()}
         return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
+
+    def _bounded(self, one: Requirement) -> Requirement:
+        specifier = ",".join(filter(None, (one.specifier, self._wishes.bounds.get(one.name, ""))))
+        return msgspec.structs.replace(one, specifier=specifier) if specifier != one.specifier else one
 
     def _frameworks_of(self, name: str) -> Iterator[str]:
         """Yield the frameworks that the newest release of a package requires."""
@@ -199,28 +207,37 @@ class Search:
             return [self._wishes.preferred]
         common = [python for python in set.intersection(*lists) if not python.endswith("t")]
         common.sort(key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
-        return sorted(common, key=lambda python: python != self._wishes.preferred)
+        settled = set(common).intersection(*(self._earlier(one).pythons or common for one in chosen))
+        return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
+
+    def _earlier(self, one: Candidate) -> Candidate:
+        """Return an earlier release of a package: other packages are more likely to have wheels for the Python versions that it had too."""
+        older = [other for other in self._list(one.name) if other.release != one.release and other.pythons]
+        after = [place for place, other in enumerate(self._list(one.name)) if other.release == one.release]
+        later = self._list(one.name)[: after[0]] if after else ()
+        rest = list(dict.fromkeys(other for other in older if other not in later))
+        return rest[min(_EARLIER, len(rest)) - 1] if rest else one
 
     def _settled(self, chosen: tuple[Candidate, ...]) -> Chosen:
         """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""
-        texts = (*map(_judged_as, chosen), *self._beside(chosen))
+        texts = (*map(judged_as, chosen), *self._beside(chosen))
         python, judgement = "", Judgement(Verdict.BROKEN)
         for python in self.pythons(chosen)[:_PYTHONS]:
             judgement = self._judge(texts, python)
             if not any(judgement.named(rule) for rule in _OF_PYTHON):
                 break
-        found = Chosen(chosen, python, judgement)
+        found = Chosen(chosen, python, judgement, tuple(numpy_bound(chosen, self._wishes.requirements, self._machine, self._matrix)))
         for extra in remedies(judgement, chosen, self._machine, self._matrix):
             better = self._judge((*texts, *(one.requirement for one in extra)), python)
             if better.works and (better.verdict is Verdict.READY or not found.judgement.works):
-                return Chosen(chosen, python, better, extra)
+                return msgspec.structs.replace(found, judgement=better, constraints=(*found.constraints, *extra))
         return found
 
     def _beside(self, chosen: tuple[Candidate, ...]) -> Iterator[str]:
         """Yield the stated requirements that no table lists releases of, if a rule can judge them."""
         names = {one.name for one in chosen}
         for name, one in self._wishes.requirements.items():
-            if name not in names and name not in self.leads and ("==" in one.specifier or name == "numpy" or name in TABLE_OF):
+            if name not in names and name not in self.leads and ("==" in one.specifier or name in TABLE_OF):
                 yield one.text
 
 
@@ -228,7 +245,7 @@ COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
 """Packages that are published for one release of a framework, and the framework."""
 
 
-def _judged_as(one: Candidate) -> str:
+def judged_as(one: Candidate) -> str:
     """Return a requirement as the rules judge it: the tables list the builds of frameworks, not of their companions, which have the same."""
     return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
 

@@ -49,6 +49,10 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
     warnings: Annotated[tuple[str, ...], _text("What makes it degraded, in sentences.")] = ()
     not_checked: Annotated[tuple[str, ...], _text("What no table or rule could check, in sentences.")] = ()
     older_because: Annotated[tuple[str, ...], _text("Why newer releases were not chosen, in sentences.")] = ()
+    locked: Annotated[
+        tuple[str, ...], _text("Every package that the resolver would install; empty if it was not asked.", "numpy==2.3.1")
+    ] = ()
+    download_bytes: Annotated[int | None, _text("What there is to download; null: unknown.")] = None
     commands: Commands
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Verdict
+from gpudoctor.findings.naming import counted
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.plan import Environment, Plan
 from gpudoctor.report.words import VERDICTS
@@ -40,6 +41,10 @@ def _environment(page: Page, here: Environment) -> None:
     names, pins = (max(len(row[column]) for row in rows) + _GAP for column in (0, 1))
     for name, version, reason in rows:
         page.paragraph(reason, f"{name:<{names}}{version:<{pins}}", indent=2, hang=names + pins)
+    if here.locked:
+        size = f"; {here.download_bytes / 1e9:.2g} GB to download" if here.download_bytes else ""
+        others = len(here.locked) - len(here.pins)
+        page.paragraph(f"and {counted(max(others, 0), 'package')} that these require{size}", indent=2)
     for title, lines in (("Why not newer", here.older_because), ("Warnings", here.warnings), ("Not checked", here.not_checked)):
         if lines:
             page.heading(title)

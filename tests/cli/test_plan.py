@@ -7,23 +7,25 @@ import pytest
 from tests.cli.command import document, run, sentence
 
 PASCAL = ("--gpu", "GTX 1080", "--driver", "535.104.05", "--python-version", "3.12")
+OFFLINE = "--offline"
 KEPLER = ("--gpu", "Tesla K80", "--driver", "580.65.06")
 
 
 def test_the_page_has_the_answer_the_pins_with_reasons_and_the_commands() -> None:
-    ended = run("plan", "torch<=2.15.0", "torchvision<=0.29.2", *PASCAL)
+    ended = run("plan", OFFLINE, "torch<=2.15.0", "torchvision<=0.29.2", *PASCAL)
     assert (ended.returncode, ended.stderr) == (0, b"")
     text = ended.stdout.decode()
     assert text.startswith("✓ READY  torch 2.15.0 for CUDA 12.6 works on this machine.\n")
     assert "  torch        2.15.0+cu126  the newest release that satisfies torch<=2.15.0\n" in text
     assert "  torchvision  0.29.2+cu126  the release for torch 2.15.0\n" in text
     assert "\nuv\n  uv venv --python 3.12 .venv && uv pip install" in text
+    assert text.endswith("\nPlanned from the tables alone (--offline).\n")
     prose = [line for line in text.splitlines() if "pip install" not in line]
     assert all(len(line) <= 80 for line in prose)
 
 
 def test_nothing_that_works_exits_with_1_and_names_the_driver() -> None:
-    ended = run("plan", "torch<=2.15.0", *KEPLER)
+    ended = run("plan", OFFLINE, "torch<=2.15.0", *KEPLER)
     assert ended.returncode == 1
     text = ended.stdout.decode()
     assert text.startswith("✗ BROKEN  No build of torch<=2.15.0 works on this machine:")
@@ -32,14 +34,14 @@ def test_nothing_that_works_exits_with_1_and_names_the_driver() -> None:
 
 def test_the_document_is_valid_and_says_what_the_page_says() -> None:
     for asked, code in ((PASCAL, 0), (KEPLER, 1)):
-        ended = run("plan", "torch<=2.15.0", *asked, "--format", "json")
+        ended = run("plan", OFFLINE, "torch<=2.15.0", *asked, "--format", "json")
         plan = document("plan", ended.stdout)
         assert (plan["exit_code"], ended.returncode) == (code, code)
         assert (plan["environment"] is None) is (code == 1)
 
 
 def test_this_machine_is_looked_at_if_none_is_stated() -> None:
-    plan = document("plan", run("plan", "torch<=2.15.0", "--format", "json").stdout)
+    plan = document("plan", run("plan", OFFLINE, "torch<=2.15.0", "--format", "json").stdout)
     assert {one["where"] for one in plan["machine"]} == {"this machine"}
     assert plan["environment"]["python_reason"] == "the version on this machine"
 

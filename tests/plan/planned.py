@@ -41,9 +41,14 @@ def assumed(gpu: str, driver: str) -> Machine:
     return machine(combination(gpu, driver, "torch"), MATRIX)
 
 
+def asked(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> Question:
+    """What to plan for this machine."""
+    return Question(requirements=requirements, machine=assumed(gpu, driver), python=python, preferred=preferred)
+
+
 def planned(gpu: str, driver: str, *requirements: str, python: str = "", preferred: str = "") -> Plan:
-    """The plan for this machine."""
-    return propose(Question(requirements=requirements, machine=assumed(gpu, driver), python=python, preferred=preferred), MATRIX)
+    """The plan for this machine from the tables."""
+    return propose(asked(gpu, driver, *requirements, python=python, preferred=preferred), MATRIX).plan
 
 
 def pins(plan: Plan) -> list[str]:

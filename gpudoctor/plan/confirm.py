@@ -1,0 +1,151 @@
+"""Resolution modulo diagnosis: the tables choose, uv resolves the rest, the rules check what it chose, and each conflict becomes a bound."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from gpudoctor.exit_codes import BROKEN
+from gpudoctor.findings import Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.describe import environment
+from gpudoctor.plan.judge import Judge, Judgement
+from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
+from gpudoctor.plan.remedies import Constraint, remedies
+from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
+from gpudoctor.plan.resolver import resolve
+from gpudoctor.plan.search import judged_as
+from gpudoctor.progress import Event, Progress, silent
+from gpudoctor.report.plan import Plan
+
+PATIENCE = 90.0
+"""Seconds for uv in all."""
+ROUNDS = 6
+"""How often tables and resolver may contradict each other."""
+
+
+class Demands(msgspec.Struct):
+    """What was learnt from conflicts."""
+
+    bounds: dict[str, str] = {}
+    constraints: tuple[Constraint, ...] = ()
+    why: str = ""
+
+
+def confirm(question: Question, matrix: Matrix, progress: Progress = silent, seconds: float = PATIENCE) -> Confirmed:
+    """Return a plan on which tables and uv agree; from the tables alone if uv cannot be asked, which the plan says."""
+    began, demands = time.monotonic(), Demands()
+    proposal = propose(question, matrix)
+    for _ in range(ROUNDS):
+        if proposal.chosen is None or not proposal.chosen.judgement.works:
+            return Confirmed(_noted(proposal.plan, demands.why))
+        progress(Event("begin", "asking uv"))
+        answer = resolve(_request(proposal, question, demands), began + seconds)
+        progress(Event("end", "asking uv"))
+        if isinstance(answer, Unavailable):
+            return Confirmed(_noted(proposal.plan, f"{answer.sentence}: planned from the tables alone."))
+        if isinstance(answer, Conflict):
+            contradiction = _learn(answer, proposal, question, demands, began + seconds)
+            if contradiction:
+                return Confirmed(_impossible(proposal.plan, contradiction))
+        else:
+            judgement = _judged_again(answer, proposal, question, matrix)
+            if judgement.works:
+                plan = _final(answer, judgement, proposal, question, demands)
+                return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), answer.lock)
+            _remember(judgement, proposal, question, matrix, demands)
+        proposal = propose(question, matrix, demands.bounds)
+    return Confirmed(_noted(proposal.plan, f"uv and the tables did not agree in {ROUNDS} rounds: planned from the tables alone."))
+
+
+def _request(proposal: Proposal, question: Question, demands: Demands) -> Request:
+    here, chosen = proposal.plan.environment, proposal.chosen
+    pins = tuple(pin.requirement for pin in here.pins) if here else ()
+    return Request(
+        requirements=pins,
+        constraints=(*question.constraints, *(one.requirement for one in demands.constraints)),
+        python=chosen.python if chosen else "",
+        platform=question.machine.platform,
+        backend=here.torch_backend if here else "",
+    )
+
+
+def _learn(conflict: Conflict, proposal: Proposal, question: Question, demands: Demands, until: float) -> str:
+    """Bound the releases by what uv finds if it may choose older ones; return the contradiction if there is nothing older."""
+    chosen = proposal.chosen.candidates if proposal.chosen else ()
+    texts = [f"{_with_extras(one)}<={one.release}" for one in chosen]
+    stated = [one.text for one in proposal.wishes.requirements.values()]
+    pinned = _request(proposal, question, demands)
+    relaxed = resolve(msgspec.structs.replace(pinned, requirements=(*stated, *texts), backend=""), until)
+    if not isinstance(relaxed, Resolution):
+        return conflict.sentence if isinstance(relaxed, Conflict) else f"{conflict.sentence} {relaxed.sentence}"
+    found = {one.name: one.version.partition("+")[0] for one in relaxed.packages}
+    older = [one for one in chosen if found.get(one.name, one.release) != one.release]
+    for one in older:
+        _bound(demands, one.name, f"<={found[one.name]}")
+    demands.why = conflict.sentence
+    return "" if older else conflict.sentence
+
+
+def _with_extras(one: Candidate) -> str:
+    return f"{one.name}[{','.join(one.extras)}]" if one.extras else one.name
+
+
+def _bound(demands: Demands, name: str, specifier: str) -> None:
+    demands.bounds = {**demands.bounds, name: ",".join(filter(None, (demands.bounds.get(name, ""), specifier)))}
+
+
+def _judged_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Judgement:
+    """Return what the rules say of everything that uv chose and that tables or rules know."""
+    chosen = proposal.chosen.candidates if proposal.chosen else ()
+    leads = {one.name for one in chosen}
+    others = [one for one in resolution.packages if one.name not in leads]
+    known = [one for one in others if matrix.releases(one.name) or one.name.startswith("nvidia-") or one.name == "numpy"]
+    texts = (*map(judged_as, chosen), *(f"{one.name}=={one.version}" for one in known))
+    judge = Judge(question.machine, matrix, frozenset(one.name for one in others))
+    return judge(texts, proposal.chosen.python if proposal.chosen else "")
+
+
+def _remember(judgement: Judgement, proposal: Proposal, question: Question, matrix: Matrix, demands: Demands) -> None:
+    """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
+    chosen = proposal.chosen.candidates if proposal.chosen else ()
+    demands.why = judgement.why
+    for constraints in remedies(judgement, chosen, question.machine, matrix):
+        if not set(constraints) <= set(demands.constraints):
+            demands.constraints = (*demands.constraints, *constraints)
+            return
+    _bound(demands, chosen[-1].name, f"!={chosen[-1].release}")
+
+
+def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, question: Question, demands: Demands) -> Plan:
+    assert proposal.chosen is not None  # noqa: S101 -- for mypy
+    extra = tuple(one for one in demands.constraints if one not in proposal.chosen.constraints)
+    found = msgspec.structs.replace(proposal.chosen, constraints=(*proposal.chosen.constraints, *extra))
+    if judgement.verdict is not Verdict.READY:
+        found = msgspec.structs.replace(found, judgement=judgement)
+    here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
+    return msgspec.structs.replace(
+        proposal.plan,
+        environment=here,
+        exit_code=exit_code(here),
+        headline=headline(here.verdict, found),
+        resolver="uv",
+        resolver_note=f"Nothing newer, because uv found a conflict: {demands.why}" if demands.bounds else "",
+    )
+
+
+def _noted(plan: Plan, note: str) -> Plan:
+    return msgspec.structs.replace(plan, resolver_note=note[:1].upper() + note[1:] if not note.startswith("uv") else note)
+
+
+def _impossible(plan: Plan, why: str) -> Plan:
+    return msgspec.structs.replace(
+        plan,
+        environment=None,
+        with_driver=None,
+        exit_code=BROKEN,
+        resolver="uv",
+        headline=f"No set of releases satisfies these requirements: {why}",
+    )

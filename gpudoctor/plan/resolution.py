@@ -1,0 +1,61 @@
+"""What is asked of the resolver, and its answers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.report.plan import Plan
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What to resolve, for which interpreter and platform."""
+
+    requirements: tuple[str, ...]
+    constraints: tuple[str, ...] = ()
+    python: str = ""
+    platform: str = ""
+    """As the tables call it."""
+    backend: str = ""
+    """uv's --torch-backend."""
+
+
+class Package(msgspec.Struct, frozen=True):
+    """One package of a resolution."""
+
+    name: str
+    version: str
+    pure: bool
+    """Whether its wheel has no compiled code."""
+    size: int
+    """Bytes to download; 0 if unknown."""
+
+
+class Resolution(msgspec.Struct, frozen=True):
+    """What uv would install."""
+
+    packages: tuple[Package, ...]
+    lock: str
+    """The text of pylock.toml."""
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """No set of releases satisfies the requirements."""
+
+    sentence: str
+    """uv's reason."""
+
+
+class Unavailable(msgspec.Struct, frozen=True):
+    """uv did not answer."""
+
+    sentence: str
+
+
+Answer = Resolution | Conflict | Unavailable
+
+
+class Confirmed(msgspec.Struct, frozen=True):
+    """A plan, and the lock file that uv wrote for it; without one it is from the tables alone."""
+
+    plan: Plan
+    lock: str = ""

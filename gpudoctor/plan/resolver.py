@@ -1,0 +1,101 @@
+"""Asks uv for the packages that a set of pinned releases needs. gpudoctor resolves nothing itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+from gpudoctor.plan.resolution import Answer, Conflict, Package, Request, Resolution, Unavailable
+from gpudoctor.process import End, Spec, Supervisor
+from gpudoctor.smoke.scratch import scratch
+
+_PLATFORMS = {
+    "linux_x86_64": "x86_64-manylinux_2_28",
+    "linux_aarch64": "aarch64-manylinux_2_28",
+    "win_amd64": "x86_64-pc-windows-msvc",
+    "win_arm64": "aarch64-pc-windows-msvc",
+    "macos_arm64": "aarch64-apple-darwin",
+    "macos_x86_64": "x86_64-apple-darwin",
+}
+"""The names that uv has for the platforms of wheels."""
+_LOCK = "pylock.toml"
+_NETWORK = ("error sending request", "Failed to fetch", "network", "timed out", "offline")
+_UNSATISFIABLE = re.compile(r"cause:\s*(Because .*?)(?:\n\s*\n|\nhint:|\Z)", re.DOTALL)
+
+
+def uv() -> str:
+    """Return the path of uv, on PATH or beside our own interpreter; empty if there is none."""
+    return shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent)) or ""
+
+
+def resolve(request: Request, until: float) -> Answer:
+    """Return uv's answer, at the latest at `until`, a time.monotonic(). Builds no package: nothing that it finds is run."""
+    program = uv()
+    if not program:
+        return Unavailable("uv is not installed")
+    with scratch() as place, Supervisor(until) as supervisor:
+        folder = place.get("TMPDIR")
+        if folder is None:
+            return Unavailable("there is no temporary folder for uv")
+        _write(folder, "requirements.in", request.requirements)
+        _write(folder, "constraints.txt", request.constraints)
+        seconds = max(until - time.monotonic(), 0.1)
+        environment = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": f"{max(int(seconds), 1)}", **os.environ, "NO_COLOR": "1"}
+        command = _command(program, folder, request)
+        supervisor.start(Spec(name="uv", argv=command, environment=environment, stall=seconds, deadline=seconds))
+        ended = supervisor.wait(["uv"])["uv"]
+        if ended.end is End.EXITED and ended.code == 0:
+            return _resolution(f"{folder}/{_LOCK}")
+        return _failure(ended.stderr) if ended.end is End.EXITED else Unavailable(f"uv {ended.trouble}")
+
+
+def _command(program: str, folder: str, request: Request) -> tuple[str, ...]:
+    """Return the command of uv, which reads and writes files in `folder`."""
+    optional = {
+        "--python-version": request.python,
+        "--python-platform": _PLATFORMS.get(request.platform, ""),
+        "--torch-backend": request.backend,
+    }
+    return (
+        *(program, "pip", "compile", f"{folder}/requirements.in", "--constraints", f"{folder}/constraints.txt"),
+        *("--format", "pylock.toml", "--output-file", f"{folder}/{_LOCK}", "--no-header", "--no-build", "--quiet"),
+        *(word for option, value in optional.items() if value for word in (option, value)),
+    )
+
+
+def _write(folder: str, name: str, lines: tuple[str, ...]) -> None:
+    Path(folder, name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def _failure(stderr: str) -> Conflict | Unavailable:
+    found = _UNSATISFIABLE.search(stderr)
+    if found is not None and not any(sign in found[1] for sign in _NETWORK):
+        return Conflict(" ".join(found[1].split()))
+    if any(sign in stderr for sign in _NETWORK):
+        return Unavailable("uv cannot reach the package index")
+    first = next((line.removeprefix("error: ") for line in stderr.splitlines() if line.strip()), "no reason given")
+    return Unavailable(f"uv failed: {first.rstrip('.')}")
+
+
+def _resolution(path: str) -> Answer:
+    tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        packages = tuple(_package(one) for one in tomllib.loads(text).get("packages", ()))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return Unavailable(f"uv wrote a lock file that cannot be read ({type(error).__name__})")
+    return Resolution(packages, text)
+
+
+def _package(one: dict[str, object]) -> Package:
+    wheels = one.get("wheels")
+    listed = [wheel for wheel in wheels if isinstance(wheel, dict)] if isinstance(wheels, list) else []
+    names = [str(wheel.get("url") or wheel.get("path") or wheel.get("name")) for wheel in listed]
+    pure = bool(names) and all(name.endswith("-none-any.whl") for name in names)
+    sizes = [size for wheel in listed if isinstance(size := wheel.get("size"), int)]
+    return Package(str(one["name"]), str(one.get("version", "")), pure, max(sizes, default=0))

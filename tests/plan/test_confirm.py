@@ -1,0 +1,120 @@
+"""Tables and resolver until they agree: uv's answers are played by a script, as uv gives them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.plan.confirm import confirm
+from gpudoctor.plan.resolution import Confirmed
+from tests.plan.planned import MATRIX, TENSORFLOW, TORCH, asked, pins
+
+_UV = """#!/bin/sh
+while [ $# -gt 1 ]; do case "$1" in --output-file) out=$2;; esac; asked=${asked:-$3}; shift; done
+%s
+"""
+_LOCK = 'lock-version = "1.0"\\n'
+_PACKAGE = '[[packages]]\\nname = "%s"\\nversion = "%s"\\nwheels = [{ url = "https://x/y-%s.whl", size = %d }]\\n'
+
+
+@pytest.fixture
+def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder with the program; it comes first on PATH."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return tmp_path
+
+
+def play(uv: Path, script: str) -> None:
+    """Let uv do this; $asked is the file of requirements, $out the lock file to write."""
+    program = uv / "uv"
+    program.write_text(_UV % script)
+    program.chmod(0o755)
+
+
+def package(name: str, version: str, tags: str = "py3-none-any", size: int = 1000) -> str:
+    """One package of a lock file, for printf."""
+    return _PACKAGE % (name, version, tags, size)
+
+
+def lock(*packages: str) -> str:
+    """The command that writes a lock file."""
+    return f"printf '{_LOCK}{''.join(packages)}' > $out"
+
+
+def confirmed(gpu: str, driver: str, *requirements: str, seconds: float = 20, python: str = "3.12") -> Confirmed:
+    return confirm(asked(gpu, driver, *requirements, python=python), MATRIX, seconds=seconds)
+
+
+def test_what_uv_resolves_completes_the_plan(uv: Path) -> None:
+    play(uv, lock(package("torch", "2.15.0", "cp312-cp312-manylinux_2_28_x86_64"), package("transformers", "5.1.0")))
+    found = confirmed("L4", "580.65.06", TORCH, "transformers")
+    assert (found.plan.exit_code, found.plan.resolver) == (0, "uv")
+    assert pins(found.plan) == ["torch==2.15.0", "transformers==5.1.0"]
+    assert found.plan.environment is not None
+    assert (found.plan.environment.locked, found.plan.environment.download_bytes) == (("torch==2.15.0", "transformers==5.1.0"), 2000)
+    assert found.lock.startswith('lock-version = "1.0"')
+
+
+def test_a_package_with_compiled_code_that_no_table_lists_stays_unknown(uv: Path) -> None:
+    play(uv, lock(package("torch", "2.15.0"), package("mysterious", "1.0", "cp312-cp312-manylinux_2_28_x86_64")))
+    found = confirmed("L4", "580.65.06", TORCH, "mysterious")
+    assert found.plan.exit_code == 3
+    assert found.plan.environment is not None
+    assert "mysterious 1.0 has compiled code and no table lists it" in found.plan.environment.not_checked[0]
+
+
+def test_a_conflict_becomes_a_bound(uv: Path) -> None:
+    conflict = "  cause: Because old==1 depends on torch<2.10 and you require torch==2.15.0, we can conclude that it is impossible."
+    fits = lock(package("torch", "2.9.1"), package("old", "1"))
+    play(uv, f"if grep -q 'torch==2.15.0$' $asked; then echo 'error: No solution found\n{conflict}' >&2; exit 1; fi; {fits}")
+    found = confirmed("L4", "580.65.06", TORCH, "old")
+    assert pins(found.plan)[0] == "torch==2.9.1"
+    assert found.plan.resolver_note.startswith("Nothing newer, because uv found a conflict: Because old==1 depends on torch<2.10")
+
+
+def test_a_contradiction_is_told_in_uvs_words(uv: Path) -> None:
+    play(uv, "printf 'error: No solution found\\n  cause: Because a needs b\\n         and you need c, it is impossible.\\n' >&2; exit 1")
+    found = confirmed("L4", "580.65.06", TORCH)
+    assert (found.plan.exit_code, found.plan.environment) == (1, None)
+    assert found.plan.headline == "No set of releases satisfies these requirements: Because a needs b and you need c, it is impossible."
+
+
+def test_what_uv_chooses_is_checked_by_the_rules(uv: Path) -> None:
+    cudnn = lock(package("tensorflow", "2.20.0"), package("nvidia-cudnn-cu12", "9.11.0.98"))
+    older = lock(package("tensorflow", "2.20.0"), package("nvidia-cudnn-cu12", "9.10.2.21"))
+    play(uv, f"if grep -q cudnn $asked; then {older}; else {cudnn}; fi")
+    found = confirmed("v100-sxm2", "550.54.14", TENSORFLOW)
+    assert "nvidia-cudnn-cu12==9.10.2.21" in pins(found.plan)
+
+
+UNAVAILABLE = [
+    ("echo 'error: Failed to fetch: https://index/x' >&2; exit 2", "uv cannot reach the package index"),
+    ("echo 'error: unexpected argument' >&2; exit 2", "uv failed: unexpected argument"),
+    ("printf 'packages = 1' > $out", "uv wrote a lock file that cannot be read"),
+    ("kill -9 $$", "uv was killed by SIGKILL"),
+]
+
+
+@pytest.mark.parametrize(("script", "said"), UNAVAILABLE)
+def test_without_an_answer_the_tables_decide_and_the_plan_says_so(uv: Path, script: str, said: str) -> None:
+    play(uv, script)
+    found = confirmed("L4", "580.65.06", TORCH)
+    assert (pins(found.plan), found.plan.resolver, found.lock) == (["torch==2.15.0"], "tables", "")
+    assert found.plan.resolver_note.startswith(said)
+    assert found.plan.resolver_note.endswith("planned from the tables alone.")
+
+
+def test_a_uv_that_hangs_is_ended(uv: Path) -> None:
+    play(uv, "sleep 60")
+    began = time.monotonic()
+    found = confirmed("L4", "580.65.06", TORCH, seconds=1)
+    assert time.monotonic() - began < 10
+    assert "not finished after" in found.plan.resolver_note
+
+
+def test_without_uv_the_plan_is_from_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudoctor.plan.resolver.uv", lambda: "")
+    assert confirmed("L4", "580.65.06", TORCH).plan.resolver_note == "uv is not installed: planned from the tables alone."
