@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ def look_again(
 
     `trouble` names what may still appear; `until` is a time.monotonic().
     """
+    gc.enable()  # a single look does without; each leaves 200 kB that refers to itself
     began, reasons, reason = time.monotonic(), [], trouble(snapshot)
     while reason and (left := until - time.monotonic()) > 0:
         if reason not in reasons:

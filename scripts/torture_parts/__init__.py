@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from scripts.torture_parts import clock, driver_calls, limits, patient, signals
+from scripts.torture_parts import binaries, clock, driver_calls, limits, patient, signals, site, soak, trees
 from scripts.torture_parts.cell import Case, Workplace
 
 PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
@@ -14,4 +14,8 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "clock": clock.cells,
     "patient": patient.cells,
     "limits": limits.cells,
+    "trees": trees.cells,
+    "site": site.cells,
+    "binaries": binaries.cells,
+    "soak": soak.cells,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import subprocess
@@ -14,6 +15,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from gpudoctor.check.wait import look_again
+from gpudoctor.progress import silent
+from gpudoctor.snapshot import Snapshot
 from tests.cli.command import GPUDOCTOR, ROOT, document, environment, run
 from tests.machines import packages
 from tests.machines.build import UNSET
@@ -104,6 +108,15 @@ class TestWait:
         report = document("report", ended.stdout)
         assert report["findings"][0]["name"] == "no-driver"
         assert report["snapshot"]["nvml"]["init"]["code"] == 9, "the last look was cut short"
+
+    def test_a_look_that_is_repeated_collects_garbage(self) -> None:
+        """The program does without for a single look; repeated for ten minutes they would take 100 MB."""
+        gc.disable()
+        try:
+            look_again(Snapshot(created=""), lambda _: "", lambda: Snapshot(created=""), time.monotonic(), silent)
+            assert gc.isenabled()
+        finally:
+            gc.enable()
 
     def test_not_at_all_where_it_would_not_help(self, tmp_path: Path) -> None:
         root = Tree(pci=cards(1, "nouveau"), modules=("nouveau",)).build(tmp_path / "root")

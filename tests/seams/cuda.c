@@ -10,7 +10,7 @@
 typedef int CUresult, CUdevice;
 typedef struct { unsigned char bytes[16]; } CUuuid;
 enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801 };
-enum { MOST_GPUS = 64, MOST_ATTRIBUTES = 200 };
+enum { MOST_GPUS = 72, MOST_ATTRIBUTES = 200 };
 
 struct gpu { char prefix[16]; };
 static struct gpu gpus[MOST_GPUS], *visible[MOST_GPUS];

@@ -5,7 +5,7 @@
 #include <nvml.h>
 #include "scenario.h"
 
-#define MOST_GPUS 64
+#define MOST_GPUS 72
 #define MOST_MIG 7 /* a card splits into at most seven */
 
 struct nvmlDevice_st { int gpu, mig; char prefix[32]; };

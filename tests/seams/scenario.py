@@ -19,7 +19,7 @@ from tests.seams.details import A100
 from tests.seams.spoiled import WAYS, spoiled_library
 
 MIB = 1 << 20
-MOST_GPUS = 64  # as in nvml.c and cuda.c
+MOST_GPUS = 72  # as in nvml.c and cuda.c
 ACT = re.compile(rf"((after|sleep) \d+ )*(return \d+|sleep \d+|hang|stuck|crash|leave|ok|spoil ({'|'.join(WAYS)}))")
 Processes: TypeAlias = Sequence[tuple[int, int | None]]
 MachineView: TypeAlias = Mapping[str, int | str]
@@ -121,7 +121,7 @@ class NvmlGpu:
         """This card in the slot of that index, with what follows from it filled in."""
         return replace(
             self,
-            address=self.address or f"00000000:{0x07 + 8 * index:02X}:00.0",
+            address=self.address or f"{index // 32:08X}:{0x07 + 8 * (index % 32):02X}:00.0",
             uuid=self.uuid or f"GPU-{0xA1000000 + index:08x}-1c2d-3e4f-5a6b-{0x700000000000 + index:012x}",
             minor=index if self.minor is None else self.minor,
         )
