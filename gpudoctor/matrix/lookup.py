@@ -161,16 +161,6 @@ class Matrix:
         builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
         return resolve(self.releases(name, platform), version, python, builds)
 
-    def builds(self, distribution: str, release: str, platform: str) -> tuple[FrameworkRelease, ...]:
-        """The builds of a release that the index of its framework offers, each by its local version, oldest CUDA first."""
-        rows = self.rows(TORCH_BUILDS, platform=platform) if spec_of(distribution).wheel_index else ()
-        minor = ".".join(release.split(".")[:2])
-        tags = sorted(
-            (row.local for row in rows if row.release.short == minor and row.local.startswith("cu")), key=lambda tag: int(tag[2:])
-        )
-        found = (self.resolve(distribution, f"{release}+{tag}", platform).row for tag in tags)
-        return tuple(row for row in found if row is not None)
-
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
         """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.
 

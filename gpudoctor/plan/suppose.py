@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -91,9 +92,9 @@ def _loaded_cuda(one: Distribution, others: Iterable[Distribution], platform: st
 
 
 def _framework(distribution: Distribution, cuda: Fact | Missing) -> Framework:
-    """A framework known only by its release and CUDA; a name with several parts is cut after the first."""
+    """A framework known only by its release and CUDA; from other names what they say about CUDA is cut off: cupy-cuda12x."""
     return Framework(
-        name=framework_of(distribution.name) or distribution.name.partition("-")[0],
+        name=framework_of(distribution.name) or re.sub(r"-(?:gpu|cu(?:da)?\d+x?)(?:-.*)?$", "", distribution.name),
         distribution=distribution.name,
         version=Fact(distribution.version, distribution.where),
         location=NOT_STATED,

@@ -29,6 +29,10 @@ class Package(NamedTuple):
     """The start of the name of the required package that has these libraries instead."""
     opencl: str = ""
     """The library that may use GPUs through OpenCL."""
+    only: str = ""
+    """The platform whose libraries are read if they are huge; elsewhere the architectures stay unknown."""
+    opens_cudnn: bool = False
+    """Whether these libraries may open the system's cuDNN."""
 
 
 class Library(NamedTuple):
@@ -43,6 +47,7 @@ _FOR_OTHERS = re.compile(
     r'extra=="(?:(?:dev|doc|test|benchmark|readthedocs|1bit|autotuning|sd|triton-bench)\b|[^"]*(?:hip|xpu|hpu|cpu|npu|musa|rocm|mps|tests?|dev)")'
 )
 """Requirements of extras for developers and for other accelerators."""
+_CUDNN = re.compile(rb"cudnn(?:-[0-9a-f]+)?(?:\.so\.(\d+)|64_(\d+)\.dll)")
 _BITSANDBYTES = r"bitsandbytes/libbitsandbytes_cuda(\d+)\.(?:so|dll)"
 _BUILD = re.compile(_BITSANDBYTES)
 _FAISS = r"faiss(?:_gpu[^/]*)?/(?:libfaiss|_swigfaiss)[^/]*\.so|faiss_gpu[^/]*\.libs/libfaiss[^/]*"
@@ -66,11 +71,11 @@ PACKAGES = {
     "faiss-gpu": Package((1, 7), _FAISS),
     "faiss-gpu-cu11": Package((1, 7), _FAISS),
     "faiss-gpu-cu12": Package((1, 7), _FAISS),
-    **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
+    **{f"cudf-cu{major}": Package((25,), r"libcudf/lib64/libcudf\.so", "libcudf-", only="linux_x86_64") for major in (12, 13)},
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
     "numba-cuda": Package((0, 0)),
     "llama-cpp-python": Package((0, 2, 60)),
-    "ctranslate2": Package((4, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))"),
+    "ctranslate2": Package((4, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
     "lightgbm": Package((4, 0), opencl=r"lightgbm/(?:lib/|bin/)?lib_lightgbm\.(?:so|dll|dylib)"),
     "xgboost": Package((2, 0), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
     "tensorrt": Package((8, 5), r"tensorrt/(?:lib)?nvinfer[^/]*\.(?:so[.\d]*|dll)"),
@@ -95,6 +100,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
     package = PACKAGES[name]
     if not package.kernels:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
+    if package.only and platform != package.only:
+        return {**row, "accelerator": "cuda", "built_with_cuda": _cuda_in(name), "sass": None, "ptx": None}
     found = _kernels(_holder(wheel, package, required), package.kernels)
     code = without_default({word for library in found.values() for word in library.code})
     if not code:
@@ -106,6 +113,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
         **row,
         "accelerator": "cuda",
         "built_with_cuda": _stated(wheel) or _cuda_in(name) or (versions.parse(cuda.pop()) if len(cuda) == 1 else None),
+        "cudnn": _cudnn(wheel, found) if package.opens_cudnn else None,
         "sass": tuple(sorted((word for word in code if word.startswith("sm_")), key=order)),
         "ptx": tuple(sorted((word for word in code if word.startswith("compute_")), key=order)),
         "builds": tuple(sorted((f"cu{build[1]}" for build in map(_BUILD.fullmatch, found) if build), key=lambda tag: int(tag[2:]))),
@@ -150,6 +158,19 @@ def read_library(library: IO[bytes]) -> Library:
     watched = Watched(library, lambda piece: (match[1] or match[2] for match in _NAMED.finditer(piece)))
     code = read_code(watched)
     return Library((*code.sass, *code.ptx), tuple(sorted(major.decode() for major in watched.found)))
+
+
+def _cudnn(wheel: Wheel, libraries: Iterable[str]) -> Version | None:
+    """Return the major version of cuDNN that the libraries name; None if they name none, or several."""
+
+    def read(library: IO[bytes]) -> list[str]:
+        watched = Watched(library, lambda piece: (match[1] or match[2] for match in _CUDNN.finditer(piece)))
+        while watched.read(1 << 20):
+            pass
+        return sorted(major.decode() for major in watched.found)
+
+    named = {major for name in libraries for major in wheel.learn_of(f"/{name}", "cuDNN", read)}
+    return versions.parse(named.pop()) if len(named) == 1 else None
 
 
 def _stated(wheel: Wheel) -> Version | None:

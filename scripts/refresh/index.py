@@ -165,6 +165,12 @@ class RangeFile(io.RawIOBase):
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         return self._at
 
+    def readinto(self, buffer: Any, /) -> int:
+        """Fill a buffer from here as far as there are bytes; return their number."""
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
     def read(self, size: int = -1, /) -> bytes:
         """Return up to `size` bytes from here; all if it is negative."""
         end = self._size if size < 0 else min(self._at + size, self._size)

@@ -72,6 +72,26 @@ def test_an_add_on_names_its_release_for_the_framework_and_the_framework_for_its
     assert "torch==2.9.0+cu126" in commands[1]
 
 
+@pytest.mark.parametrize(
+    ("requirement", "gpu", "driver"), [("vllm==0.33.0", "V100", NEW), ("vllm==0.33.0", "L4", OLD), ("vllm==0.6.4", "5090", NEW)]
+)
+def test_a_fix_names_a_release_of_what_was_asked_for_that_works_here(requirement: str, gpu: str, driver: str) -> None:
+    commands = [fix.command for fix in judged(requirement, gpus=(gpu,), driver=driver).findings[0].fixes if "pip install" in fix.command]
+    (found,) = {command.rpartition(" ")[2] for command in commands}
+    assert found.startswith("vllm==")
+    assert judged(found, gpus=(gpu,), driver=driver).verdict in {Verdict.READY, Verdict.DEGRADED}
+
+
+def test_a_fix_says_so_if_no_release_of_what_was_asked_for_works_here() -> None:
+    fixes = judged("vllm==0.11.0", gpus=("GTX 1080",), driver=OLD).findings[0].fixes
+    assert [fix.title for fix in fixes] == ["Use another GPU: no release of vllm in the tables is known to work on this machine."]
+
+
+@pytest.mark.parametrize(("cudnn", "verdict"), [("8.9", Verdict.READY), ("9.1", Verdict.BROKEN)])
+def test_ctranslate2_needs_the_cudnn_that_its_library_names(cudnn: str, verdict: Verdict) -> None:
+    assert judged("ctranslate2==4.4.0", gpus=("L4",), driver=NEW, system_cuda="12.4", system_cudnn=cudnn).verdict is verdict
+
+
 def test_an_extra_that_includes_others_of_its_own_package() -> None:
     rows = ('torch[all];extra=="whole"', 'torch[part];extra=="all"', 'torch[none];extra=="all"', 'numpy==2.0;extra=="part"')
     assert taken(tables(torch("2.5.1", *rows)), "torch[whole]==2.5.1")["numpy"].version == "2.0"

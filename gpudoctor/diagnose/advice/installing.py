@@ -6,6 +6,7 @@ import shlex
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView
+from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import VENV, install_package
@@ -67,7 +68,12 @@ def install_framework(
     replace: str = "",
     kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
-    """Return the fixes that install a release that works here; if none does, first what must change, in order."""
+    """Return the fixes that install a release that works here; if none does, first what must change, in order.
+
+    If an assumed package requires the framework, that package's releases count instead.
+    """
+    if other := other_release(machine, framework, kind):
+        return other
     found = pick(machine, framework, accepts=accepts, prefer=prefer)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)

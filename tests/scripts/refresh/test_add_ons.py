@@ -87,6 +87,11 @@ def test_the_major_version_of_cuda(tmp_path: Path, distribution: str, library: b
     assert str(told["built_with_cuda"]) == cuda
 
 
+def test_the_cudnn_that_ctranslate2_names(tmp_path: Path) -> None:
+    library = container(entry(SASS_80)) + b"\0libcublas.so.12\0libcudnn-463fd6d5.so.8.9.7\0libcudnn.so.8\0"
+    assert str(read(tmp_path, "ctranslate2", {"ctranslate2.libs/libctranslate2-1.so.4": library})["cudnn"]) == "8"
+
+
 @pytest.mark.parametrize(
     ("distribution", "members", "accelerator"),
     [

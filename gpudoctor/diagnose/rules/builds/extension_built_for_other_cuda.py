@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
 from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, library_for
@@ -15,6 +16,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix.builds import builds
 
 _MOST = 3
 
@@ -85,13 +87,15 @@ def _wheels_that_fit(framework: FrameworkView, wheel: AddOnWheel, stack: Stack) 
         pin = f"{name}=={rows[-1].release}"
         title = f"Install {name} {rows[-1].release}, which has a library for CUDA {cuda.major}"
         fixes.append(Fix(title, install_package(python, pin), (DOWNLOAD,)))
-    for build in reversed(matrix.builds(framework.name, framework.release, wheel.row.platform)):
-        if build.built_with_cuda is not None and library_for(wheel.row, build.built_with_cuda, matrix) and build.sass is not None:
-            tag = f"cu{build.built_with_cuda.major}{build.built_with_cuda.minor}"
-            command = install_package(python, f"{framework.name}=={build.release}+{tag}", index=f"{framework.spec.wheel_index}/{tag}")
-            title = f"Install {framework.name} {build.release} for CUDA {build.built_with_cuda.short}"
-            fixes.append(Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD if fixes else FixKind.FIX))
-            break
+    same = (build for build in builds(matrix, framework.spec, wheel.row.platform) if build.number == framework.release)
+    fitting = (
+        build for build in same if build.cuda is not None and library_for(wheel.row, build.cuda, matrix) and build.code.sass is not None
+    )
+    for build in islice(fitting, 1):
+        index = "" if build.default else f"{framework.spec.wheel_index}/{build.tag}"
+        command = install_package(python, "--force-reinstall", f"{framework.name}=={build.version}", index=index)
+        title = f"Install {framework.name} {build.number} for CUDA {build.cuda.short if build.cuda else ''}"
+        fixes.append(Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD if fixes else FixKind.FIX))
     return tuple(fixes)
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import PTX_REFUSED, Fit
+from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
@@ -39,6 +40,8 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
 def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
     """Return the newest release with kernels for every GPU, and this release in a build for another CUDA that has them."""
     machine, name, spec = framework.machine, framework.name, framework.spec
+    if other := other_release(machine, name):
+        return other
     newest = install_framework(machine, name)
     if fit is Fit.TOO_NEW and spec.container and pick(machine, name, any_driver=True, any_python=True) is None:
         container = Fix(f"Use NVIDIA's {spec.title} container, which has kernels for this GPU: {spec.container}", needs=(DOWNLOAD,))

@@ -8,6 +8,7 @@ from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
 from gpudoctor.diagnose.advice.gpu_code import models
@@ -63,12 +64,16 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
     floor = cuda.floor if isinstance(cuda.floor, Version) else None
     last = driver_bounds(machine).newest_branch
     hopeless = floor is not None and last is not None and not machine.site.on_wsl and floor.major > last
-    release = pick(machine, framework.name)
     if not hopeless:
         on_wsl = f"Update the NVIDIA driver to one that supports CUDA {cuda.version.major}" if machine.site.on_wsl else ""
         yield update_driver(machine, floor, title=on_wsl)
+    kind = FixKind.FIX if hopeless else FixKind.INSTEAD
+    if other := other_release(machine, framework.name, kind):
+        yield from (fix for fix in other if hopeless or fix.command)
+        return
+    release = pick(machine, framework.name)
     if release is not None:
-        yield install(machine, framework.name, release, kind=FixKind.FIX if hopeless else FixKind.INSTEAD)
+        yield install(machine, framework.name, release, kind=kind)
     elif hopeless:
         yield Fix(
             f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both.",

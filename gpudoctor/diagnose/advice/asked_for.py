@@ -1,0 +1,71 @@
+"""Fixes for a framework that nobody asked for by name: an assumed package requires it, and another release of that package may work here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import MachineView, Stack
+from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.diagnose.advice.constraints import Constraints, constraints
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
+from gpudoctor.frameworks import stack_of
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.snapshot import Distribution
+from gpudoctor.versions import parse
+
+
+def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.FIX) -> tuple[Fix, ...]:
+    """Return the fix that installs the newest release of what was asked for that works here; () if the framework itself was asked for."""
+    asked = _asked_for(machine, framework)
+    if asked is None:
+        return ()
+    here = constraints(machine)
+    found = next((row for row in here.releases(asked.name) if _works(row, here)), None)
+    if found is None:
+        title = f"Use another GPU: no release of {asked.name} in the tables is known to work on this machine."
+        return (Fix(title, kind=kind, action=Action.REPLACE_HARDWARE),)
+    extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
+    pin = f"{asked.name}{extras}=={found.release}"
+    title = f"Install {asked.name} {found.release}, the newest release that is known to work here"
+    return (Fix(title, install_package(machine.observed.python, pin), (DOWNLOAD,), kind=kind),)
+
+
+def _asked_for(machine: MachineView, framework: str) -> Distribution | None:
+    """Return the assumed package that requires a framework, or is one itself without being in the catalogue; None if there is none."""
+    stack = machine.stack_or_missing
+    if not isinstance(stack, Stack) or not stack.supposed:
+        return None
+    named = {one.distribution for one in machine.observed_frameworks if one.name == framework}
+    own = next((one for name, one in stack.distributions.items() if name in named), None)
+    if own is None or (own.requirement and stack_of(own.name)):
+        return None
+    if own.requirement:
+        return own
+    return next((demand.by for demand in stack.demands if demand.requirement.name == own.name and demand.by.requirement), None)
+
+
+def _works(row: FrameworkRelease, here: Constraints) -> bool:
+    """Return whether a release and the builds that it pins run with this driver and have kernels for every GPU."""
+    version, matrix = parse(str(row.release)), here.machine.matrix
+    need = matrix.gpu_need(row.distribution, version) if version else None
+    if need is not None and any(gpu < need.oldest_capability for gpu in here.capabilities):
+        return False
+    with_code = [one for one in (row, *_pinned(row, here)) if one.accelerator == "cuda"]
+    return bool(with_code) and all(_runs(one, here) for one in with_code)
+
+
+def _runs(row: FrameworkRelease, here: Constraints) -> bool:
+    return here.driver_runs(row.built_with_cuda) and all(runs(row, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in here.capabilities)
+
+
+def _pinned(row: FrameworkRelease, here: Constraints) -> Iterator[FrameworkRelease]:
+    """Yield the rows of the exact releases that a release requires without an extra."""
+    for wanted in filter(None, map(requirement, row.requires)):
+        if wanted.specifier.startswith("==") and "extra" not in wanted.marker:
+            found = here.machine.matrix.resolve(wanted.name, wanted.specifier.removeprefix("=="), here.platform).row
+            if found is not None:
+                yield found
