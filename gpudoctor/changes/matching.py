@@ -55,7 +55,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Preload": ("path",),
     "ProcGpu": ("address",),
     "Product": ("device", "precision", "size"),
-    "Reading": ("reader",),
+    "Reading": ("reader", "file"),
     "Reported": ("code", "where"),
     "Smoke": ("framework",),
     "SmokeDevice": ("name",),

@@ -7,6 +7,7 @@ import select
 import stat
 import sys
 import time
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -16,25 +17,41 @@ from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read import NothingRecognisedError, read_texts
+from gpudoctor.read.completed import completed
 from gpudoctor.read.lines import LARGEST
 from gpudoctor.read.own import own_report
+from gpudoctor.snapshot import Snapshot
 
 STANDARD_INPUT = "standard input"
 _STANDARD_INPUTS = frozenset(("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"))
 _CHUNK = 1 << 20
 
 
-def examined(file: str, matrix: Matrix, policy: Policy) -> Examination:
-    """Return the machine that a report or a text describes, diagnosed. Raises UsageError if it cannot be read or says nothing."""
-    data, name = content(file)
-    report = own_report(data)
-    if report is None:
-        snapshot = read_text(data, name, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    else:
-        snapshot, asked = report
+def examined(files: Sequence[str], matrix: Matrix, policy: Policy) -> Examination:
+    """Return the machine that a report and texts describe, diagnosed. Raises UsageError if they cannot be read or say nothing."""
+    texts = {name: data for data, name in map(content, dict.fromkeys(files))}
+    if sum(map(len, texts.values())) > LARGEST and len(texts) > 1:
+        raise UsageError(f"The files have more than {LARGEST >> 20} MB together; cut out the parts around the errors.")
+    reports = {name: own for name, data in texts.items() if (own := own_report(data))}
+    if len(reports) > 1:
+        raise UsageError(f"{' and '.join(reports)} are gpudoctor reports; diagnose one of them, or compare them: gpudoctor diff A B.")
+    others = {name: data for name, data in texts.items() if name not in reports}
+    if reports:
+        ((report, asked),) = reports.values()
+        snapshot = _with_texts(report, others, matrix)
         policy = msgspec.structs.replace(asked, only=policy.only or asked.only, skip=policy.skip or asked.skip, fail_on=policy.fail_on)
+    else:
+        snapshot = read_texts(texts, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     return Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
+
+
+def _with_texts(report: Snapshot, texts: Mapping[str, bytes], matrix: Matrix) -> Snapshot:
+    """Return what a report and texts about the same machine say."""
+    try:
+        return completed(report, read_texts(texts, matrix, report.created)) if texts else report
+    except NothingRecognisedError:
+        return msgspec.structs.replace(report, remarks=(*report.remarks, f"nothing in {' or '.join(sorted(texts))} is recognised"))
 
 
 def content(file: str) -> tuple[bytes, str]:

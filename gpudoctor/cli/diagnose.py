@@ -15,7 +15,7 @@ from gpudoctor.matrix_files import open_matrix
 
 @app.command(short_help="Diagnose a report, or pasted text of other tools.", epilog=EPILOG)
 def diagnose(  # noqa: PLR0917 -- Typer calls it by name
-    file: options.Text,
+    files: options.Texts,
     format: options.Format = None,  # noqa: A002 -- named as the option
     output_: options.Output = None,
     json: options.Json = None,
@@ -32,15 +32,17 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
 ) -> int:
     """Find the cause of a fault in text: error messages, logs, nvidia-smi, torch.utils.collect_env, pip list, or several of them mixed.
 
-    Example: nvidia-smi 2>&1 | gpudoctor diagnose -
+    Several files describe one machine; one of them may be a gpudoctor report.
+
+    Example: nvidia-smi 2>&1 | gpudoctor diagnose - train.log
     """
     beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
     form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), verbose=verbose, quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: _carry_out(file, policy, compat, form), as_json=form.errors_as_json)
+    return failure.guarded(lambda: _carry_out(files, policy, compat, form), as_json=form.errors_as_json)
 
 
-def _carry_out(file: str, policy: Policy, compat: str | None, form: Delivery) -> int:
+def _carry_out(files: list[str], policy: Policy, compat: str | None, form: Delivery) -> int:
     require_writable(form.destinations)
     matrix = open_matrix(compat)
-    return deliver(examined(file, matrix, policy), "diagnose", form)
+    return deliver(examined(files, matrix, policy), "diagnose", form)

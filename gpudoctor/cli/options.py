@@ -154,7 +154,7 @@ Requirements = Annotated[
     list[str],
     typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
-Text = Annotated[str, typer.Argument(metavar="FILE", help="A text file; - reads standard input.")]
+Texts = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files about one machine; - reads standard input.")]
 Report = Annotated[
     str | None,
     typer.Argument(

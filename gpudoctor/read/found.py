@@ -57,11 +57,11 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
         table, row = _PLACES[place]
         if one.is_other and not _is_new(one, match, table, plain):
             continue
-        yield Hit(Line(one.line.number, one.text, joined=one.seam > 0), table, row, match)
+        yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
         if not one.is_other:
             plain.add((one.line.number, table))
             for message in whole.get(one.line.number, ()) if table in {FAULT, HINT} else ():
-                yield Hit(Line(one.line.number, message, joined=True), table, row, match)
+                yield Hit(Line(one.line.number, message, joined=True, file=one.line.file), table, row, match)
 
 
 def _is_new(one: Variant, match: re.Match[str], table: int, plain: set[tuple[int, int]]) -> bool:

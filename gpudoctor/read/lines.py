@@ -25,14 +25,14 @@ _SAMPLE = 4096
 """Bytes that show whether a text without a byte order mark is UTF-16."""
 
 
-def lines_of(data: bytes, name: str) -> list[Line]:
-    """Return the lines of a text that are not empty; of many that differ only in numbers, the first. Raises UsageError if it is too large to be a pasted text."""
+def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
+    """Return the lines of a text, or of a `file` of several, that are not empty; of many that differ only in numbers, the first. Raises UsageError if it is too large to be a pasted text."""
     if len(data) > LARGEST:
         raise UsageError(
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
     seen = _seen_lines(data)
-    return list(_different(without_prefixes(seen), [len(line) for line in seen]))
+    return list(_different(without_prefixes(seen), [len(line) for line in seen], file))
 
 
 def plain_lines(data: bytes) -> list[str]:
@@ -53,14 +53,14 @@ def _seen_lines(data: bytes) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _different(lines: Sequence[str], widths: Sequence[int]) -> Iterator[Line]:
+def _different(lines: Sequence[str], widths: Sequence[int], file: str) -> Iterator[Line]:
     alike: Counter[int] = Counter()
     for number, (line, width) in enumerate(zip(lines, widths, strict=True), 1):
         for text in (line,) if len(line) <= _LONGEST else _pieces(line):
             shape = hash(_NUMBER.sub("0", text))
             alike[shape] += 1
             if text and not text.isspace() and alike[shape] <= _ALIKE:
-                yield Line(number, text, width=width)
+                yield Line(number, text, width=width, file=file)
 
 
 def _pieces(line: str) -> Iterator[str]:

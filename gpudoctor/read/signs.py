@@ -27,5 +27,5 @@ class Signs(msgspec.Struct, frozen=True):
         """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports."""
         faults = tuple(lines_with(hits, FAULT))
         hints = tuple(lines_with(hits, HINT)) if faults else ()
-        log = sorted({*faults, *hints}, key=lambda line: (line.joined, line.number))
+        log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
         return cls(faults=faults, log=tuple(log), noise=tuple(lines_with(hits, NOISE)), own=tuple(own))

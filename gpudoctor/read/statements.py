@@ -25,6 +25,13 @@ class Line(msgspec.Struct, frozen=True):
     """The next lines were joined to it, as they were before a mail program or a terminal wrapped them."""
     width: int = 0
     """Its characters with what was put before it."""
+    file: str = ""
+    """Its file, if the text consists of several."""
+
+    @property
+    def where(self) -> str:
+        """Where it is, for evidence."""
+        return f"{self.file} line {self.number}".lstrip()
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -36,8 +43,10 @@ class Statement(msgspec.Struct, frozen=True):
     reader: str
     line: int
     rank: Rank
+    file: str = ""
+    """As of a Line."""
 
     @property
     def where(self) -> str:
         """Where it was read, for evidence."""
-        return f"line {self.line}, {self.reader}"
+        return f"{self.file} line {self.line}, {self.reader}".lstrip()

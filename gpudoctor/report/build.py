@@ -71,7 +71,7 @@ def build(examination: Examination, command: str = "check", argv: tuple[str, ...
 def _recognised(log: TextLog | Missing) -> model.Recognised | None:
     if isinstance(log, Missing):
         return None
-    formats = tuple(model.Recognition(one.reader, one.facts, one.first, one.last) for one in log.readings)
+    formats = tuple(model.Recognition(one.reader, one.facts, one.first, one.last, one.file) for one in log.readings)
     return model.Recognised(log.total, log.used, formats)
 
 

@@ -41,7 +41,8 @@ def readings(recognised: Recognised | None) -> list[str]:
 
 
 def _span(one: Recognition) -> str:
-    return f"line {one.first}" if one.first == one.last else f"lines {one.first} to {one.last}"
+    lines = f"line {one.first}" if one.first == one.last else f"lines {one.first} to {one.last}"
+    return f"{one.file} {lines}".lstrip()
 
 
 def _verified(report: Report) -> tuple[str, str]:

@@ -200,6 +200,7 @@ class Recognition(msgspec.Struct, frozen=True):
     facts: Annotated[int, _text("How many facts it states.")]
     first: Annotated[int, _text("Number of the first line that was used.")]
     last: Annotated[int, _text("Number of the last one.")]
+    file: Annotated[str, _text("The file with these lines; empty if only one was read.", "dmesg.txt")] = ""
 
 
 class Recognised(msgspec.Struct, frozen=True):

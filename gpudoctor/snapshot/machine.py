@@ -177,6 +177,8 @@ class Reading(Observed, frozen=True):
     first: int
     """Number of the first line that it used."""
     last: int
+    file: str = ""
+    """The file with these lines, if the text consists of several."""
 
 
 class Reported(Observed, frozen=True):

@@ -25,7 +25,7 @@ def harmless_lines(noise: Sequence[Line]) -> Iterable[str]:
     """Yield what each kind of harmless line means, with the first of its lines."""
     first = {harmless(line.text): line for line in reversed(noise)}
     for why, line in first.items():
-        yield f"line {line.number} is harmless: {why}"
+        yield f"{line.where} is harmless: {why}"
 
 
 _CHANGING = frozenset(
@@ -41,7 +41,7 @@ def expected(lines: Sequence[Line], stated: Stated) -> Iterable[str]:
         yield f"{served.where} is harmless: CUDA {served.value} is the newest that the driver supports, and the toolkit is CUDA {toolkit.value}"
     empty = next((line for line in lines if "No running processes found" in line.text), None)
     if empty:
-        yield f"line {empty.number} is harmless: nvidia-smi lists no processes inside a container"
+        yield f"{empty.where} is harmless: nvidia-smi lists no processes inside a container"
 
 
 def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:

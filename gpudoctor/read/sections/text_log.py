@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpudoctor.read.readers.gpudoctor_report import CAUSE
@@ -19,10 +19,10 @@ _ACCOUNT = re.compile(r"total capacity|reserved in total|already allocated|Free 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:
     """Return the signs of a fault, and which reader recognised how much."""
-    used = {one.line for one in statements} | {line.number for line in (*signs.log, *signs.noise, *signs.own)}
+    used = {(one.file, one.line) for one in statements} | {(line.file, line.number) for line in (*signs.log, *signs.noise, *signs.own)}
     return TextLog(
-        lines=tuple(Fact(line.text, f"line {line.number}") for line in signs.log),
-        readings=tuple(_reading(reader, statements) for reader in dict.fromkeys(one.reader for one in statements)),
+        lines=tuple(Fact(line.text, line.where) for line in signs.log),
+        readings=tuple(_readings(statements)),
         total=len(lines),
         used=len(used),
         reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
@@ -46,9 +46,13 @@ def _reported(cause: Statement) -> Reported:
     return Reported(cause.what.removeprefix(CAUSE), severity, confidence, message, cause.where)
 
 
-def _reading(reader: str, statements: Sequence[Statement]) -> Reading:
-    numbers = [one.line for one in statements if one.reader == reader]
-    return Reading(reader=reader, facts=len(numbers), first=min(numbers), last=max(numbers))
+def _readings(statements: Sequence[Statement]) -> Iterator[Reading]:
+    """Yield what each reader recognised in each file."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for one in statements:
+        lines.setdefault((one.reader, one.file), []).append(one.line)
+    for (reader, file), numbers in lines.items():
+        yield Reading(reader=reader, facts=len(numbers), first=min(numbers), last=max(numbers), file=file)
 
 
 def lacks_memory(signs: Signs) -> bool:

@@ -1,0 +1,42 @@
+"""What one file of a text says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from gpudoctor.read.found import HINT, Hit, hits_in
+from gpudoctor.read.lines import lines_of
+from gpudoctor.read.readers import gpudoctor_report
+from gpudoctor.read.statements import Line, Statement
+from gpudoctor.read.stating import statements_in
+
+
+class Part(NamedTuple):
+    """One file of a text. Formats do not go on from one file to the next."""
+
+    name: str
+    lines: list[Line]
+    statements: list[Statement]
+    hits: list[Hit]
+    own: list[Line]
+    """Of gpudoctor's own reports, which are no log."""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nothing in it is recognised. A hint alone is no sign."""
+        return not self.statements and all(hit.table == HINT for hit in self.hits)
+
+    @classmethod
+    def of(cls, data: bytes, name: str, *, file: str) -> Part:
+        """Return what `data` says; evidence names the `file`. Raises UsageError, with `name`, if it is too large to be a pasted text."""
+        lines = lines_of(data, name, file)
+        reports = gpudoctor_report.reports(lines)
+        numbers = {line.number for report in reports for line in report}
+        others = [line for line in lines if line.number not in numbers]
+        hits = hits_in(others)
+        statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *statements_in(others, hits)]
+        if file:
+            statements = [msgspec.structs.replace(one, file=file) for one in statements]
+        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers])
