@@ -55,12 +55,17 @@ def main() -> int:
 
 
 def _without_typer(arguments: list[str]) -> int | None:
-    """Return the exit code of a check whose command line needs no parser; None for any other."""
-    if arguments[:1] != ["check"] or COMPLETE in os.environ:
+    """Return the exit code of a check or diagnosis whose command line needs no parser; None for any other."""
+    command, *words = arguments or [""]
+    if command not in {"check", "diagnose"} or COMPLETE in os.environ:
         return None
     _load_msgspec()
-    given = import_module("gpudoctor.cli.plain").plain(arguments[1:])
-    return None if given is None else import_module("gpudoctor.cli.examine").examine(*given)
+    plain = import_module("gpudoctor.cli.plain")
+    if command == "check":
+        given = plain.of_check(words)
+        return None if given is None else import_module("gpudoctor.cli.examine").examine(given.options, given.config)
+    given = plain.of_diagnose(words)
+    return None if given is None else import_module("gpudoctor.cli.examine_text").examine_text(given.files, given.options)
 
 
 def _with_typer(arguments: list[str]) -> int:

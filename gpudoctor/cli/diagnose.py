@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.cli import failure, options
-from gpudoctor.cli.content import examined
-from gpudoctor.cli.deliver import deliver
-from gpudoctor.cli.destinations import destinations, require_writable
-from gpudoctor.cli.formats import Format
+from gpudoctor.cli import options
+from gpudoctor.cli.examine_text import examine_text
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import Delivery, supposing
-from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
+from gpudoctor.cli.settings import GivenOptions
 
 
 @app.command(short_help="Diagnose a report, or pasted text of other tools.", epilog=EPILOG)
@@ -36,13 +31,19 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: nvidia-smi 2>&1 | gpudoctor diagnose - train.log
     """
-    beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
-    form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), verbose=verbose, quiet=quiet, no_color=no_color)
-    policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: _carry_out(files, policy, compat, form), as_json=form.errors_as_json)
-
-
-def _carry_out(files: list[str], policy: Policy, compat: str | None, form: Delivery) -> int:
-    require_writable(form.destinations)
-    matrix = open_matrix(compat)
-    return deliver(examined(files, matrix, policy), "diagnose", form)
+    given = GivenOptions(
+        format=format,
+        output=output_,
+        json=json,
+        junit=junit,
+        markdown=markdown,
+        sarif=sarif,
+        only=tuple(only or ()),
+        skip=tuple(skip or ()),
+        fail_on=fail_on,
+        compat=compat,
+        verbose=verbose,
+        quiet=quiet,
+        no_color=no_color,
+    )
+    return examine_text(files, given)

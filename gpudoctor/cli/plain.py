@@ -1,4 +1,4 @@
-"""Reads a command line of `check` that consists of whole option words, without Typer: loading Typer takes a third of a check's time.
+"""Reads a command line that consists of whole option words and files, without Typer: loading Typer takes a third of a check's time.
 
 Everything else is left to Typer: help, short options, abbreviations, and every error: there is one way to say it.
 """
@@ -6,8 +6,8 @@ Everything else is left to Typer: help, short options, abbreviations, and every 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,15 +16,47 @@ from gpudoctor.cli.settings import GivenOptions
 _CONFIG = "config"
 _DEFAULTS = {**dict(zip(GivenOptions.__struct_encode_fields__, GivenOptions.__struct_defaults__, strict=True)), _CONFIG: None}
 """Of each option: False for a flag, () for one that may be repeated, None for one with a value."""
+OF_CHECK = frozenset(_DEFAULTS)
+OF_DIAGNOSE = frozenset(
+    {"format", "output", "json", "junit", "markdown", "sarif", "only", "skip", "fail-on", "compat", "verbose", "quiet", "no-color"}
+)
+"""The options of each command."""
 
 
-def plain(words: Sequence[str]) -> tuple[GivenOptions, str | None] | None:
-    """Return the options that the words after `check` give, and the configuration file; None if Typer has to parse them."""
+class Plain(NamedTuple):
+    """What a command line gives."""
+
+    options: GivenOptions
+    config: str | None = None
+    """The configuration file."""
+    files: tuple[str, ...] = ()
+
+
+def of_check(words: Sequence[str]) -> Plain | None:
+    """Return what the words after `check` give; None if Typer has to parse them."""
+    given = _plain(words, OF_CHECK)
+    if given is None or given.files:
+        return None
+    python = given.options.python or os.environ.get("GPUDOCTOR_PYTHON") or None
+    return given._replace(options=msgspec.structs.replace(given.options, python=python))
+
+
+def of_diagnose(words: Sequence[str]) -> Plain | None:
+    """Return what the words after `diagnose` give; None if Typer has to parse them."""
+    given = _plain(words, OF_DIAGNOSE)
+    return given if given and given.files else None
+
+
+def _plain(words: Sequence[str], names: Collection[str]) -> Plain | None:
     values: dict[str, Any] = {}
+    files: list[str] = []
     rest = iter(words)
     for word in rest:
         name, equals, value = word.removeprefix("--").partition("=")
-        if not word.startswith("--") or name not in _DEFAULTS:
+        if not _is_unclear(word):
+            files.append(word)
+            continue
+        if not word.startswith("--") or name not in names:
             return None
         if _DEFAULTS[name] is False:
             if equals:
@@ -35,10 +67,9 @@ def plain(words: Sequence[str]) -> tuple[GivenOptions, str | None] | None:
         if _is_unclear(value):
             return None
         values[name] = (*values.get(name, ()), value) if _DEFAULTS[name] == () else value
-    values.setdefault("python", os.environ.get("GPUDOCTOR_PYTHON") or None)
     config = values.pop(_CONFIG, None)
     try:
-        return msgspec.convert(values, GivenOptions, strict=False), config
+        return Plain(msgspec.convert(values, GivenOptions, strict=False), config, tuple(files))
     except msgspec.ValidationError:
         return None
 

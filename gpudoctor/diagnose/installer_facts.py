@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import MachineView
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Python
 
-_OFFERED = re.compile(
+_OFFERED = expression(
     r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^)\n]{0,4000})\)"
 )
-_WHEEL = re.compile(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
+_WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 
 
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:

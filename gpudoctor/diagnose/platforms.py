@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 
 from gpudoctor.derive import MachineView
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
 
-_WSL = re.compile(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard")
-_WSL1 = re.compile(r"(?i)\bWSL ?1\b")
-_JETSON = re.compile(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
-_AMD = re.compile(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
+_WSL = expression(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard")
+_WSL1 = expression(r"(?i)\bWSL ?1\b")
+_JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
+_AMD = expression(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {

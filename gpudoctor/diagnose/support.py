@@ -13,6 +13,7 @@ from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_system import SYSTEM
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
@@ -56,8 +57,8 @@ def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _accounts(text)
 
 
-_UNDER_SLURM = re.compile(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
-_REQUESTS_GPU = re.compile(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
+_UNDER_SLURM = expression(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
+_REQUESTS_GPU = expression(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
 
 
 def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
@@ -70,9 +71,9 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
 _SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
-_TOTAL = re.compile(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|Total memory: {_SIZE})")
-_FREE = re.compile(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE})")  # words: ok
-_OWN = re.compile(
+_TOTAL = expression(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|Total memory: {_SIZE})")
+_FREE = expression(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE})")  # words: ok
+_OWN = expression(
     rf"(?:this process has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch|{_SIZE} already allocated|{_SIZE} cached)"
 )
 
@@ -108,8 +109,8 @@ def _several_in_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("GPUs in WSL 2", str(count), "the text")
 
 
-_HOST_TAG = re.compile(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
-_TAG = re.compile(r"manylinux_2_(\d{1,3})_")
+_HOST_TAG = expression(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
+_TAG = expression(r"manylinux_2_(\d{1,3})_")
 
 
 def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CUDA
@@ -16,7 +16,7 @@ from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
 """The oldest major version of CUDA that current frameworks are built for."""
-_LIBRARY = re.compile(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_")
+_LIBRARY = expression(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_")
 
 
 def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:

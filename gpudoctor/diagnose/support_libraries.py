@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from gpudoctor import versions
@@ -11,20 +10,21 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Distribution, Fact, Missing
 from gpudoctor.versions import Version
 
 _NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
-_SONAME = re.compile(
+_SONAME = expression(
     rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)|\. Error:| is not found or cannot)"
 )
-_DLL = re.compile(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
+_DLL = expression(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
 _ONE_NUMBER_SINCE = 12
 """From this CUDA on the names of most libraries have only the major version; libcudart.so.11.0 and older have two numbers."""
-_ON_DISK = re.compile(r"(/[^\s:;'\"]{1,200}/)(lib\w{1,40}\.so\.[\d.]{1,8})")
+_ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/)(lib\w{1,40}\.so\.[\d.]{1,8})")
 
 
 def _missing(text: str) -> list[str]:

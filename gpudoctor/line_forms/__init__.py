@@ -1,4 +1,4 @@
-"""Finds which of many regular expressions match a line, and tries only those one of whose words the line contains.
+"""Finds which of many regular expressions match a line, and tries only those one of whose cues the line contains.
 
 A text has up to a million lines and gpudoctor knows hundreds of forms, so most are never compiled.
 """
@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from gpudoctor.line_forms.cues import CUES
 
@@ -18,22 +19,35 @@ __all__ = ["PART", "LineForms"]
 
 PART = "*"
 """Begins a cue that may be a part of a word."""
-_WORD = re.compile(r"[a-z]+")
+_LETTERS = bytes(code if ord("a") <= code <= ord("z") else ord(" ") for code in range(256))
+"""Translates what is no letter to a space."""
+_RUN = re.compile(r"[a-z]+")
+_GRAM = 4
+"""Letters in a row by which parts of words are looked for at once."""
 _TOGETHER = 10_000
 """Lines that are searched at once."""
 
 
+class _Use(NamedTuple):
+    """A pattern, and what a line with one of its cues must contain too."""
+
+    place: int
+    beside: tuple[str, ...]
+
+
 class LineForms:
-    """Some regular expressions, by place, and the cues of each: every line that it matches has one of these words."""
+    """Some regular expressions, by place, and the cues of each: every line that it matches has one of these."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = patterns
-        self._by_word: dict[str, list[int]] = {}
-        self._by_part: dict[str, list[int]] = {}
+        self._by_word: dict[str, list[_Use]] = {}
+        self._by_part: dict[str, list[_Use]] = {}
         for place, pattern in enumerate(patterns):
-            for cue in CUES.get(pattern, (PART,)):
-                table = self._by_part if cue.startswith(PART) else self._by_word
-                table.setdefault(cue.removeprefix(PART), []).append(place)
+            for first, *beside in CUES.get(pattern, ((PART,),)):
+                table = self._by_part if first.startswith(PART) else self._by_word
+                table.setdefault(first.removeprefix(PART), []).append(_Use(place, tuple(beside)))
+        self._parts = [_Part.of(part) for part in self._by_part]
+        self._chunks = [_Part.of(chunk) for chunk in {max(part.split(), key=len, default="") for part in self._by_part}]
 
     def among(self, lines: Sequence[str]) -> Iterator[tuple[int, int, re.Match[str]]]:
         """Yield the number of each line and the place of each pattern that matches it, in order, with its first match.
@@ -49,33 +63,77 @@ class LineForms:
                     if found:
                         yield begin + number, place, found
 
+    def touched(self, lines: Sequence[str]) -> set[int]:
+        """Return the numbers of lines of which a longer line with a cue may consist: any other lines together match nothing."""
+        numbers: set[int] = set()
+        for begin in range(0, len(lines), _TOGETHER):
+            text = _Lines([line.lower() for line in lines[begin : begin + _TOGETHER]])
+            found = [text.with_word(word) for word in self._by_word.keys() & text.words]
+            found += [text.with_part(chunk) for chunk in self._chunks]
+            numbers.update(begin + number for some in found for number in some)
+        return numbers
+
     def _tried(self, lowered: Sequence[str]) -> dict[int, set[int]]:
         """Return which patterns have a cue in which line."""
-        text = "\n".join(lowered)
-        starts = list(accumulate((len(line) + 1 for line in lowered), initial=0))
+        text = _Lines(lowered)
+        found = [(text.with_word(word), self._by_word[word]) for word in self._by_word.keys() & text.words]
+        found += [(text.with_part(part), self._by_part[part.text]) for part in self._parts]
         tried: defaultdict[int, set[int]] = defaultdict(set)
-        for word in self._by_word.keys() & set(_WORD.findall(text)):
-            for place in _places(text, word):
-                if _is_word(text, place, place + len(word)):
-                    tried[bisect_right(starts, place) - 1].update(self._by_word[word])
-        for part, patterns in self._by_part.items():
-            if part in text:
-                for number in range(len(lowered)) if not part else {bisect_right(starts, place) - 1 for place in _places(text, part)}:
-                    tried[number].update(patterns)
+        for numbers, uses in found:
+            for number in numbers:
+                places = [use.place for use in uses if all(part in lowered[number] for part in use.beside)]
+                if places:
+                    tried[number].update(places)
         return tried
 
 
-def _places(text: str, words: str) -> Iterator[int]:
-    """Yield where `words` are in a text."""
-    place = text.find(words)
-    while place >= 0:
-        yield place
-        place = text.find(words, place + 1)
+class _Part(NamedTuple):
+    """A part of a line, and what every line with it has: whole words, and grams of words."""
+
+    text: str
+    words: set[str]
+    grams: set[str]
+
+    @classmethod
+    def of(cls, text: str) -> _Part:
+        runs = [(run[0], run.start() > 0 and run.end() < len(text)) for run in _RUN.finditer(text)]
+        grams = {gram for run, is_whole in runs if not is_whole for gram in _grams(run)}
+        return cls(text, {run for run, is_whole in runs if is_whole}, grams)
 
 
-def _is_word(text: str, begin: int, end: int) -> bool:
-    """Return whether no other letter is beside a part of a text."""
-    return not ("a" <= text[begin - 1 : begin] <= "z" and begin) and not "a" <= text[end : end + 1] <= "z"
+class _Lines:
+    """Many lines in which words are looked for at once."""
+
+    def __init__(self, lowered: Sequence[str]) -> None:
+        self._text = "\n".join(lowered)
+        self._starts = list(accumulate((len(line) + 1 for line in lowered), initial=0))
+        letters = self._text.encode("ascii", "replace").translate(_LETTERS).decode()
+        self._letters = f" {letters} "
+        self.words = set(letters.split())
+        self._grams = {gram for word in self.words for gram in _grams(word)}
+
+    def with_word(self, word: str) -> set[int]:
+        """Return the numbers of the lines with a word."""
+        return self._numbers(self._letters, f" {word} ")
+
+    def with_part(self, part: _Part) -> set[int]:
+        """Return the numbers of the lines with a part."""
+        if not part.text:
+            return set(range(len(self._starts) - 1))
+        return self._numbers(self._text, part.text) if part.words <= self.words and part.grams <= self._grams else set()
+
+    def _numbers(self, text: str, words: str) -> set[int]:
+        numbers: set[int] = set()
+        place = text.find(words)
+        while place >= 0:
+            number = bisect_right(self._starts, place) - 1
+            numbers.add(number)
+            place = text.find(words, self._starts[number + 1] - 1)
+        return numbers
+
+
+def _grams(word: str) -> Iterator[str]:
+    return (word[begin : begin + _GRAM] for begin in range(len(word) - _GRAM + 1))
 
 
 @functools.cache

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
+from gpudoctor.expressions import expression
 from gpudoctor.read.prefixes import without_prefixes
 from gpudoctor.read.statements import Line
 
@@ -16,9 +16,9 @@ _LONGEST = 4000
 """Characters of a line that are read as one; the rest of a longer line is read like lines of its own."""
 _ALIKE = 160
 """Lines that differ only in numbers and are read: more than a machine has NVLinks, fewer than a training run has steps."""
-_NUMBER = re.compile(r"\d+")
-_COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_NUMBER = expression(r"\d+")
+_COLOUR = expression(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
+_INVISIBLE = expression(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
 """What editors and web pages make of quotation marks and spaces."""
 _SAMPLE = 4096

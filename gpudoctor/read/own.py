@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import msgspec
 
 from gpudoctor.errors import UsageError
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Policy
 from gpudoctor.packed import unpack
 from gpudoctor.read.lines import decoded, plain_lines
 from gpudoctor.snapshot import Snapshot, decode
 
-_REPORT = re.compile(r'\{\s{0,20}"schema"\s{0,20}:\s{0,20}"gpudoctor\.report/1"')
-_SNAPSHOT = re.compile(r'\{\s{0,20}"version"\s{0,20}:\s{0,20}"\d{1,4}\.\d{1,4}"\s{0,20},\s{0,20}"created"')
-_QUOTED = re.compile(
+_REPORT = expression(r'\{\s{0,20}"schema"\s{0,20}:\s{0,20}"gpudoctor\.report/1"')
+_SNAPSHOT = expression(r'\{\s{0,20}"version"\s{0,20}:\s{0,20}"\d{1,4}\.\d{1,4}"\s{0,20},\s{0,20}"created"')
+_QUOTED = expression(
     r'\{[^"{}]{0,200}"(?:schema"[^"{}]{0,40}"gpudoctor\.report/1|version"[^"{}]{0,40}"\d{1,4}\.\d{1,4}"[^"{}]{0,80}"created)"'
 )
-_SECTION = re.compile(rf'"({"|".join(Snapshot.__struct_fields__)})"\s{{0,4}}:')
+_SECTION = expression(rf'"({"|".join(Snapshot.__struct_fields__)})"\s{{0,4}}:')
 
 
 def own_report(data: bytes) -> tuple[Snapshot, Policy] | None:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
+from gpudoctor.expressions import expression
+
 _TIME: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _DATE_AND_TIME: Final = rf"\d{{4}}[-/]\d\d[-/]\d\d[T ]{_TIME}(?:Z|[ ]?[+-]\d\d:?\d\d)?"
 _HOST_AND_PROGRAM: Final = r"[\w.-]{1,64} (?:kernel|[\w./@-]{1,64}\[\d{1,9}\]):"
@@ -21,13 +23,13 @@ _CERTAIN: Final = (
     r"\((?:[\w.:=-]{1,64} ){0,4}pid=\d{1,9}(?:, ip=[\d.]{1,40})?\)",  # Ray, vLLM
     r"\[(?:pod/)?[\w.-]{1,100}/[\w.-]{1,100}\]",  # kubectl logs --prefix
 )
-_PREFIX: Final = re.compile(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:])|$)){{1,6}}")
+_PREFIX: Final = expression(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:])|$)){{1,6}}")
 """Prefixes that nothing else looks like, several in a row."""
-_NUMBERED: Final = re.compile(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d) ?|[.)|] ?|\s?[→│] ?| {1,2}|$)")
+_NUMBERED: Final = expression(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d) ?|[.)|] ?|\s?[→│] ?| {1,2}|$)")
 """As editors and `cat -n` number lines."""
-_LABELLED: Final = re.compile(r"(\s{0,4}\d{1,4}:(?= |$)|[\w.-]{1,60}\s{0,30}\|) ?")
+_LABELLED: Final = expression(r"(\s{0,4}\d{1,4}:(?= |$)|[\w.-]{1,60}\s{0,30}\|) ?")
 """As docker compose and srun -l label lines."""
-_COMMON: Final = re.compile(r"\s{1,40}|(?:[-*+•#$%]|//) ")
+_COMMON: Final = expression(r"\s{1,40}|(?:[-*+•#$%]|//) ")
 Matcher = Callable[[str], "re.Match[str] | None"]
 _BEGINNINGS: Final = frozenset(" \t>[(<0123456789")
 _MONTHS: Final = frozenset(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"))
@@ -99,7 +101,7 @@ def _runs(found: Iterable[re.Match[str] | None], enough: int) -> Iterator[tuple[
 
 
 def _continues(last: re.Match[str], one: re.Match[str]) -> bool:
-    return last.re is not _NUMBERED or int(one[1]) == int(last[1]) + 1
+    return last.re.pattern != _NUMBERED.pattern or int(one[1]) == int(last[1]) + 1
 
 
 def _is_numbering(run: Sequence[re.Match[str]]) -> bool:

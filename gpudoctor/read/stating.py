@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.found import FORMS, STATED, Hit
 from gpudoctor.read.readers import READERS
@@ -12,7 +12,7 @@ from gpudoctor.read.statements import Line, Statement
 
 _COUNTED = ("gpu",)
 """What is stated once for each GPU: without a number of its own, the next one's."""
-_SPACE = re.compile(r"\s+")
+_SPACE = expression(r"\s+")
 
 
 def statements_in(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.statements import Line
 
 _NARROW = 72
@@ -14,12 +14,12 @@ _WIDE = 80
 """Columns at which mail programs and terminals wrap lines."""
 _JOINED = 5
 """Lines that are joined: a message has up to two hundred characters."""
-_MARKERS = re.compile(
+_MARKERS = expression(
     r"\s{0,20}(?:[-*+•]|\d{1,2}[.)]|#{1,6}|\$|%|>>>|\.\.\.|//"
     r"|(?:\([\w.-]{1,40}\) ?)?[\w.-]{1,40}@[\w.-]{1,60}[: ][^$#\n]{0,80}[$#]|PS [^>\n]{0,80}>|[A-Z]:\\[^>\n]{0,80}>)\s{1,20}"
 )
-_ROW = re.compile(r"\|?\s{0,20}([A-Za-z][^|\n]{0,60}?)\s{0,20}\|\s{0,20}([^|\n]{1,200}?)\s{0,20}\|?$")
-_EMPHASIS = re.compile(r"\*\*|__|`")
+_ROW = expression(r"\|?\s{0,20}([A-Za-z][^|\n]{0,60}?)\s{0,20}\|\s{0,20}([^|\n]{1,200}?)\s{0,20}\|?$")
+_EMPHASIS = expression(r"\*\*|__|`")
 _Widths = tuple[int, int]
 """Characters of a line, or of the longest of some: with what was put before it, and without. It was wrapped before that or after."""
 
@@ -35,18 +35,20 @@ class Variant(NamedTuple):
     """Where the next line was joined: only a match across it is new. 0: nothing was joined."""
 
 
-def variants(lines: Sequence[Line], *, wrapped: bool) -> Iterator[Variant]:
-    """Yield each line as it is, and after it the other ways to read it; without `wrapped`, lines are not joined."""
-    widest = _widths(lines) if wrapped else {}
+def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator[Variant]:
+    """Yield each line as it is, and after it the other ways to read it. Lines are joined where one of the `touched` is among them; None: nowhere."""
+    widest = {} if touched is None else _widths(lines)
+    joined = {place - back for place in touched or () for back in range(_JOINED)}
     for place, line in enumerate(lines):
         row = _as_pair(line.text)
         yield Variant(line, row or line.text)
         bare = _bare(line.text)
         if bare and not row:
             yield Variant(line, bare, is_other=True)
-        following = _continued(lines[place : place + _JOINED], widest[line.number]) if wrapped else ()
+        cuts_words = touched is not None and line.width >= _WIDE - 1
+        following = _continued(lines[place : place + _JOINED], widest[line.number]) if cuts_words or place in joined else ()
         if following:
-            for space in (" ", "") if line.width >= _WIDE - 1 else (" ",):
+            for space in (" ", "") if cuts_words else (" ",):
                 yield Variant(line, line.text + space.join(("", *following)), is_other=True, seam=len(line.text))
 
 

@@ -1,4 +1,4 @@
-"""The cues of every regular expression for lines of foreign text: each line that it matches contains one of these words."""
+"""The cues of every regular expression for lines of foreign text: each line that it matches contains all texts of one of these."""
 
 from __future__ import annotations
 
@@ -56,6 +56,8 @@ _COMMON = frozenset(
 """Words that many lines contain: others are better cues."""
 _MOST = 64
 """Ways to write out the alternatives of one expression; beyond, an alternative counts as unknown text."""
+_SHORT, _TELLING, _OTHERS = 4, 3, 3
+"""Characters of a run to which a common word is preferred; of a run that is worth looking for; how many runs are looked for beside the first."""
 EDGE, UNKNOWN = "\0", "\1"
 """In a written-out expression: something that is no letter, and something that may be one."""
 
@@ -72,28 +74,36 @@ def generated(root: Path) -> dict[Path, str]:
     lines = (
         '"""The cues of each regular expression; written by scripts/generate."""',
         "",
-        "# ruff: noqa: Q000",
+        "# ruff: noqa: Q000, S108",
         "from __future__ import annotations",
         "",
-        f"CUES: dict[str, tuple[str, ...]] = {{\n{rows}}}  # fmt: skip",
+        f"CUES: dict[str, tuple[tuple[str, ...], ...]] = {{\n{rows}}}  # fmt: skip",
         "",
     )
     return {root / "gpudoctor/line_forms/cues.py": "\n".join(lines)}
 
 
-def cues(pattern: str) -> tuple[str, ...]:
-    """Return words, and parts of words after PART, one of which is in every line that the pattern matches; PART alone if there are none."""
+def cues(pattern: str) -> tuple[tuple[str, ...], ...]:
+    """Return cues, one of which is in every line that the pattern matches: a word, or a part of one after PART, and other parts of the line."""
     found = {_cue(text) for text in _written_out(sre.parse(pattern).data)}
-    return (PART,) if PART in found else tuple(sorted(found))
+    needed = {one for one in found if not any(other != one and _follows(other, one) for other in found)}
+    return ((PART,),) if (PART,) in found else tuple(sorted(needed))
 
 
-def _cue(text: str) -> str:
-    """Return the best cue of one way to match: a rare whole word, else the longest run of known characters."""
-    rare = [word for word in _whole_words(text) if len(word) > 2 and word not in _COMMON]
-    if rare:
-        return max(rare, key=len)
-    runs = [run for part in text.split(UNKNOWN) for run in part.split(EDGE)]
-    return PART + max(runs, key=len)
+def _cue(text: str) -> tuple[str, ...]:
+    """Return the best cue of one way to match: a rare whole word, else the longest run of known characters; then the longest other runs."""
+    words = list(_whole_words(text))
+    runs = sorted((run for part in text.split(UNKNOWN) for run in part.split(EDGE)), key=len, reverse=True)
+    rare = [word for word in words if len(word) > 2 and word not in _COMMON] or (words if len(runs[0]) <= _SHORT else [])
+    first = max(rare, key=len) if rare else PART + runs[0]
+    others = [run for run in dict.fromkeys(runs) if run and len(run) >= min(_TELLING, len(runs[0])) and run not in first]
+    return (first, *others[:_OTHERS])
+
+
+def _follows(cue: tuple[str, ...], from_: tuple[str, ...]) -> bool:
+    """Return whether a line with the cue `from_` always has `cue` too."""
+    parts = [one.removeprefix(PART) for one in cue if one != from_[0]]
+    return (cue[0] == from_[0] or cue[0].startswith(PART)) and all(any(part in other for other in from_) for part in parts)
 
 
 def _whole_words(text: str) -> Iterator[str]:

@@ -12,45 +12,76 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.cli import check as declared
-from gpudoctor.cli import program_with
-from gpudoctor.cli.plain import _DEFAULTS, plain
+from gpudoctor.cli import check, diagnose, program_with
+from gpudoctor.cli.plain import OF_CHECK, OF_DIAGNOSE, Plain, of_check, of_diagnose
 from gpudoctor.cli.settings import GivenOptions
 
-Given = tuple[GivenOptions, str | None]
 
-
-def by_typer(words: list[str]) -> Given | None:
+def by_typer(command: str, words: list[str]) -> Plain | None:
     """What Typer makes of the words; None if it refuses them or answers itself."""
-    seen: list[Given] = []
+    seen: list[Plain] = []
 
-    def note(given: GivenOptions, config: str | None) -> int:
-        seen.append((given, config))
+    def of_a_check(given: GivenOptions, config: str | None) -> int:
+        seen.append(Plain(given, config))
         return 0
 
-    with mock.patch.object(declared, "examine", note):
+    def of_a_text(files: list[str], given: GivenOptions) -> int:
+        seen.append(Plain(given, files=tuple(files)))
+        return 0
+
+    with mock.patch.object(check, "examine", of_a_check), mock.patch.object(diagnose, "examine_text", of_a_text):
         try:
-            typer.main.get_command(program_with("check")).main(["check", *words], standalone_mode=False)
+            typer.main.get_command(program_with(command)).main([command, *words], standalone_mode=False)
         except Exception:  # noqa: BLE001 -- newer Typer has its own under a private name
             return None
     return seen[0] if seen else None
 
 
-NAMES = sorted(_DEFAULTS)
+NAMES = sorted(OF_CHECK)
+READ = {"check": of_check, "diagnose": of_diagnose}
 WORDS = st.one_of(
     st.sampled_from([f"--{name}" for name in NAMES]),
     st.builds("--{}={}".format, st.sampled_from(NAMES), st.sampled_from(["look", "json", "5", "x y", "", "-", "null", "1e3", "nan"])),
     st.sampled_from(
-        ["look", "train", "full", "json", "text", "error", "5", "-1", "inf", "-", "--", "-v", "-o", "null", "NULL", "torch", "é", "--lev"]
+        [
+            "look",
+            "a.txt",
+            "train",
+            "full",
+            "json",
+            "text",
+            "error",
+            "5",
+            "-1",
+            "inf",
+            "-",
+            "--",
+            "-v",
+            "-o",
+            "null",
+            "NULL",
+            "torch",
+            "é",
+            "--lev",
+        ]
     ),
     st.text(max_size=6),
 )
 
 
-@given(st.lists(WORDS, max_size=7))
-def test_what_is_read_without_typer_is_what_typer_reads(words: list[str]) -> None:
-    mine = plain(words)
-    assert mine is None or repr(mine) == repr(by_typer(words))  # nan equals nothing
+@pytest.mark.parametrize("command", READ)
+@given(words=st.lists(WORDS, max_size=7))
+def test_what_is_read_without_typer_is_what_typer_reads(command: str, words: list[str]) -> None:
+    mine = READ[command](words)
+    assert mine is None or repr(mine) == repr(by_typer(command, words))  # nan equals nothing
+
+
+@pytest.mark.parametrize(
+    "words", [["-"], ["a.txt"], ["a.txt", "-", "b.txt", "--format", "json"], ["--only=GD2", "--verbose", "a.txt"]], ids=" ".join
+)
+def test_a_diagnosis_of_files_needs_no_typer(words: list[str]) -> None:
+    assert of_diagnose(words) == by_typer("diagnose", words)
+    assert of_diagnose(words) is not None
 
 
 @pytest.mark.parametrize(
@@ -65,20 +96,21 @@ def test_what_is_read_without_typer_is_what_typer_reads(words: list[str]) -> Non
     ids=" ".join,
 )
 def test_what_scripts_use_needs_no_typer(words: list[str]) -> None:
-    assert plain(words) == by_typer(words)
-    assert plain(words) is not None
+    assert of_check(words) == by_typer("check", words)
+    assert of_check(words) is not None
 
 
-def test_every_option_but_the_help_can_be_read_without_typer() -> None:
-    (command,) = typer.main.get_command(program_with("check")).commands.values()  # type: ignore[attr-defined]
+@pytest.mark.parametrize(("name", "names"), [("check", OF_CHECK), ("diagnose", OF_DIAGNOSE)])
+def test_every_option_but_the_help_can_be_read_without_typer(name: str, names: frozenset[str]) -> None:
+    command = typer.main.get_command(program_with(name)).commands[name]  # type: ignore[attr-defined]
     long = {option.removeprefix("--") for parameter in command.params for option in parameter.opts if option.startswith("--")}
-    assert long - {"help"} == set(_DEFAULTS)
+    assert long - {"help"} == names
 
 
 @pytest.mark.parametrize("value", ["/opt/venv", ""])
 def test_the_variable_for_the_interpreter_is_read(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUDOCTOR_PYTHON", value)
-    assert plain(["--no-smoke"]) == by_typer(["--no-smoke"])
+    assert of_check(["--no-smoke"]) == by_typer("check", ["--no-smoke"])
 
 
 def test_typer_is_not_loaded_for_it() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import PACKAGE, RELEASE, VERSION, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "torch.utils.collect_env"
 _KEY = r"\s{0,30}: {0,3}"
 """What follows a key: vLLM aligns the colons."""
-_IMPORTED = re.compile(rf"^\s*PyTorch version{_KEY}{RELEASE}")
-_LISTED = re.compile(r"^\s*\[pip3?\] torch==(?P<value>[\w.+!]{1,60})")
+_IMPORTED = expression(rf"^\s*PyTorch version{_KEY}{RELEASE}")
+_LISTED = expression(r"^\s*\[pip3?\] torch==(?P<value>[\w.+!]{1,60})")
 
 
 def _copies(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "containers"
-_RUN = re.compile(r"(?:^|[^\w-])(?P<command>(?:nvidia-docker|docker|podman) (?:container )?(?:run|create)\b.*)")
+_RUN = expression(r"(?:^|[^\w-])(?P<command>(?:nvidia-docker|docker|podman) (?:container )?(?:run|create)\b.*)")
 _CONTINUED = ("\\", "^", "`")
 _LONGEST = 30
 """Lines of one command."""
-_DEMONSTRATION = re.compile(r"\bhello-world\b|--help\b")
+_DEMONSTRATION = expression(r"\bhello-world\b|--help\b")
 # https://docs.docker.com/engine/containers/gpu/, https://docs.docker.com/compose/how-tos/gpu-support/
 # https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
-_REQUEST = re.compile(
+_REQUEST = expression(
     r"nvidia-docker |--gpus\b|--runtime[ =][\"']?nvidia|nvidia\.com/(?:gpu|mig-)|/dev/nvidia|\bNVIDIA_VISIBLE_DEVICES\b"
     r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |\n\s{1,60}- [\"']?gpu\b|runtimeClassName: |\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
 )
 _CUT = ("...", "…", "[...]", "# ...")
-_YAML = re.compile(r"\s{2,60}\S|\s?(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
-_IMAGE = re.compile(r"\s{1,60}(?:- )?(?:image|build):")
-_KINDS = re.compile(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
+_YAML = expression(r"\s{2,60}\S|\s?(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
+_IMAGE = expression(r"\s{1,60}(?:- )?(?:image|build):")
+_KINDS = expression(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "device files"
-_LONG = re.compile(
+_LONG = expression(
     r"c(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,3}\s{1,4}(?P<owner>[\w.-]{1,40})\s{1,8}(?P<group>[\w.-]{1,40})\s{1,8}"
     r"(?P<major>\d{1,4}),\s{1,8}(?P<minor>\d{1,7})\s.{4,40}\s(?P<path>/dev/(?:nvidia[\w-]{0,30}|dxg)|nvidia[\w-]{1,30})"
 )
-_PATH = re.compile(r"/dev/nvidia[\w-]{0,30}")
+_PATH = expression(r"/dev/nvidia[\w-]{0,30}")
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:

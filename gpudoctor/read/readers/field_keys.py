@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
 
 SYSTEMS = (
@@ -148,5 +148,5 @@ FIRST_WORDS = frozenset(
     ]
 )
 """Words that the names of fields begin with: few lines need a closer look."""
-NAMES = tuple(re.compile(field.name) for field in FIELDS)
-ANSWERS = tuple(re.compile(field.answer) for field in FIELDS)
+NAMES = tuple(expression(field.name) for field in FIELDS)
+ANSWERS = tuple(expression(field.answer) for field in FIELDS)

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAMES
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _MARKS = " \t>*+|#_`\u2022-"
-_BETWEEN = re.compile(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-\u2013\u2014]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
-_WORD = re.compile(r"[a-z0-9]+")
-_ASIDE = re.compile(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
+_BETWEEN = expression(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-\u2013\u2014]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
+_WORD = expression(r"[a-z0-9]+")
+_ASIDE = expression(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
 _UNDER = 4
 """Lines below a heading in which its answer is looked for."""
 _LONGEST_NAME, _LONGEST = 90, 300
-_RELEASES = re.compile(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
+_RELEASES = expression(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
 
 
 class _Asked(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -15,14 +15,17 @@ GPU = (
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTM]\d{1,3}|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
-_MENTION = re.compile(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
-_BARE = re.compile(
+_MENTION = expression(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
+_BARE = expression(
     r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
 
+_ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson")
+"""What every name has."""
+
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    for line in own_sentences(lines):
+    for line in own_sentences(lines, _ABOUT):
         for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text)]):
             yield Statement(f"gpu prose:{line.number}.{number}", found["name"], _NAME, line.number, Rank.PROSE)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.gpudoctor_summary import SUMMARY, facts
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -17,24 +18,24 @@ _MOST = 2000
 """Lines of a report."""
 _VERDICTS = ("READY", "DEGRADED", "UNKNOWN", "BROKEN", "STOPPED")
 _ASIDE = r"(?: \((?P<aside>[^()]{0,80})\))?"
-_HEAD = re.compile(
+_HEAD = expression(
     rf"^\s{{0,8}}(?:#{{1,6}} )?(?:[^\w\s]|OK|X)? ?(?P<verdict>{'|'.join(_VERDICTS)})(?: (?P<code>GD\d{{3}}))?{_ASIDE}(?::|\s|$)(?P<message>.{{0,2000}})"
 )
-_CAUSE = re.compile(
+_CAUSE = expression(
     rf"^\s{{0,8}}(?:\*\*)?(?P<severity>[Ee]rror|[Ww]arning|[Nn]ote)(?: (?P<code>GD\d{{3}}))?{_ASIDE}:(?:\*\*)?(?: |$)(?P<message>.{{0,2000}})"
 )
-_LINKED = re.compile(r"^\s{0,8}#{1,6} \[(?P<code>GD\d{3})[^\]]{0,80}\]\(\S{1,300}\)(?P<aside>.{0,300})")
-_NOTE = re.compile(
+_LINKED = expression(r"^\s{0,8}#{1,6} \[(?P<code>GD\d{3})[^\]]{0,80}\]\(\S{1,300}\)(?P<aside>.{0,300})")
+_NOTE = expression(
     r"^\s{0,8}- \[(?P<code>GD\d{3})[^\]]{0,80}\]\(\S{1,300}\)(?P<aside>(?: \([^()]{0,80}\))?): (?P<message>.{0,2000})(?<!\))$"
 )
 """What is explained by a cause ends with a parenthesis that says so."""
-_TITLE = re.compile(r"^\s{0,3}(?P<code>GD\d{3}) (?P<aside>[^:]{1,300})$")
+_TITLE = expression(r"^\s{0,3}(?P<code>GD\d{3}) (?P<aside>[^:]{1,300})$")
 """A heading as a browser shows it."""
-_PART = re.compile(
+_PART = expression(
     r"^\s{0,8}(?:\*\*)?(?:Fix|Then|Check|Or instead|If that fails|Verify|Evidence|Also explains|Stages per GPU|Not checked|Verified|Examined|Tool|More)\b"
 )
-_END = re.compile(r"^\s{0,8}(?:More: |Tool: gpudoctor )|\bgpudoctor \d[\w.]{0,20}, (?:compatibility )?tables of \d{4}-")
-_DOUBT = re.compile(r"\b(?:likely|possible)\b")
+_END = expression(r"^\s{0,8}(?:More: |Tool: gpudoctor )|\bgpudoctor \d[\w.]{0,20}, (?:compatibility )?tables of \d{4}-")
+_DOUBT = expression(r"\b(?:likely|possible)\b")
 
 
 def reports(lines: Sequence[Line]) -> list[Sequence[Line]]:

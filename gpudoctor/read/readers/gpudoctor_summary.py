@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.read.statements import Rank, Statement
 
-SUMMARY = re.compile(r"^\s{0,8}(?:\d{1,3} [×x] |no NVIDIA )| [·|] ")  # noqa: RUF001 -- a cross counts
-_BETWEEN = re.compile(r"\s[·|]\s|,\s(?=\d{1,3}\s[×x]\s)")  # noqa: RUF001
-_GPUS = re.compile(r"(\d{1,3}) [×x] (.{3,200})")  # noqa: RUF001
-_NONE = re.compile(r"no NVIDIA GPU")
-_DRIVER = re.compile(r"driver (\d[\w.]{2,30})(?: \(CUDA (\d[\d.]{0,10})\))?")
-_FRAMEWORK = re.compile(
+SUMMARY = expression(r"^\s{0,8}(?:\d{1,3} [×x] |no NVIDIA )| [·|] ")  # noqa: RUF001 -- a cross counts
+_BETWEEN = expression(r"\s[·|]\s|,\s(?=\d{1,3}\s[×x]\s)")  # noqa: RUF001
+_GPUS = expression(r"(\d{1,3}) [×x] (.{3,200})")  # noqa: RUF001
+_NONE = expression(r"no NVIDIA GPU")
+_DRIVER = expression(r"driver (\d[\w.]{2,30})(?: \(CUDA (\d[\d.]{0,10})\))?")
+_FRAMEWORK = expression(
     rf"({'|'.join(spec.name for spec in CATALOGUE)}) (\d\S{{1,60}})(?: \((?:no CUDA)?(?:CUDA (\d[\d.]{{0,10}}))?(?:, cuDNN (\d[\d.]{{0,10}}))?\))?"
 )
-_PYTHON = re.compile(r"Python (\d\.\d{1,2})(?: \(\w{1,20}\))?")
+_PYTHON = expression(r"Python (\d\.\d{1,2})(?: \(\w{1,20}\))?")
 _MOST = 64
 """GPUs of one machine."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import VERSION, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "kernel modules"
-_ROW = re.compile(r"^[a-z0-9]\w{1,60}\s{1,60}\d{4,9}\s{1,4}-?\d{1,6}(?:\s|$)")
+_ROW = expression(r"^[a-z0-9]\w{1,60}\s{1,60}\d{4,9}\s{1,4}-?\d{1,6}(?:\s|$)")
 _WHOLE = 20
 """Modules that every machine with a GPU has loaded; a shorter list was cut or searched."""
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "ldconfig -p"
-_HEAD = re.compile(r"(?P<count>\d{1,6}) libs found in cache\b")
-_ENTRY = re.compile(r"\s{0,12}(?P<soname>lib[\w.+-]{2,100}) \((?P<kind>[^)\n]{3,100})\) => (?P<path>/\S{4,300})\s{0,4}")
+_HEAD = expression(r"(?P<count>\d{1,6}) libs found in cache\b")
+_ENTRY = expression(r"\s{0,12}(?P<soname>lib[\w.+-]{2,100}) \((?P<kind>[^)\n]{3,100})\) => (?P<path>/\S{4,300})\s{0,4}")
 _DRIVER = ("libcuda.so.1", "libnvidia-ml.so.1")
 
 

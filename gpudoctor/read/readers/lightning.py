@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "Lightning's collect_env_details"
-_SECTION = re.compile(r"^\s*\* (?P<name>CUDA|Packages|System|Lightning):\s*$")
-_ITEM = re.compile(r"^\s{0,12}[-*] {0,2}(?P<key>[\w.-]{2,60}): {1,40}(?P<value>\S.{0,120})$")
-_ELEMENT = re.compile(r"^\s{0,20}- (?P<value>[A-Z][^:\n]{3,80})$")
+_SECTION = expression(r"^\s*\* (?P<name>CUDA|Packages|System|Lightning):\s*$")
+_ITEM = expression(r"^\s{0,12}[-*] {0,2}(?P<key>[\w.-]{2,60}): {1,40}(?P<value>\S.{0,120})$")
+_ELEMENT = expression(r"^\s{0,20}- (?P<value>[A-Z][^:\n]{3,80})$")
 _KEYS = {
     ("CUDA", "available"): "torch devices",
     ("CUDA", "version"): "torch cuda",

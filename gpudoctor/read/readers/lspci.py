@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot import normalise_address
 
 _NAME = "lspci"
-_DEVICE = re.compile(
+_DEVICE = expression(
     r"^[\W\d]{0,12}?(?P<address>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s+(?P<kind>[A-Z3][\w /-]{3,40}?)(?: \[(?P<class>[0-9a-f]{4})\])?: "
     r"(?P<name>.{3,200}?)(?: \[(?P<vendor>[0-9a-f]{4}):(?P<device>[0-9a-f]{4})\])?(?: ?\(rev (?P<revision>[0-9a-f]{2})\))?(?: \(prog-if.{0,40})?$"
 )
-_DETAIL = re.compile(r"^\s*(?P<what>Kernel driver in use|Kernel modules|LnkCap|LnkSta|Region \d): ?\s*(?P<value>.{0,200})")
-_UNNAMED = re.compile(r"\bDevice (?P<device>[0-9a-f]{4})$")
+_DETAIL = expression(r"^\s*(?P<what>Kernel driver in use|Kernel modules|LnkCap|LnkSta|Region \d): ?\s*(?P<value>.{0,200})")
+_UNNAMED = expression(r"\bDevice (?P<device>[0-9a-f]{4})$")
 """What lspci writes for a product that its list of names does not have yet."""
 _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Display controller": "0380", "Bridge": "0680"}
 _VENDORS = {"nvidia": "10de", "advanced micro devices": "1002", "intel": "8086"}
-_SWITCH = re.compile(r"(?i)\b(?:bbswitch|bumblebee|optimus|prime-select|prime-run|vga_?switcheroo|envycontrol)\b")
+_SWITCH = expression(r"(?i)\b(?:bbswitch|bumblebee|optimus|prime-select|prime-run|vga_?switcheroo|envycontrol)\b")
 """What switches a laptop's GPU off: it then returns only ones, as a GPU that fell off the bus does."""
 _KINDS_OF_A_WHOLE_LIST = ("Host bridge", "PCI bridge", "ISA bridge")
 """Devices that every PC has: a list with all of these was not cut to some devices."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot import normalise_address
 
 _NAME = "nvidia-smi --query-gpu"
-_COMMAND = re.compile(r"--query-gpu[= ](?P<names>[\w.,]{3,2000})")
-_COLUMN = re.compile(r"^[\w.]{2,80}(?: \[(?:MiB|MHz|W|%)\])?$")
+_COMMAND = expression(r"--query-gpu[= ](?P<names>[\w.,]{3,2000})")
+_COLUMN = expression(r"^[\w.]{2,80}(?: \[(?:MiB|MHz|W|%)\])?$")
 _LONGEST = 80
 """Names in a query: more is no table that a person pasted."""
 FACTS = {
@@ -58,7 +58,7 @@ FACTS = {
     "index": "index",
 }
 """The keys of the facts, by the names of `nvidia-smi --help-query-gpu` in releases 470 to 550."""
-_REASONS = re.compile(r"clocks_(?:throttle|event)_reasons\.(?P<reason>\w{4,40})")
+_REASONS = expression(r"clocks_(?:throttle|event)_reasons\.(?P<reason>\w{4,40})")
 _UNITS = {"memory total": "MiB", "memory used": "MiB", "memory free": "MiB", "memory reserved": "MiB"}
 """The units that a query with nounits leaves out."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "nvidia-smi list"
-_GPU = re.compile(r"^\W{0,8}GPU (?P<gpu>\d{1,3}): (?P<name>[^(\n]{3,80}?) \(UUID: (?P<uuid>GPU-[0-9a-fA-F-]{8,40})")
-_INSTANCE = re.compile(r"^\s*MIG (?P<profile>[\w.+]{4,20})\s+Device\s+(?P<place>\d{1,3}): \(UUID: (?P<uuid>MIG-[\w/.-]{3,80})\)?")
-_LINK = re.compile(r"^\s*Link (?P<link>\d{1,2}): (?P<state>[\d.]{1,8} GB/s|<?inactive>?)\s*$", re.IGNORECASE)
-_ROW = re.compile(
+_GPU = expression(r"^\W{0,8}GPU (?P<gpu>\d{1,3}): (?P<name>[^(\n]{3,80}?) \(UUID: (?P<uuid>GPU-[0-9a-fA-F-]{8,40})")
+_INSTANCE = expression(r"^\s*MIG (?P<profile>[\w.+]{4,20})\s+Device\s+(?P<place>\d{1,3}): \(UUID: (?P<uuid>MIG-[\w/.-]{3,80})\)?")
+_LINK = expression(r"^\s*Link (?P<link>\d{1,2}): (?P<state>[\d.]{1,8} GB/s|<?inactive>?)\s*$", re.IGNORECASE)
+_ROW = expression(
     r"^\s*GPU(?P<gpu>\d{1,3})\s+(?P<cells>(?:X|SYS|NODE|PHB|PXB|PIX|PSB|SOC|NV\d{1,2})(?:\s+(?:X|SYS|NODE|PHB|PXB|PIX|PSB|SOC|NV\d{1,2}))*)"
 )
 

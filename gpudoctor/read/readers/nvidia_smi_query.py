@@ -5,29 +5,47 @@ The XML is not parsed as a document. Its tags are read one by one: what is cut o
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, MACHINE, PROCESS, REASONS, UNCORRECTED
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot import normalise_address
 
 QUERY = "nvidia-smi -q"
-_SIGNS = re.compile(
-    "NVSMI LOG|Attached GPUs|nvidia_smi_log|<gpu id=|FB Memory Usage|Remapped Rows|Retired [Pp]ages|(?i:ECC Errors|ECC Mode|MIG Mode)"
-    "|Clocks (?:Throttle|Event) Reasons|Compute Mode|GPU Link Info|GPU Current Temp|Recovery Action"
+_SIGNS = (
+    *(
+        "nvsmi log",
+        "attached gpus",
+        "nvidia_smi_log",
+        "<gpu id=",
+        "fb memory usage",
+        "remapped rows",
+        "retired pages",
+        "ecc errors",
+        "ecc mode",
+    ),
+    *(
+        "mig mode",
+        "clocks throttle reasons",
+        "clocks event reasons",
+        "compute mode",
+        "gpu link info",
+        "gpu current temp",
+        "recovery action",
+    ),
 )
+"""Of an output or an excerpt, in lower case."""
 UNKNOWN = "any"
 """Stands for the number of a GPU that an excerpt does not name."""
-_ONE = re.compile(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
+_ONE = expression(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
 _ALONE = ("compute_mode", "gpu_current_temp", "gpu_shutdown_temp", "gpu_slowdown_temp", "gpu_recovery_action", "performance_state")
 """Labels that state a fact of a GPU even in an excerpt without headings."""
-_GPU = re.compile(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
-_LABEL = re.compile(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
-_ELEMENT = re.compile(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
-_WORDS = re.compile(r"[A-Za-z0-9]+")
+_GPU = expression(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
+_LABEL = expression(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
+_ELEMENT = expression(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
+_WORDS = expression(r"[A-Za-z0-9]+")
 _INSTANCE_PARTS: tuple[str, ...] = ("gi", "ci", "used", "total")
 _PROCESS_PARTS: tuple[str, ...] = ("type", "memory", "name")
 _LAST_PARTS = ("used", "total", "memory")
@@ -37,7 +55,7 @@ _FOREIGN = 6
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    if any(_SIGNS.search(line.text) for line in lines):
+    if any(sign in text for text in (line.text.lower() for line in lines) for sign in _SIGNS):
         output = _Output()
         for line in lines:
             for what, value in output.stated(line.text):
@@ -47,6 +65,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 def _labels(text: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a line with their values; "" for a heading."""
     if text.lstrip().startswith("<"):
+        import html  # noqa: PLC0415 -- 1 ms, only for XML
+
         for element in _ELEMENT.finditer(text):
             yield element["label"].lower(), html.unescape(element["value"] or "").strip()
     else:

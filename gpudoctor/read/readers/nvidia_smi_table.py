@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -12,40 +13,40 @@ _NAME = "nvidia-smi"
 _GAP = r"[\s|]+"
 _ADDRESS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d"
 _SECTIONS = (
-    (re.compile(r"MIG devices:"), "mig"),
-    (re.compile(r"\bProcesses:|\bPID\s+Type\s+Process name"), "processes"),
-    (re.compile(r"NVIDIA-SMI\s+\d|\bGPU\s+Name\b"), "gpus"),
+    (expression(r"MIG devices:"), "mig"),
+    (expression(r"\bProcesses:|\bPID\s+Type\s+Process name"), "processes"),
+    (expression(r"NVIDIA-SMI\s+\d|\bGPU\s+Name\b"), "gpus"),
 )
 """What begins each part of the table."""
 _FAR = 3
 """Lines after which a table has ended, if none of them has a bar or an amount of memory."""
-_FIRST_ROW = re.compile(
+_FIRST_ROW = expression(
     rf"^\W*(?P<index>\d{{1,3}}){_GAP}(?P<gpu>\S[^|]{{1,60}}?){_GAP}(?:(?P<persistence>On|Off|N/A|WDDM|TCC|MCDM|ERR!){_GAP})?"
     rf"(?P<address>{_ADDRESS})(?:{_GAP}(?:On|Off|N/A|ERR!))?(?:{_GAP}(?P<ecc>\d{{1,20}}|N/A|On|Off|ERR!)\*?)?(?=[\s|]|$)"
 )
-_SHORT_ROW = re.compile(r"^\s*\|\s{1,5}(?P<index>\d{1,3})\s{1,4}(?P<gpu>(?!N/A)[A-Z][^|]{3,60}?)(?:\s{2,}[^|]*)?\|")
+_SHORT_ROW = expression(r"^\s*\|\s{1,5}(?P<index>\d{1,3})\s{1,4}(?P<gpu>(?!N/A)[A-Z][^|]{3,60}?)(?:\s{2,}[^|]*)?\|")
 """A first row without a bus address, as people shorten it."""
-_SENSORS = re.compile(
+_SENSORS = expression(
     r"(?P<fan>\d{1,3}%|N/A|ERR!)\s+(?P<temperature>\d{1,3}C|N/A|ERR!)\s+(?P<state>P\d{1,2}|N/A|ERR!|Unknown!?)"
     r"[\s|]+(?P<power>\d{1,5}W|N/A|ERR!|Unknown Error)\s{0,4}/\s{0,6}(?P<limit>\d{1,5}W|N/A|ERR!)"
 )
-_MEMORY = re.compile(r"(?<![\d.])(?P<used>\d{1,8}) ?Mi?B\s{0,6}/\s{0,8}(?P<total>\d{1,8}) ?Mi?B")
-_MODE = re.compile(r"(?:(?P<load>\d{1,3}%|N/A|ERR!)\s{1,12})?(?P<mode>Default|E\. ?Process|E\. ?Thread|Exclusive_\w{4,10}|Prohibited)\b")
-_MIG_ROW = re.compile(r"^[\s|]*(?P<mode>Enabled|Disabled|N/A)\*?[\s|]*$")
-_MIG_MODE = re.compile(r"\bMIG (?:M\.|[Mm]ode)[\s:|]{1,4}(?P<mode>Enabled|Disabled)\b")
-_MIG_DEVICE = re.compile(
+_MEMORY = expression(r"(?<![\d.])(?P<used>\d{1,8}) ?Mi?B\s{0,6}/\s{0,8}(?P<total>\d{1,8}) ?Mi?B")
+_MODE = expression(r"(?:(?P<load>\d{1,3}%|N/A|ERR!)\s{1,12})?(?P<mode>Default|E\. ?Process|E\. ?Thread|Exclusive_\w{4,10}|Prohibited)\b")
+_MIG_ROW = expression(r"^[\s|]*(?P<mode>Enabled|Disabled|N/A)\*?[\s|]*$")
+_MIG_MODE = expression(r"\bMIG (?:M\.|[Mm]ode)[\s:|]{1,4}(?P<mode>Enabled|Disabled)\b")
+_MIG_DEVICE = expression(
     rf"^\W*(?P<gpu>\d{{1,3}}){_GAP}(?P<gi>\d{{1,3}}){_GAP}(?P<ci>\d{{1,3}}){_GAP}(?P<place>\d{{1,3}}){_GAP}(?P<used>\d{{1,8}})MiB\s*/\s*(?P<total>\d{{1,8}})MiB"
 )
-_PROCESS = re.compile(
+_PROCESS = expression(
     r"^\W*(?P<gpu>\d{1,3})\s+(?:(?:\d{1,3}|N/A)\s+(?:\d{1,3}|N/A)\s+)?(?P<pid>\d{1,10})\s+(?P<type>(?:M\+)?C(?:\+G)?|G|M)\s+(?P<name>\S.{0,120}?)"
     r"(?:\s+(?P<memory>\d{1,8}) ?Mi?B|\s+N/A|\s+ERR!)?[\s|]*$"
 )
-_VERSIONS = re.compile(
+_VERSIONS = expression(
     r"NVIDIA-SMI (?P<program>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\s{1,40}(?:Driver|KMD) Version: (?P<driver>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"
 )
-_WINDOWS_ROW = re.compile(r"\s(?:WDDM|TCC|MCDM)\s{1,4}\|")
-_LINUX = re.compile(r"(?i)\b(?:wsl|linux|ubuntu|debian|docker)")
-_BORDER = re.compile(r"^\s*\+-{10,}")
+_WINDOWS_ROW = expression(r"\s(?:WDDM|TCC|MCDM)\s{1,4}\|")
+_LINUX = expression(r"(?i)\b(?:wsl|linux|ubuntu|debian|docker)")
+_BORDER = expression(r"^\s*\+-{10,}")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -5,16 +5,16 @@ Sources: mmcv/utils/env.py, mmengine/utils/dl_utils/collect_env.py, sglang/check
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "collect_env of MMCV, SGLang or Detectron2"
 _TO = r"(?:: {1,3}| {2,60})"
-_DEVICES = re.compile(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}})(?:{_TO}|(?<=,\d) |(?<=,\d\d) )(?P<name>[A-Z][^(\n]{{2,80}})")
-_CAPABILITY = re.compile(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}) Compute Capability: {VERSION}")
+_DEVICES = expression(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}})(?:{_TO}|(?<=,\d) |(?<=,\d\d) )(?P<name>[A-Z][^(\n]{{2,80}})")
+_CAPABILITY = expression(rf"^\s*GPU (?P<numbers>\d{{1,2}}(?:,\d{{1,2}}){{0,31}}) Compute Capability: {VERSION}")
 
 
 def _of_numbered_gpus(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "operating system"
 
 
-_ASKED = re.compile(r"\buname -(?P<option>[rm])\s*$")
+_ASKED = expression(r"\buname -(?P<option>[rm])\s*$")
 _ANSWERS = {
-    "r": ("kernel", re.compile(r"\d\.\d{1,3}[\w.+-]{1,60}")),
-    "m": ("architecture", re.compile(r"x86_64|aarch64|arm64|armv7l|i686")),
+    "r": ("kernel", expression(r"\d\.\d{1,3}[\w.+-]{1,60}")),
+    "m": ("architecture", expression(r"x86_64|aarch64|arm64|armv7l|i686")),
 }
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import PACKAGE, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "pip freeze"
-_INSTALLED = re.compile(r"^\s*Successfully installed (?P<all>\S.{2,3900})")
-_SATISFIED = re.compile(
+_INSTALLED = expression(r"^\s*Successfully installed (?P<all>\S.{2,3900})")
+_SATISFIED = expression(
     r"^\s*Requirement already satisfied: (?P<name>[A-Za-z][\w.-]{1,60})[^ ]{0,80} in .{1,300}\((?P<version>\d[\w.+!]{0,60})\)$"
 )
-_ONE = re.compile(r"(?P<name>[A-Za-z][\w.-]{1,60}?)-(?P<version>\d[\w.+!]{0,60})(?=\s|$)")
-_UNMET = re.compile(
+_ONE = expression(r"(?P<name>[A-Za-z][\w.-]{1,60}?)-(?P<version>\d[\w.+!]{0,60})(?=\s|$)")
+_UNMET = expression(
     r"^\s*(?:ERROR: )?(?P<name>[A-Za-z][\w.-]{1,60}) (?P<version>\d[\w.+!]{0,60}) (?:requires|has requirement) [^ ]{1,120}"
     r"(?:; .{1,200})?, but you(?:'ll)? have (?P<other>[A-Za-z][\w.-]{1,60}) (?P<installed>\d[\w.+!]{0,60}?)(?= which|\.?$)"
 )
-_SHOWN = re.compile(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
+_SHOWN = expression(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
 
 
 def _installed(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import ADDONS, stack_of
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.distributions import normalise
 
-_ROW = re.compile(
+_ROW = expression(
     r"^\s{0,8}(?:[-*•] )?(?P<name>[A-Za-z_][\w.-]{1,60})\s{1,80}(?:\(!\) )?v?(?P<version>\d[\w.+!]{0,60})(?:\s+(?P<rest>\S.{0,300}))?$"
 )
-_CANDIDATE = re.compile(r"(?m)^[ \t]{0,8}(?:[-*•] |# )?[A-Za-z_][\w.-]{1,60}[ \t]{1,80}(?:\(!\) )?(?:v?\d|Version\b)")
-_HEADER = re.compile(r"^\s{0,8}#? ?(?:Package|Name)\s{1,80}Version\b")
-_RULE = re.compile(r"^\s*[-─━ ]{4,200}$")
-_BUILD = re.compile(r"^(?P<build>(?:[A-Za-z][\w.]*_)?\d{1,6}|main|<pip>|<develop>|pypi)(?:\s+(?P<channel>\S{1,120}))?$")
-_PIXI = re.compile(r"^(?:(?P<build>\S{1,80})\s+)?[\d.]+\s[KMG]i?B\s+(?P<channel>conda|pypi)\b")
-_PLACE = re.compile(r"^(?:/|[A-Za-z]:\\|~)\S*(?:\s+pip)?$")
+_CANDIDATE = expression(r"(?m)^[ \t]{0,8}(?:[-*•] |# )?[A-Za-z_][\w.-]{1,60}[ \t]{1,80}(?:\(!\) )?(?:v?\d|Version\b)")
+_HEADER = expression(r"^\s{0,8}#? ?(?:Package|Name)\s{1,80}Version\b")
+_RULE = expression(r"^\s*[-─━ ]{4,200}$")
+_BUILD = expression(r"^(?P<build>(?:[A-Za-z][\w.]*_)?\d{1,6}|main|<pip>|<develop>|pypi)(?:\s+(?P<channel>\S{1,120}))?$")
+_PIXI = expression(r"^(?:(?P<build>\S{1,80})\s+)?[\d.]+\s[KMG]i?B\s+(?P<channel>conda|pypi)\b")
+_PLACE = expression(r"^(?:/|[A-Za-z]:\\|~)\S*(?:\s+pip)?$")
 _KNOWN = frozenset(("numpy", "pip", "setuptools", "protobuf", "scipy", "triton", "transformers", "cudatoolkit", "pytorch", "pytorch-cuda"))
 _WHOLE = 20
 """Rows from which a list without a header is not a selection."""

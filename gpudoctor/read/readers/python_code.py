@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
-_SETS = re.compile(
+_SETS = expression(
     r"""os\.environ(?:\[|\.setdefault\(|\.update\(\{)\s{0,3}['"]CUDA_VISIBLE_DEVICES['"]\]?\s{0,3}[=,:](?!=)|os\.putenv\(['"]CUDA_VISIBLE_DEVICES"""
 )
-_USES_CUDA = re.compile(
+_USES_CUDA = expression(
     r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"
     r"|\b(?:list_physical_devices|list_logical_devices|list_local_devices|is_gpu_available|gpu_device_name)\(|\btf\.(?:Session|InteractiveSession)\(|\bjax\.(?:devices|local_devices|device_count)\("
 )
-_IMPORTS = re.compile(r"^\W{0,8}(?:import|from) (?:torch|tensorflow|jax|keras|cupy|transformers|pytorch_lightning|lightning)\b")
+_IMPORTS = expression(r"^\W{0,8}(?:import|from) (?:torch|tensorflow|jax|keras|cupy|transformers|pytorch_lightning|lightning)\b")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:

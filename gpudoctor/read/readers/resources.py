@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "processor and memory"
-_FREE = re.compile(r"Mem:\s{1,40}(?P<total>\d[\d.]{0,12}(?:[KMGT]i?|B)?)\s{1,20}\d\S{0,12}\s{1,20}\d\S{0,12}")
+_FREE = expression(r"Mem:\s{1,40}(?P<total>\d[\d.]{0,12}(?:[KMGT]i?|B)?)\s{1,20}\d\S{0,12}\s{1,20}\d\S{0,12}")
 _HEAD = ("total", "used", "free")
 _LEAST = 20
 """Features that every x86-64 processor has more of: a shorter list was cut."""

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.statements import Line
 
 _MOST = 2000
 """Lines to look at: longer texts are logs."""
-_OWN = re.compile(
+_OWN = expression(
     r"(?i)\b(?:my|our|I|we|have|has|having|got|us(?:e|ing)|with|on|in|gpus?|cards?|graphics|machine|server|laptop|desktop|runn?(?:ing)?)\b|\d ?[x\u00d7*]"
 )
-OTHERS = re.compile(
+OTHERS = expression(
     r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
     r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|upgrad\w+|switch\w*|swap\w*|before|another|other|if|or)\b"
 )
 """Words of sentences that compare, or speak of what the writer may not have."""
 
 
-def own_sentences(lines: Sequence[Line]) -> Iterator[Line]:
-    """Yield the lines that say what the writer has or uses."""
+def own_sentences(lines: Sequence[Line], about: Sequence[str]) -> Iterator[Line]:
+    """Yield the lines that say what the writer has or uses, of those that contain one of the words `about`."""
     for line in lines[:_MOST]:
-        if _OWN.search(line.text) and not OTHERS.search(line.text):
+        lowered = line.text.lower()
+        if any(word in lowered for word in about) and _OWN.search(line.text) and not OTHERS.search(line.text):
             yield line

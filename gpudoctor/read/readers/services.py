@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "services"
-_HEAD = re.compile(r"(?P<unit>nvidia-[\w@-]{3,40})\.service - ")
-_ACTIVE = re.compile(r"\bActive: (?P<state>active|inactive|failed|activating)\b")
-_ASKED = re.compile(r"systemctl is-active (?P<unit>nvidia-[\w-]{3,40})(?:\.service)?\s*$")
+_HEAD = expression(r"(?P<unit>nvidia-[\w@-]{3,40})\.service - ")
+_ACTIVE = expression(r"\bActive: (?P<state>active|inactive|failed|activating)\b")
+_ASKED = expression(r"systemctl is-active (?P<unit>nvidia-[\w-]{3,40})(?:\.service)?\s*$")
 _STATES = ("active", "inactive", "failed", "activating")
 _NEAR = 10
 """Lines of a unit's state before its log."""

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.variable_names import WHOLE
 
 _NAME = r"(?P<name>[A-Z][A-Z0-9_]{1,50})"
 _VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";]{0,1000}))"
-_PROMPT = re.compile(
+_PROMPT = expression(
     r"^\s{0,20}(?:\$env:|(?:[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
 )
-_SETTING = re.compile(rf"{_NAME}(?: ?= ?){_VALUE}(?:\s{{1,10}}|,|;|&|$)")
-_MAPPING = re.compile(rf"{_NAME}: {{1,20}}{_VALUE}\s{{0,3}}$")
-_APART = re.compile(rf"\b(?:ENV|setenv|set -g?x) {_NAME} {_VALUE}")
-_OPTION = re.compile(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
-_PYTHON = re.compile(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
-_OF_POD = re.compile(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
-_ECHO = re.compile(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
+_SETTING = expression(rf"{_NAME}(?: ?= ?){_VALUE}(?:\s{{1,10}}|,|;|&|$)")
+_MAPPING = expression(rf"{_NAME}: {{1,20}}{_VALUE}\s{{0,3}}$")
+_APART = expression(rf"\b(?:ENV|setenv|set -g?x) {_NAME} {_VALUE}")
+_OPTION = expression(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
+_PYTHON = expression(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
+_OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
+_ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 """What programs print for a variable that is not set."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -12,14 +12,14 @@ _NAME = "PyTorch warning"
 _CUES = ("cuda capabilit", "compute capability (cc)", "does not include kernels")
 _MODEL = r"(?P<gpu>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLPVT]\d{1,3}\b)[\w .()/-]{0,60}?)"
 # torch/cuda/__init__.py of 1.5 to 2.15
-_REFUSED = re.compile(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
-_FOUND = re.compile(
+_REFUSED = expression(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
+_FOUND = expression(
     r"Found GPU(?P<index>\d{1,2}) (?P<gpu>.{3,80}?) which is of (?:cuda|compute) capability (?:\(CC\) )?(?P<capability>\d{1,2}\.\d)"
 )
-_BUILT_FOR = re.compile(r"current PyTorch install(?:ation)? supports CUDA capabilities (?P<names>sm_\d[\w ]{2,200})")
+_BUILT_FOR = expression(r"current PyTorch install(?:ation)? supports CUDA capabilities (?P<names>sm_\d[\w ]{2,200})")
 _RANGE_FOLLOWS = "Minimum and Maximum cuda capability supported"
-_RANGE = re.compile(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
-_INSTALLED = re.compile(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
+_RANGE = expression(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
+_INSTALLED = expression(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
 _WITHIN = 3
 """Lines after which the range still belongs to its sentence."""
 

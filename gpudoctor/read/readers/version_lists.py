@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.read.readers.field_keys import SYSTEMS
 from gpudoctor.read.readers.gpu_prose import GPU
@@ -15,14 +16,14 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _MOST, _LONGEST = 2000, 200
 """Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
-_BETWEEN = re.compile(r"\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
-_CUE = re.compile(r"(?i)\d.{0,200}[a-z]|[a-z].{0,200}\d")
-_PACKAGE = re.compile(
+_BETWEEN = expression(r"\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
+_CUE = expression(r"(?i)\d.{0,200}[a-z]|[a-z].{0,200}\d")
+_PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
     r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?"
 )
 _KINDS = tuple(
-    (what, re.compile(pattern))
+    (what, expression(pattern))
     for what, pattern in (
         ("toolkit", r"(?i)cuda(?: toolkit| runtime)?(?: version)?:? v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?"),
         ("cudnn", r"(?i)cudnn(?: version)?:? v?(?P<value>\d\.\d{1,2}(?:\.\d{1,3})?)"),

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
-_PACKAGE = re.compile(
+_PACKAGE = expression(
     r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torch|jaxlib|jax)(?: version)?[ =]{1,2}v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
 )
-_DRIVER = re.compile(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
-_COMMAND = re.compile(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
+_DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
+_COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
+
+_ABOUT = ("tensorflow", "torch", "jax", "driver")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
-    for line in own_sentences(lines):
+    for line in own_sentences(lines, _ABOUT):
         if _COMMAND.search(line.text):
             continue
         for found in _PACKAGE.finditer(line.text):

@@ -5,9 +5,9 @@ Sources: comfy/model_management.py, modules/launch_utils.py and modules/ui.py, b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import RELEASE, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -17,7 +17,7 @@ _STAMP = r"(?:^|[-\]>] )\W{0,4}"
 """The end of the time and level that some of them log before the text."""
 _BOLD = r":\*\* "
 """Between key and value in ComfyUI's error report, which is Markdown."""
-_ADAPTER = re.compile(
+_ADAPTER = expression(
     r"^\s{0,4}(?P<name>(?:NVIDIA|Quadro|GeForce|Tesla) [\w .-]{3,60}?)\s{1,40}\d{6,12}\s{1,4}\d{14}\.\S{1,12}\s{1,4}"
     r"\d{2}\.\d{1,2}\.\d{1,2}(?P<branch>\d)\.(?P<release>\d{4})$"
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
-_LOCAL_CUDA = re.compile(r"\+(?:\w+\.)?cu(?:da)?(?P<major>\d{1,2}?)(?P<minor>\d)?(?=$|[.\W_])")
-_CUDA = re.compile(r"(?:^|_)cuda(?P<version>\d{1,2}\.\d{1,2}|\d{2,3})")
-_CUDNN = re.compile(r"cudnn(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
-_GPU = re.compile(r"(?:^|_)(?:gpu|cuda)(?:_|$)")
-_CPU = re.compile(r"(?:^|_|\+)(?:cpu|mkl|eigen|openblas|xpu)(?:_|\.|$|\d)")
-_ROCM = re.compile(r"\+(?:git\w{0,20}\.)?rocm(?P<version>\d+\.\d+(?:\.\d+)?)")
+from gpudoctor.expressions import expression
+
+_LOCAL_CUDA = expression(r"\+(?:\w+\.)?cu(?:da)?(?P<major>\d{1,2}?)(?P<minor>\d)?(?=$|[.\W_])")
+_CUDA = expression(r"(?:^|_)cuda(?P<version>\d{1,2}\.\d{1,2}|\d{2,3})")
+_CUDNN = expression(r"cudnn(?P<version>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?)")
+_GPU = expression(r"(?:^|_)(?:gpu|cuda)(?:_|$)")
+_CPU = expression(r"(?:^|_|\+)(?:cpu|mkl|eigen|openblas|xpu)(?:_|\.|$|\d)")
+_ROCM = expression(r"\+(?:git\w{0,20}\.)?rocm(?P<version>\d+\.\d+(?:\.\d+)?)")
 _SINGLE_DIGIT_MAJORS = "6789"
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.sections.builds import Build, of_conda, of_local_version
@@ -18,8 +17,8 @@ from gpudoctor.snapshot.distributions import normalise
 NO_GPU = frozenset(("False", "No", "NA", "not available", "0", "cpu", "CpuDevice", "Cpu", "[]"))
 """How frameworks say that they can use no GPU."""
 _NO_CUDA = frozenset(("None", "Could not collect", "False"))
-_ARCHITECTURE = re.compile(r"(?:sm|compute)_\d{2,3}[a-z]?")
-_GENERATED = re.compile(r"code=((?:sm|compute)_\d{2,3}[a-z]?)")
+_ARCHITECTURE = expression(r"(?:sm|compute)_\d{2,3}[a-z]?")
+_GENERATED = expression(r"code=((?:sm|compute)_\d{2,3}[a-z]?)")
 
 
 def frameworks(stated: Stated, matrix: Matrix, host: Host) -> tuple[Framework, ...] | Missing:

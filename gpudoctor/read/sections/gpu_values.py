@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.sections.stated import NOT_STATED
 from gpudoctor.snapshot import Cause, Missing
 
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_UNSUPPORTED = re.compile(r"\[?(?:N/A|Not Supported|Not Available)\]?", re.IGNORECASE)
-FAILED = re.compile(r"\[?(?:ERR!|Unknown Error|Unknown!?)\]?")
-LOST = re.compile(r"\[?GPU is lost")
+_NUMBER = expression(r"\d+(?:\.\d+)?")
+_UNSUPPORTED = expression(r"\[?(?:N/A|Not Supported|Not Available)\]?", re.IGNORECASE)
+FAILED = expression(r"\[?(?:ERR!|Unknown Error|Unknown!?)\]?")
+LOST = expression(r"\[?GPU is lost")
 _ANSWERS = {
     "on": True, "off": False, "enabled": True, "disabled": False, "yes": True, "no": False,
     "wddm": False, "tcc": False, "mcdm": False,

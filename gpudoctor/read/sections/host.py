@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 _NAMES = (
-    (re.compile(r"\bwsl ?1\b|\d-microsoft\b(?!-standard)"), Platform.WSL1),
-    (re.compile(r"\bwsl|microsoft-standard"), Platform.WSL2),
-    (re.compile(r"jetson|jetpack|\bl4t\b|-tegra\b"), Platform.JETSON),
-    (re.compile(r"windows|\bwin ?(?:7|8|10|11)\b"), Platform.WINDOWS),
-    (re.compile(r"\bmac(?!hine)|darwin|os ?x\b"), Platform.MACOS),
+    (expression(r"\bwsl ?1\b|\d-microsoft\b(?!-standard)"), Platform.WSL1),
+    (expression(r"\bwsl|microsoft-standard"), Platform.WSL2),
+    (expression(r"jetson|jetpack|\bl4t\b|-tegra\b"), Platform.JETSON),
+    (expression(r"windows|\bwin ?(?:7|8|10|11)\b"), Platform.WINDOWS),
+    (expression(r"\bmac(?!hine)|darwin|os ?x\b"), Platform.MACOS),
 )
 """In an operating system's name, in lower case; Linux if it is none of these."""
 _KINDS_OF_LINUX = {Platform.LINUX: 0, Platform.JETSON: 1, Platform.WSL2: 2, Platform.WSL1: 3}
@@ -22,12 +23,12 @@ _OF_KERNEL = {"4.9": "32", "5.10": "35", "5.15": "36", "6.8": "38"}
 """The kernel of each release of Jetson Linux: https://docs.nvidia.com/jetson/archives/r36.3/DeveloperGuide/SD/Kernel/KernelAdaptation.html"""
 _WSL = (Platform.WSL1, Platform.WSL2)
 """What runs on Windows, whose version such a text names too."""
-_JETSON = re.compile(r"\bJetson\b|^(?:NVIDIA )?(?:AGX )?(?:Orin|Xavier|Tegra)\b", re.IGNORECASE)
+_JETSON = expression(r"\bJetson\b|^(?:NVIDIA )?(?:AGX )?(?:Orin|Xavier|Tegra)\b", re.IGNORECASE)
 _JETPACK = {"4": "32", "5": "35", "6": "36", "7": "38"}
 """JetPack's major version and that of Jetson Linux: https://developer.nvidia.com/embedded/jetpack-archive"""
-_RELEASE = re.compile(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
-_ARCHITECTURE = re.compile(r"x86[_-]64|aarch64|arm64|amd64")
-_DISTRIBUTION = re.compile(
+_RELEASE = expression(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
+_ARCHITECTURE = expression(r"x86[_-]64|aarch64|arm64|amd64")
+_DISTRIBUTION = expression(
     r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?"
 )
 _IDS = {"red hat": "rhel", "alma": "almalinux"}

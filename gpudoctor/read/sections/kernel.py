@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.sections.host import kernel_release
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
@@ -21,9 +22,9 @@ from gpudoctor.snapshot import (
     normalise_address,
 )
 
-_NOT_LOADED = re.compile(r"communicate with the NVIDIA driver|Driver Not Loaded", re.IGNORECASE)
+_NOT_LOADED = expression(r"communicate with the NVIDIA driver|Driver Not Loaded", re.IGNORECASE)
 _DRIVERS = ("nvidia", "nouveau", "nova_core")
-_DKMS = re.compile(r"(?P<name>[\w-]{1,60})(?:/|, )(?P<version>[\w.~+-]{1,40})(?:, (?P<kernel>\S{1,80}))?")
+_DKMS = expression(r"(?P<name>[\w-]{1,60})(?:/|, )(?P<version>[\w.~+-]{1,40})(?:, (?P<kernel>\S{1,80}))?")
 
 
 def kernel_driver(stated: Stated) -> KernelDriver | Missing:

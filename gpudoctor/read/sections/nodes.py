@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
+from gpudoctor.expressions import expression
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Statement
 from gpudoctor.snapshot import DeviceNodes, Missing, Node
 
-_ID = re.compile(r"(\d{1,10})\(([^)\s]{1,60})\)")
+_ID = expression(r"(\d{1,10})\(([^)\s]{1,60})\)")
 _SHARED = ("/dev/nvidiactl", "/dev/dxg")
 """Every list of a working driver's files has one of these; a list without was asked for single files."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from gpudoctor.expressions import expression
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.snapshot import (
     Cause,
@@ -21,7 +20,7 @@ from gpudoctor.snapshot import (
 from gpudoctor.snapshot.details import CPU_FEATURES
 from gpudoctor.snapshot.surroundings import Limit
 
-_SIZE = re.compile(r"(\d{1,14}(?:\.\d{1,6})?) ?([kKmMgGtT]?)i?B?")
+_SIZE = expression(r"(\d{1,14}(?:\.\d{1,6})?) ?([kKmMgGtT]?)i?B?")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.gpudoctor_report import CAUSE
 from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.signs import Signs
@@ -14,7 +14,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Fact, Reading, Reported, TextLog
 
 _HELD = "gpu-memory-held-by-other-process"
-_ACCOUNT = re.compile(r"total capacity|reserved in total|already allocated|Free memory")
+_ACCOUNT = expression(r"total capacity|reserved in total|already allocated|Free memory")
 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:
