@@ -34,7 +34,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
         if command:
             whole = "\n".join([command["command"], *_continuation(lines, place)])
             if not _DEMONSTRATION.search(whole):
-                yield _start(whole, command["command"].strip(), line)
+                yield _start(whole, command["command"].strip(' `"'), line)
         elif place < done:  # a document is read once
             continue
         elif text.rstrip() == "services:" or _KINDS.match(text):

@@ -15,7 +15,7 @@ from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
-from gpudoctor.snapshot import Cause, Libcuda, Missing
+from gpudoctor.snapshot import Cause, Libcuda, Missing, TextLog
 
 _START = {
     "docker": "docker run --rm --gpus all IMAGE nvidia-smi",
@@ -26,16 +26,38 @@ _REQUEST_IN_POD = Fix("Request a GPU in the pod: resources.limits with nvidia.co
 _ADD_TO_LXC = Fix(
     "Add the GPU to the container, on the host", "lxc config device add CONTAINER gpu gpu", (ROOT,), action=Action.CONTACT_ADMINISTRATOR
 )
+_RUN_WITH_DOCKER = Fix("Start the container with its GPUs", _START["docker"], action=Action.RESTART_JOB)
+_RUN_WITH_PODMAN = Fix("Start the container with its GPUs", _START["podman"], action=Action.RESTART_JOB)
+_RESERVE_IN_COMPOSE = Fix(
+    "Reserve the GPU for the service in the compose file: deploy.resources.reservations.devices with driver: nvidia, count: all, capabilities: [gpu].",
+    action=Action.RESTART_JOB,
+)
+_WAYS = {
+    "docker": _RUN_WITH_DOCKER,
+    "podman": _RUN_WITH_PODMAN,
+    "compose": _RESERVE_IN_COMPOSE,
+    "kubectl": _REQUEST_IN_POD,
+    "kind:": _REQUEST_IN_POD,
+}
+"""The fix for a container that a text starts with this word."""
 _START_ANEW = (
-    Fix("Start the container with its GPUs", _START["docker"], action=Action.RESTART_JOB),
-    Fix("With Podman", _START["podman"], kind=FixKind.INSTEAD, action=Action.RESTART_JOB),
+    _RUN_WITH_DOCKER,
+    msgspec.structs.replace(_RUN_WITH_PODMAN, title="With Podman", kind=FixKind.INSTEAD),
     msgspec.structs.replace(_REQUEST_IN_POD, kind=FixKind.INSTEAD),
 )
 
 
+def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
+    """Return how to start the container that a text shows, or any container, with its GPUs. Nothing of the text becomes a command."""
+    log = machine.observed.text_log
+    start = log.gpu_requests.get("none") if isinstance(log, TextLog) else None
+    way = _WAYS.get(start.value.partition(" ")[0]) if start else None
+    return (way,) if way else _START_ANEW
+
+
 @rule(
     "GD301",
-    advice=lambda _: _START_ANEW,
+    advice=_start_anew,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     since="0.1",
