@@ -20,7 +20,7 @@ _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a suppo
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what shows that the release exists and has no wheel for this Python."""
     for name, wanted, offered in _OFFERED.findall(text):
-        if offered.strip() not in {"", "none"} and _exists(machine, name, wanted) is not False and _all_on_one_side(wanted, offered):
+        if offered.strip() not in {"", "none"} and _exists(machine, name, wanted, offered) is not False and _all_on_one_side(wanted, offered):
             yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
     python = machine.observed.python
     for major, minor in _WHEEL.findall(text):
@@ -32,15 +32,19 @@ def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the releases that exist, if the requested one does not, or only on another index ("+cu118")."""
     for name, wanted, offered in _OFFERED.findall(text):
         public, _, build = wanted.partition("+")
-        if _exists(machine, name, wanted) is False or (build and public in map(str.strip, offered.split(","))):
+        if _exists(machine, name, wanted, offered) is False or (build and public in map(str.strip, offered.split(","))):
             yield Evidence(f"releases of {name}", _span(offered), "the installer")
 
 
-def _exists(machine: MachineView, name: str, wanted: str) -> bool | None:
-    """Return whether a release was ever published; None if the tables do not reach that far, or for a build of another index."""
+def _exists(machine: MachineView, name: str, wanted: str, offered: str) -> bool | None:
+    """Return whether a release was ever published; None if neither the tables nor the offer reach that far, or for a build of another index."""
     rows, release = machine.matrix.releases(name.lower().replace("_", "-")), final_release(wanted)
-    if "+" in wanted or release is None or not rows or not rows[0].release <= release <= rows[-1].release:
+    if "+" in wanted or release is None or not rows or release < rows[0].release:
         return None
+    if release > rows[-1].release:
+        newest = max((one for text in offered.split(",") if (one := final_release(text.strip().partition("+")[0]))), default=None)
+        is_offered_the_newest = newest is not None and newest >= rows[-1].release
+        return False if is_offered_the_newest else None
     return any(row.release == release for row in rows)
 
 

@@ -46,6 +46,7 @@ CASES: Final = (
     (_PYTHON, "hint: You require CPython 3.14 (`cp314`), but we only found wheels for `tensorflow` (v2.19.0) with the following Python ABI tags: `cp39`, `cp312`\n"),
     (_PYTHON, "cause: Because the current Python version (3.9.18) does not satisfy Python>=3.10 and jax==0.4.36 depends on Python>=3.10\n"),
     (_PYTHON, "ERROR: Package 'vllm' requires a different Python: 3.13.1 not in '<3.13,>=3.9'\n"),
+    ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement torch==99.1.0 (from versions: 2.6.0, 2.7.1, 98.0.0)\nERROR: No matching distribution found for torch==99.1.0\n"),
     ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement torch==2.4.7 (from versions: 2.3.0, 2.3.1, 2.4.0, 2.4.1, 2.5.0)\n"),
     ("package-not-installable", "error: No solution found when resolving dependencies\n  cause: Because there is no version of torch==2.2.9 and you require torch==2.2.9\n"),
     ("package-not-installable", "hint: Wheels are available for `tensorflow-macos` (v2.14.0) on the following platform: `macosx_12_0_arm64`\n"),
