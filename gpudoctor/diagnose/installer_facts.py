@@ -20,7 +20,11 @@ _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a suppo
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what shows that the release exists and has no wheel for this Python."""
     for name, wanted, offered in _OFFERED.findall(text):
-        if offered.strip() not in {"", "none"} and _exists(machine, name, wanted, offered) is not False and _all_on_one_side(wanted, offered):
+        if (
+            offered.strip() not in {"", "none"}
+            and _exists(machine, name, wanted, offered) is not False
+            and _all_on_one_side(wanted, offered)
+        ):
             yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
     python = machine.observed.python
     for major, minor in _WHEEL.findall(text):

@@ -12,6 +12,12 @@ READER = Reader(
         Form("sxid", r"SXid \((?:PCI:)?(?P<name>[0-9A-Fa-f:.]{1,20})\): (?P<value>\d+(?:, .{0,300})?)"),
         Form("nvml error", r"(?P<value>NVRM: API mismatch)"),
         Form("kernel line", r"(?P<value>.{0,80}\b(?:NVRM: |nouveau \d{4}:|NovaCore |nova_core ).{3,300})", Rank.LOG),
+        # drivers/pci/pcie/aer.c: "Corrected" and "Uncorrected" before Linux 6.6, then "Correctable" and "Uncorrectable"
+        Form(
+            "kernel line",
+            r"(?P<value>.{0,80}(?:PCIe Bus Error: severity=|AER: (?:Multiple )?(?:Correct|Uncorrect)(?:ed|able) ).{0,200})",
+            Rank.LOG,
+        ),
         # kernel/module/signing.c, security/lockdown/lockdown.c and what the kernel answers to modprobe
         Form(
             "kernel line",
