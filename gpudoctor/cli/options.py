@@ -198,6 +198,36 @@ TorchBackend = Annotated[
 ]
 IndexFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.index/1).")]
 Offline = Annotated[bool, typer.Option("--offline", help="Plan from the built-in tables alone; do not ask uv or the package index.")]
+PlannedRequirements = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[REQ]...", help="Packages to plan for, as for pip: torch, 'tensorflow>=2.16', 'jax[cuda12]<0.6'."),
+]
+PlannedFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requirements",
+        "-r",
+        metavar="FILE",
+        help="Also plan for what this file asks for: requirements.txt, pyproject.toml, a lock file, environment.yml or a Dockerfile. Repeatable.",
+    ),
+]
+WritePlan = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--write",
+        metavar="FILE",
+        help="Also write the plan to requirements.txt, pyproject.toml, pylock.toml, Dockerfile or environment.yml. Repeatable.",
+    ),
+]
+ForceWrite = Annotated[bool, typer.Option("--force", help="Let --write replace a file that exists.")]
+Verify = Annotated[
+    bool,
+    typer.Option(
+        "--verify", help="Make the environment in a temporary folder with uv, train in it, and remove it. Asks before the download."
+    ),
+]
+Keep = Annotated[str | None, typer.Option("--keep", metavar="DIR", help="Make the environment in DIR and keep it; implies --verify.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the download.")]
 PlanFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.plan/1).")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[

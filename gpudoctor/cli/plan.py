@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -11,23 +14,30 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.resolution import Confirmed
-from gpudoctor.report import document, plan_text
+from gpudoctor.report import document, plan_files, plan_text
 from gpudoctor.report.plan import Plan
 
 
 @app.command(short_help="Find the newest packages that work here.", epilog=EPILOG)
 def plan(  # noqa: PLR0917 -- Typer calls it by name
-    requirements: options.Requirements,
+    requirements: options.PlannedRequirements = None,
+    file: options.PlannedFiles = None,
     driver: options.Driver = None,
     gpu: options.PlannedGpu = None,
     cc: options.Cc = None,
     python_version: options.PythonVersion = None,
     os_: options.PlannedOs = None,
     arch: options.Arch = None,
+    write: options.WritePlan = None,
+    force: options.ForceWrite = False,  # noqa: FBT002
+    verify: options.Verify = False,  # noqa: FBT002
+    keep: options.Keep = None,
+    yes: options.Yes = False,  # noqa: FBT002
     format: options.PlanFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
     offline: options.Offline = False,  # noqa: FBT002
     compat: options.Compat = None,
@@ -45,15 +55,59 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
     """  # noqa: D301 -- click leaves the lines after \b as they are
     machine = Stated(driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_, arch=arch)
 
+    files, as_text = tuple(write or ()), format is TextOrJson.TEXT
+
     def carry_out() -> int:
         matrix = open_matrix(compat)
-        asked = question(tuple(requirements), machine, matrix, "plan", compat)
-        found = _planned(asked, matrix, offline=offline, quiet=quiet, as_text=format is TextOrJson.TEXT).plan
-        found = redactor("/", stays=format is TextOrJson.TEXT and on_terminal()).struct(found)
-        output.write(_rendered(found, format, no_color=no_color))
-        return found.exit_code
+        _require_writable(files, force=force)
+        asked = _with_files(question(tuple(requirements or ()), machine, matrix, "plan", compat), tuple(file or ()))
+        with interruptible():
+            found = _planned(asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
+            plan = found.plan
+            if verify or keep is not None:
+                from gpudoctor.cli.verify import verified  # noqa: PLC0415 -- loads the whole check
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+                plan = verified(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
+        for name in files:
+            output.write(plan_files.content(plan, found.lock, name).encode(), name)
+        shown = redactor("/", stays=as_text and on_terminal()).struct(plan)
+        output.write(_rendered(shown, format, no_color=no_color))
+        return plan.exit_code
+
+    return failure.guarded(carry_out, as_json=not as_text)
+
+
+def _with_files(asked: Question, files: tuple[str, ...]) -> Question:
+    if not files:
+        if not asked.requirements:
+            raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
+        return asked
+    from gpudoctor.plan.from_files import with_files  # noqa: PLC0415 -- 40 ms that only files need
+    from gpudoctor.requirement_files import read_requirement_files  # noqa: PLC0415 -- as above
+
+    return with_files(asked, read_requirement_files(files))
+
+
+def _require_writable(files: tuple[str, ...], *, force: bool) -> None:
+    """Refuse early what could not be written, and files that exist."""
+    for file in files:
+        plan_files.check(file)
+        output.check(file)
+        if os.path.exists(file) and not force:
+            raise UsageError(f"{file} exists; name another file, or replace it with --force.")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM and the end of the terminal end the command as Ctrl-C does: children and temporary folders go too."""
+    from gpudoctor.check.interrupts import Interrupted, Interrupts  # noqa: PLC0415 -- where a signal has work to stop
+
+    try:
+        with Interrupts() as interrupts:
+            interrupts.allow()
+            yield
+    except Interrupted as stop:
+        raise KeyboardInterrupt(stop.number) from None
 
 
 def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_text: bool) -> Confirmed:

@@ -73,9 +73,15 @@ def _cuda_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platf
             extras=tuple(dict.fromkeys((*wanted.extras, *filter(None, (build.extra,))))),
             tag=build.tag if explicit else "",
             cuda=build.cuda,
-            pythons=build.release.pythons,
+            pythons=_pythons(matrix, spec, build.release, platform),
             requires=build.release.requires,
         )
+
+
+def _pythons(matrix: Matrix, spec: FrameworkSpec, row: FrameworkRelease, platform: str) -> tuple[str, ...]:
+    """Return the Python versions that have wheels of a release and, if it is pure Python, of its compiled library."""
+    library = matrix.resolve(spec.plugin.library, str(row.release), platform).row if spec.plugin else None
+    return row.pythons if library is None or not library.pythons else tuple(one for one in row.pythons if one in library.pythons)
 
 
 def _has_asked_extra(build: Build, wanted: Requirement, spec: FrameworkSpec) -> bool:
@@ -90,7 +96,8 @@ def _cpu_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platfo
     """Yield releases for a machine without a GPU: the build without CUDA, if the framework's own index has one."""
     for one in _releases(matrix, wanted, platform):
         row = next(row for row in matrix.releases(one.name) if str(row.release) == one.release and row.platform in {platform, "any"})
-        yield msgspec.structs.replace(one, cuda=None, tag=CPU if spec.wheel_index and row.accelerator == "cuda" else "")
+        tag = CPU if spec.wheel_index and row.accelerator == "cuda" else ""
+        yield msgspec.structs.replace(one, cuda=None, tag=tag, pythons=_pythons(matrix, spec, row, platform))
 
 
 def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Candidate]:

@@ -23,6 +23,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
     tag = next((one.tag for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
     index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
     unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
+    unlisted += wishes.not_planned
     return Environment(
         verdict=str(found.judgement.verdict.value) if not unlisted else "unknown",
         name=name(found),
@@ -47,14 +48,16 @@ def _unlisted(name: str, package: Package | None) -> str:
 
 
 def name(found: Chosen) -> str:
-    """Return the frameworks of a set in words: "torch 2.9.1 for CUDA 12.6"."""
-    return joined(names(found))
+    """Return a set in words: "torch 2.9.1 for CUDA 12.6", "vllm 0.19.1 with torch 2.10.0 for CUDA 12.8"."""
+    addons = [one.label for one in found.candidates if not framework_of(one.name) and one.name not in COMPANIONS]
+    frameworks = [f"{one.label} {_kind(one)}".strip() for one in found.candidates if framework_of(one.name)]
+    return " with ".join(joined(words) for words in (addons, frameworks) if words) or joined(one.label for one in found.candidates)
 
 
-def names(found: Chosen) -> list[str]:
-    """Return each framework of a set in words; each package if there is no framework."""
-    leads = [one for one in found.candidates if framework_of(one.name)] or list(found.candidates)
-    return [f"{one.label} {_kind(one)}".strip() for one in leads]
+def several(found: Chosen) -> bool:
+    """Return whether the words of a set are a plural."""
+    addons = [one for one in found.candidates if not framework_of(one.name) and one.name not in COMPANIONS]
+    return len(addons or [one for one in found.candidates if framework_of(one.name)]) > 1
 
 
 def _kind(one: Candidate) -> str:
@@ -80,12 +83,18 @@ def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, 
 
 def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     one, asked = found.of(name), wishes.requirements.get(name)
+    requirer = next((other.label for other in found.candidates if asked is None and other.name in wishes.requirements), "")
+    if requirer:
+        return f"{requirer} requires it"
     if COMPANIONS.get(name) in {other.name for other in found.candidates}:
         return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
     listed = search.releases(name)
     if asked is not None and pinned(asked.specifier) is not None:
         return "as stated"
     stated = f" that satisfies {asked.text}" if asked is not None and asked.specifier else ""
+    python = ".".join(found.python.split(".")[:2])
+    if one is not None and search.blocked_by_python(one, python):
+        return f"the newest release with wheels for Python {python}"
     newest = "the newest release" if one is not None and listed[:1] == [one.release] else "the newest release that works here"
     return f"{newest}{stated}"
 

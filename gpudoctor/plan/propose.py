@@ -6,13 +6,13 @@ import time
 
 import msgspec
 
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.alternatives import drivers
-from gpudoctor.plan.describe import environment, name, names
+from gpudoctor.plan.describe import environment, name, several
 from gpudoctor.plan.judge import Judge
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
@@ -38,6 +38,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The version of this machine's Python."""
     constraints: tuple[str, ...] = ()
     """Requirements that apply if something else installs the package: pip's -c."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that files allow; () for any."""
+    not_planned: tuple[str, ...] = ()
+    """What files ask for and a plan cannot include, in sentences."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,7 +63,14 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
     machine = question.machine
     asked, _ = stated(question.requirements, marker_environment(question.python, machine.platform))
     refuse(asked.values())
-    wishes = Wishes(requirements=asked, python=question.python, preferred=question.preferred, bounds=bounds or {})
+    wishes = Wishes(
+        requirements=asked,
+        python=question.python,
+        preferred=question.preferred,
+        pythons=question.pythons,
+        bounds=_merged(question.constraints, bounds or {}),
+        not_planned=question.not_planned,
+    )
     search = Search(wishes, machine, matrix, began + PATIENCE)
     _refuse_unknown(search, wishes, matrix)
     found = search.run()
@@ -76,6 +87,14 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         seconds=round(time.monotonic() - began, 3),
     )
     return Proposal(plan=plan, chosen=found, search=search, wishes=wishes)
+
+
+def _merged(constraints: tuple[str, ...], bounds: dict[str, str]) -> dict[str, str]:
+    """Return the specifiers of constraints and bounds by name."""
+    merged = dict(bounds)
+    for one in filter(None, map(requirement, constraints)):
+        merged[one.name] = ",".join(filter(None, (one.specifier, merged.get(one.name, ""))))
+    return merged
 
 
 def on_windows(machine: Machine) -> bool:
@@ -104,10 +123,10 @@ def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
 
 def headline(verdict: str, found: Chosen) -> str:
     """Return the answer in one sentence."""
-    what, several = name(found), len(names(found)) > 1
+    what, plural = name(found), several(found)
     if verdict not in {"ready", "degraded"}:
-        return f"{what} {'are' if several else 'is'} the newest that may work; not everything could be checked."
-    return f"{what} {'work' if several else 'works'} on this machine{', with a warning' if verdict == 'degraded' else ''}."
+        return f"{what} {'are' if plural else 'is'} the newest that may work; not everything could be checked."
+    return f"{what} {'work' if plural else 'works'} on this machine{', with a warning' if verdict == 'degraded' else ''}."
 
 
 def _contradiction(search: Search, wishes: Wishes, machine: Machine, matrix: Matrix) -> str:

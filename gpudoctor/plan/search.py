@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import product
+from itertools import product, takewhile
 
 import msgspec
 
@@ -66,8 +66,12 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """The Python version that must be used; empty: any."""
     preferred: str = ""
     """The Python version to use if it can be."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that are allowed; () for any."""
     bounds: dict[str, str] = {}
-    """Specifiers beside those that were stated, by name: what the resolver found out."""
+    """Specifiers beside those that were stated, by name: constraints, and what the resolver found out."""
+    not_planned: tuple[str, ...] = ()
+    """What was asked for and cannot be planned, in sentences."""
 
 
 class Search:
@@ -170,6 +174,11 @@ class Search:
         """Return the releases of a package that satisfy what was asked, newest first."""
         return list(dict.fromkeys(one.release for one in self._list(name)))
 
+    def blocked_by_python(self, one: Candidate, python: str) -> bool:
+        """Return whether all newer releases of a package lack wheels for a Python version."""
+        newer = list(takewhile(lambda other: other.release != one.release, self._list(one.name)))
+        return bool(newer) and all(other.pythons and python not in other.pythons for other in newer)
+
     def _agree(self, one: Candidate, other: Candidate) -> bool:
         """Return whether a release satisfies what another requires of it."""
         environment = marker_environment(self._wishes.python, self._machine.platform)
@@ -205,7 +214,8 @@ class Search:
         lists = [set(one.pythons) for one in chosen if one.pythons]
         if not lists:
             return [self._wishes.preferred]
-        common = [python for python in set.intersection(*lists) if not python.endswith("t")]
+        allowed = self._wishes.pythons
+        common = [python for python in set.intersection(*lists) if not python.endswith("t") and (not allowed or python in allowed)]
         common.sort(key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
         settled = set(common).intersection(*(self._earlier(one).pythons or common for one in chosen))
         return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))

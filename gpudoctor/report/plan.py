@@ -69,6 +69,16 @@ class MachineChange(msgspec.Struct, frozen=True):
         return f"a driver of branch {self.driver}" if self.older else f"driver {self.driver} or newer"
 
 
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What `gpudoctor check` found in the environment, made on this machine."""
+
+    verdict: Annotated[str, _text("Open: the verdict of the check.", "ready")]
+    summary: Annotated[str, _text("The check's answer in one line.")]
+    devices: Annotated[tuple[str, ...], _text("What it trained on.", ["CPU"])]
+    folder: Annotated[str, _text("The environment, if it was kept.")] = ""
+    seconds: Annotated[float, _text("How long installation and check took.")] = 0.0
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The newest environment that satisfies what was asked on a machine."""
 
@@ -82,7 +92,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     with_driver: Annotated[MachineChange | None, _text("What another driver allows; null: nothing newer.")] = None
     resolver: Annotated[str, _text("Open: what chose the other packages.", "uv", "tables")] = "tables"
     resolver_note: Annotated[str, _text("Why the resolver was not used or what it found, in a sentence.")] = ""
-    seconds: Annotated[float, _text("How long it took.")] = 0.0
+    verification: Annotated[Verification | None, _text("What --verify found; null: not asked for.")] = None
+    seconds: Annotated[float, _text("How long planning took.")] = 0.0
 
 
 class Index(msgspec.Struct, frozen=True, kw_only=True):

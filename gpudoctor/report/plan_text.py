@@ -26,6 +26,10 @@ def render(plan: Plan, look: Look) -> str:
         page.heading(f"With {plan.with_driver.words}")
         page.paragraph(f"{plan.with_driver.environment.name} works.", indent=2)
         page.command(plan.with_driver.environment.commands.uv, indent=2)
+    if plan.verification is not None:
+        page.heading("Verified")
+        page.paragraph(f"{plan.verification.summary.rstrip('.')}; took {plan.verification.seconds:.0f} s", indent=2, hang=2)
+        page.paragraph(f"kept in {plan.verification.folder}" if plan.verification.folder else "", indent=2)
     page.gap()
     page.paragraph(plan.resolver_note, style="dim")
     return page.render()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
-from tests.cli.command import document, run, sentence
+from tests.cli.command import GPUDOCTOR, document, environment, run, sentence
 
 PASCAL = ("--gpu", "GTX 1080", "--driver", "535.104.05", "--python-version", "3.12")
 OFFLINE = "--offline"
@@ -76,3 +82,55 @@ def test_what_cannot_be_understood_is_refused_with_the_next_step(arguments: tupl
     ended = run(*arguments)
     assert (ended.returncode, ended.stdout) == (2, b"")
     assert said in sentence(ended.stderr)
+
+
+def test_write_replaces_nothing_without_force_and_keeps_the_file_private(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    command = ("plan", OFFLINE, "torch<=2.15.0", *PASCAL, "--write", str(file))
+    assert run(*command).returncode == 0
+    assert file.read_text().endswith("--extra-index-url https://download.pytorch.org/whl/cu126\ntorch==2.15.0+cu126\n")
+    assert file.stat().st_mode & 0o777 == 0o600
+    again = run(*command)
+    assert (again.returncode, again.stdout) == (2, b"")
+    assert "exists; name another file, or replace it with --force" in sentence(again.stderr)
+    assert run(*command, "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--write", "plan.xml"), "name it requirements.txt"),
+        (("--write", "/no/such/folder/requirements.txt"), "is not a folder"),
+        (("--write", "pylock.toml"), "only uv finds out"),
+        (("--verify", "--yes"), "--verify needs the files that uv would install"),
+    ],
+)
+def test_what_cannot_be_written_or_verified_is_refused(more: tuple[str, ...], said: str) -> None:
+    ended = run("plan", OFFLINE, "torch<=2.15.0", *PASCAL, *more)
+    assert (ended.returncode, ended.stdout) == (2, b"")
+    assert said in sentence(ended.stderr)
+
+
+@pytest.mark.index
+def test_verify_makes_the_environment_trains_in_it_and_leaves_nothing(tmp_path: Path) -> None:
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    ended = run(
+        *("plan", "jax", "--gpu", "none", "--python-version", python, "--verify", "--yes", "--format", "json"),
+        env=environment(TMPDIR=str(tmp_path)),
+    )
+    plan = document("plan", ended.stdout)
+    assert (ended.returncode, plan["resolver"], plan["verification"]["verdict"]) == (0, "uv", "ready")
+    assert plan["verification"]["devices"] == ["CPU:0"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.index
+def test_a_stopped_plan_leaves_nothing(tmp_path: Path) -> None:
+    command = (*GPUDOCTOR, "plan", "jax", "--gpu", "none", "--verify", "--yes")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen(command, env=environment(TMPDIR=str(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            time.sleep(3)
+            process.send_signal(number)
+            process.communicate(timeout=30)
+        assert process.returncode == 128 + number
+        assert list(tmp_path.iterdir()) == []

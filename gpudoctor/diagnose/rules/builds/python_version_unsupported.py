@@ -42,8 +42,20 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
                 Evidence("Python", version, python.why),
                 Evidence(f"Python versions with a wheel of {distribution.label}", " ".join(row.pythons), source_of(row)),
             ),
-            fixes=(_other_python(distribution, row, environment), *(_other_release(distribution, environment) if stated else ())),
+            fixes=tuple(_fixes(distribution, row, environment, stated=bool(stated))),
         )
+
+
+def _fixes(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView, *, stated: bool) -> Iterator[Fix]:
+    """Yield the same release with another Python, unless it has no build that works here, and another release."""
+    machine, name = environment.machine, distribution.name
+    others = list(_other_release(distribution, environment)) if stated else []
+    is_framework = bool(others) and framework_of(name) == name
+    if is_framework and pick(machine, name, accepts=f"=={distribution.version}", any_python=True) is None:
+        yield from (msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in others)
+        return
+    yield _other_python(distribution, row, environment)
+    yield from others
 
 
 def _numbers(python: str) -> tuple[int, ...]:

@@ -1,0 +1,85 @@
+"""Makes a planned environment and trains in it."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import msgspec
+
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.check.run import run
+from gpudoctor.cli import output
+from gpudoctor.cli.live import display
+from gpudoctor.derive import wheel_platform
+from gpudoctor.errors import UsageError
+from gpudoctor.examination import Examination
+from gpudoctor.findings import Level, Policy
+from gpudoctor.plan.environments import made, space
+from gpudoctor.plan.resolution import Confirmed
+from gpudoctor.report import oneline
+from gpudoctor.report.build import build
+from gpudoctor.report.plan import Plan, Verification
+from gpudoctor.snapshot import Missing, Snapshot
+
+_GB = 10**9
+
+
+def verified(found: Confirmed, platform: str, keep: str | None, *, yes: bool, quiet: bool, as_text: bool) -> Plan:
+    """Return the plan with what a check in a real environment found. Raises UsageError if no environment can be made."""
+    plan = found.plan
+    if plan.environment is None:
+        return plan
+    if not found.lock:
+        raise UsageError(f"--verify needs the files that uv would install. {plan.resolver_note}")
+    _ask(plan.environment.download_bytes, keep, yes=yes)
+    began = time.monotonic()
+    with display(quiet=quiet, report_is_text=as_text) as progress, made(found.lock, plan.environment.python, keep, progress) as folder:
+        policy = Policy(level=Level.TRAIN, allow_cpu=True)
+        examination = run(CheckOptions(policy=policy, python=folder), progress)
+    _same_platform(examination.snapshot, platform)
+    return msgspec.structs.replace(
+        plan, exit_code=_exit_code(plan, examination), verification=_told(examination, keep, time.monotonic() - began)
+    )
+
+
+def _ask(download: int | None, keep: str | None, *, yes: bool) -> None:
+    """Ask before a download; raise UsageError if that is refused, cannot be asked, or the disk is too small."""
+    needed, free = space(download, keep)
+    if needed > free:
+        raise UsageError(
+            f"--verify may take {needed / _GB:.1f} GB of disk and {free / _GB:.1f} GB are free; name another disk with --keep."
+        )
+    size = f"{(download or 0) / _GB:.2g} GB" if download else "an unknown amount"
+    if yes:
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"--verify downloads {size} and takes up to {needed / _GB:.1f} GB of disk; confirm with --yes.")
+    output.say(f"gpudoctor: --verify downloads {size} and takes up to {needed / _GB:.1f} GB of disk. Continue? [y/N]")
+    if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+        raise UsageError("Nothing was downloaded.")
+
+
+def _same_platform(seen: Snapshot, platform: str) -> None:
+    here = wheel_platform.name(seen.host, seen.python)
+    if here != platform:
+        raise UsageError(
+            f"--verify runs on this machine ({wheel_platform.label(here)}), and the plan is for {wheel_platform.label(platform)}."
+        )
+
+
+def _exit_code(plan: Plan, examination: Examination) -> int:
+    return plan.exit_code or examination.diagnosis.exit_code
+
+
+def _told(examination: Examination, keep: str | None, seconds: float) -> Verification:
+    report = build(examination, "check", ("gpudoctor", "check"))
+    smokes = () if isinstance(examination.snapshot.smoke, Missing) else examination.snapshot.smoke
+    devices = tuple(dict.fromkeys(run.device for smoke in smokes for run in smoke.trainings))
+    return Verification(
+        verdict=str(examination.diagnosis.verdict.value),
+        summary=oneline.render(report),
+        devices=devices,
+        folder=keep or "",
+        seconds=round(seconds, 1),
+    )

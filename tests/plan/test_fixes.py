@@ -1,0 +1,64 @@
+"""What a fix installs, compat must not call broken: on every recorded machine, and on machines that people have."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import pytest
+
+from gpudoctor.findings import Diagnosis, Fix, Verdict
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import examine
+from gpudoctor.plan.judge import POLICY, Judge
+from gpudoctor.plan.machine import machine
+from gpudoctor.plan.this_machine import examined, python_of
+from tests.machines import store
+from tests.machines.diagnoses import diagnosis
+from tests.plan.planned import EXPECTED, combination
+
+MATRIX = open_matrix()
+_PYTHON = re.compile(r"(?:python|py -)(\d\.\d+)")
+FAULTY = (
+    "torch==1.13.1",
+    "torch==2.6.0",
+    "torch==2.15.0",
+    "tensorflow==2.18.0",
+    "tensorflow[and-cuda]==2.21.0",
+    "jax==0.6.0",
+    "jax[cuda13]==0.10.0",
+)
+
+
+def installs(found: Diagnosis) -> Iterator[tuple[Fix, tuple[str, ...], str]]:
+    """The fixes that install pinned releases for the machine as it is: the pins and, if the command names it, the Python version."""
+    for finding in found.root_causes:
+        after_a_driver = False
+        for fix in finding.fixes:
+            words = re.search(r"pip install\b(.*?)(?:&&|$)", fix.command)
+            pins = tuple(word for word in shlex.split(words[1]) if "==" in word) if words else ()
+            python = _PYTHON.search(fix.command)
+            if pins and not after_a_driver:
+                yield fix, pins, python[1] if python else ""
+            after_a_driver = after_a_driver or "driver" in fix.title.lower()
+
+
+@pytest.mark.parametrize("name", store.NAMES)
+def test_of_a_recorded_machine(name: str) -> None:
+    snapshot = store.recorded(name)
+    for fix, pins, python in installs(diagnosis(name)):
+        found = Judge(examined(snapshot, MATRIX), MATRIX)(pins, python or python_of(snapshot))
+        assert found.verdict is not Verdict.BROKEN, (fix, found.why)
+
+
+@pytest.mark.parametrize(("gpu", "driver"), EXPECTED)
+def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
+    judge = Judge(machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
+    tried = 0
+    for requirement in FAULTY if gpu != "none" else ():
+        for fix, pins, python in installs(examine(combination(gpu, driver, requirement, python="3.11"), POLICY).diagnosis):
+            found = judge(pins, python or "3.11")
+            assert found.verdict is not Verdict.BROKEN, (fix, found.why)
+            tried += 1
+    assert tried or gpu == "none"
