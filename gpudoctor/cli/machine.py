@@ -12,7 +12,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.machine import WITHOUT_GPU, machine
 from gpudoctor.plan.propose import Question
-from gpudoctor.plan.this_machine import examined, python_of
+from gpudoctor.plan.this_machine import examined, lacks_driver, python_of
 
 
 class Stated(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,4 +50,11 @@ def question(requirements: tuple[str, ...], stated: Stated, matrix: Matrix, comm
     from gpudoctor.check.run import run  # noqa: PLC0415 -- as above
 
     seen = run(CheckOptions(policy=Policy(level=Level.LOOK), compat=compat)).snapshot
-    return Question(requirements=requirements, machine=examined(seen, matrix), python=stated.python or "", preferred=python_of(seen))
+    here = examined(seen, matrix)
+    return Question(
+        requirements=requirements,
+        machine=here,
+        python=stated.python or "",
+        preferred=python_of(seen),
+        without_driver=lacks_driver(here),
+    )

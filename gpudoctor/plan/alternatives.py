@@ -23,17 +23,18 @@ class OtherDriver(msgspec.Struct, frozen=True):
     older: bool = False
 
 
-def drivers(machine: Machine, matrix: Matrix, *, windows: bool) -> Iterator[OtherDriver]:
-    """Yield newer drivers at which a CUDA release begins to work, oldest first, then older branches, newest first."""
+def drivers(machine: Machine, matrix: Matrix) -> Iterator[OtherDriver]:
+    """Yield newer drivers at which a CUDA release begins to work, oldest first, then older branches, newest first.
+
+    On a machine without a driver every one is newer.
+    """
     driver = machine.kernel_driver
     own = versions.parse(driver.version.value) if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact) else None
-    if own is None:
-        return
-    for floor in sorted(_floors(matrix, windows=windows)):
-        if floor > own:
+    for floor in sorted(_floors(matrix, windows=machine.platform.startswith("win"))):
+        if own is None or floor > own:
             yield OtherDriver(str(floor), str(floor))
     for row in reversed(matrix.rows(DRIVERS)):
-        if row.branch < own.major:
+        if own is not None and row.branch < own.major:
             yield OtherDriver(f"{row.branch}.999", str(row.branch), older=True)
 
 

@@ -47,6 +47,8 @@ class Candidate(msgspec.Struct, frozen=True):
 
 def candidates(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool) -> Iterator[Candidate]:
     """Yield what the tables list for a requirement: on a machine with a GPU, CUDA builds of a framework."""
+    if not platform:  # no wheels are published for it
+        return iter(())
     spec = spec_of(framework_of(wanted.name) or "")
     if spec.name != wanted.name or not spec.tabled:
         return _releases(matrix, wanted, platform)

@@ -6,6 +6,7 @@ import time
 
 import msgspec
 
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
@@ -42,6 +43,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """The Python versions that files allow; () for any."""
     not_planned: tuple[str, ...] = ()
     """What files ask for and a plan cannot include, in sentences."""
+    without_driver: bool = False
+    """Whether this machine has a GPU and no driver loaded."""
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +89,24 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         with_driver=_with_driver(found, wishes, machine, matrix, windows=windows),
         seconds=round(time.monotonic() - began, 3),
     )
+    if question.without_driver and found is not None and here is not None:
+        return Proposal(plan=_driver_first(plan, found, here, machine, matrix), chosen=None, search=search, wishes=wishes)
     return Proposal(plan=plan, chosen=found, search=search, wishes=wishes)
+
+
+def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine, matrix: Matrix) -> Plan:
+    """Return the plan for a machine that has no driver: the oldest driver with which the environment works."""
+    texts = (*(one.requirement for one in found.candidates), *(one.requirement for one in found.constraints))
+    oldest = next(
+        (one.version for one in drivers(machine, matrix) if Judge(_with(machine, one.version), matrix)(texts, found.python).works), ""
+    )
+    return msgspec.structs.replace(
+        plan,
+        exit_code=BROKEN,
+        headline=f"No NVIDIA driver is loaded on this machine, which {name(found)} needs.",
+        environment=None,
+        with_driver=MachineChange(oldest, here) if oldest else None,
+    )
 
 
 def _merged(constraints: tuple[str, ...], bounds: dict[str, str]) -> dict[str, str]:
@@ -139,7 +159,8 @@ def _contradiction(search: Search, wishes: Wishes, machine: Machine, matrix: Mat
         clash = search.clashes[0]
         return f"{' and '.join(one.label for one in clash.candidates)} do not work together: {clash.judgement.why}"
     empty = next((text.text for key, text in search.leads.items() if not search.releases(key)), " and ".join(search.leads))
-    return f"The tables list no build of {empty} for {machine.platform}{_newest_without_bounds(wishes, machine, matrix)}"
+    where = wheel_platform.label(machine.platform) or "this platform"
+    return f"The tables list no build of {empty} for {where}.{_newest_without_bounds(wishes, machine, matrix)}"
 
 
 def _newest_without_bounds(wishes: Wishes, machine: Machine, matrix: Matrix) -> str:
@@ -161,7 +182,7 @@ def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix:
     if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
         return None
     texts = tuple(one.requirement for one in best.candidates)
-    for driver in drivers(machine, matrix, windows=windows):
+    for driver in drivers(machine, matrix):
         if Judge(_with(machine, driver.version), matrix)(texts, best.python).works:
             return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)
     return None

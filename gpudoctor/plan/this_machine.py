@@ -29,7 +29,7 @@ def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
     if isinstance(driver, Driver):
         said.append(Supposed("driver", str(driver.version), driver.where))
     return Machine(
-        platform=wheel_platform.name(host, NOT_STATED),
+        platform=wheel_platform.name(host, NOT_STATED) or (wheel_platform.LINUX if isinstance(host.architecture, Missing) else ""),
         host=host,
         python=NOT_STATED,
         nvml=Nvml(gpus=described),
@@ -38,6 +38,11 @@ def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
         system_cudnn=NOT_STATED,
         supposed=tuple(said),
     )
+
+
+def lacks_driver(machine: Machine) -> bool:
+    """Return whether an examined machine has a GPU and no driver loaded."""
+    return isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus) and isinstance(machine.kernel_driver, Missing)
 
 
 def python_of(snapshot: Snapshot) -> str:

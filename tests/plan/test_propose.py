@@ -84,6 +84,10 @@ def test_a_contradiction_names_the_requirement_the_fact_and_the_newest_that_work
     assert plan.headline.endswith("The newest that works is tensorflow 2.15.1 for CUDA 12.2.")
 
 
+def test_a_platform_without_builds_is_named() -> None:
+    assert planned("GB10", "580.95.05", TENSORFLOW).headline == "The tables list no build of tensorflow<=2.21.0 for Linux (aarch64)."
+
+
 TOGETHER = [
     ("GTX 1080", "535.104.05", (TORCH, "torchvision<=0.29.2"), ["torch==2.15.0+cu126", "torchvision==0.29.2+cu126"]),
     ("GTX 1080", "535.104.05", ("torchvision<=0.29.2",), ["torchvision==0.29.2+cu126", "torch==2.15.0+cu126"]),

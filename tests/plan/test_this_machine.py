@@ -1,0 +1,35 @@
+"""Plans for machines that were looked at: the recorded ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.this_machine import examined, lacks_driver, python_of
+from gpudoctor.report.plan import Plan
+from tests.machines import store
+from tests.plan.planned import MATRIX, TORCH
+
+
+def planned(name: str) -> Plan:
+    """The plan for torch on a recorded machine."""
+    snapshot = store.recorded(name)
+    machine = examined(snapshot, MATRIX)
+    question = Question(requirements=(TORCH,), machine=machine, preferred=python_of(snapshot), without_driver=lacks_driver(machine))
+    return propose(question, MATRIX).plan
+
+
+@pytest.mark.parametrize("name", store.NAMES[::20])
+def test_every_machine_gets_a_plan_or_a_reason(name: str) -> None:
+    plan = planned(name)
+    assert plan.headline.endswith(".")
+    assert (plan.environment is None) is (plan.exit_code == 1)
+
+
+def test_a_machine_without_a_driver_is_told_which_one_it_needs() -> None:
+    names = [name for name in store.NAMES if lacks_driver(examined(store.recorded(name), MATRIX))]
+    told = [plan for name in names[:5] if (plan := planned(name)).with_driver is not None]
+    assert told
+    for plan in told:
+        assert (plan.exit_code, plan.environment) == (1, None)
+        assert plan.headline.startswith("No NVIDIA driver is loaded on this machine")
