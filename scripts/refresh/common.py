@@ -162,7 +162,7 @@ class SourceArchive(Wheel):
         self._read = index.file
 
     def metadata(self) -> str:
-        """Return its PKG-INFO without the description. Raises ValueError if it has none."""
+        """Return its PKG-INFO without the description; empty if it has none, as archives that only fetch a wheel from elsewhere."""
 
         def read() -> str:
             with tarfile.open(fileobj=self._read(self.release.file.url, _STREAMED), mode="r|gz") as members:
@@ -170,7 +170,7 @@ class SourceArchive(Wheel):
                     found = members.extractfile(member) if re.fullmatch(r"[^/]+/PKG-INFO", member.name) else None
                     if found is not None:
                         return found.read().decode(errors="replace").replace("\r\n", "\n").partition("\n\n")[0]
-            raise ValueError("the source archive has no PKG-INFO")
+            return ""
 
         return str(self.learn("METADATA", read))
 

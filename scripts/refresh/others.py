@@ -11,7 +11,7 @@ from gpudoctor import versions
 from gpudoctor.matrix.tables import OTHERS
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
-from scripts.refresh.common import Wheel, refresh
+from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.metadata import requires
 from scripts.refresh.tensorflow import Libraries, parse_version, read_library
 from scripts.refresh.torch import parse_version_py
@@ -34,6 +34,7 @@ PROJECTS = (
 _OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
 """The library of onnxruntime with the GPU code."""
+_MODULE = "onnxruntime/capi/onnxruntime_pybind11_state."
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
 """Distributions without CUDA, by a part of their name."""
 
@@ -91,7 +92,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
     row = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
     cupy = wheel.text("/cupy/.data/_wheel.json")
     module = wheel.text("/onnxruntime/capi/build_and_package_info.py") or wheel.text("/paddle/version/__init__.py")
-    row |= _provider(wheel) if name.startswith("onnxruntime") else {}
+    row |= {**_provider(wheel), "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel))} if name.startswith("onnxruntime") else {}
     return row | (parse_cupy(cupy) if cupy else {}) | (parse_constants(module) if module else {})
 
 
@@ -100,6 +101,12 @@ def _provider(wheel: Wheel) -> dict[str, Any]:
     answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _PROVIDERS)
     found = next((Libraries(**answer) for answer in answers if answer), Libraries())
     return {**libraries_in(found), "sass": tuple(found.sass) or None, "ptx": tuple(found.ptx) if found.sass else None}
+
+
+def _numpy(wheel: Wheel) -> int | None:
+    """Return the NumPy that the Python module of onnxruntime supports."""
+    name = next((name for name in wheel.zip.namelist() if name.startswith(_MODULE)), None)
+    return numpy_abi(wheel.zip.read(name)) if name else None
 
 
 if __name__ == "__main__":

@@ -85,6 +85,12 @@ def test_onnxruntime_by_its_own_more_exact_version(tmp_path: Path) -> None:
     assert (told["built_with_cuda"], told["cudnn"]) == ("12.8", "9")
 
 
+@pytest.mark.parametrize(("named", "abi"), [(b"numpy.core.multiarray", "1"), (b"numpy._core._multiarray_umath numpy.core", "2")])
+def test_the_numpy_that_onnxruntime_was_compiled_for(tmp_path: Path, named: bytes, abi: str) -> None:
+    told = read(tmp_path, "onnxruntime-gpu", {"onnxruntime/capi/onnxruntime_pybind11_state.cpython-312.so": named})
+    assert told["numpy_abi"] == abi
+
+
 def test_paddle(tmp_path: Path) -> None:
     told = read(tmp_path, "paddlepaddle-gpu", {"paddle/version/__init__.py": "cuda_version = '11.8'\ncudnn_version = '8.6.0'\n"})
     assert (told["built_with_cuda"], told["cudnn"], told["source"]) == ("11.8", "8.6.0", "('paddlepaddle-gpu-wheels',)")
