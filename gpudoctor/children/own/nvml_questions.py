@@ -26,12 +26,12 @@ class Into:
 
 
 MOST_CODES, MOST, MOST_BYTES = 1 << 16, 1 << 24, 1 << 50
-"""Limits of enumerations, of numbers in degrees, milliwatts, megahertz and the like, and of memory: what exceeds them is garbage."""
+"""Limits of enumerations, of numbers in degrees, milliwatts or megahertz, and of memory: what exceeds them is garbage."""
 MOST_PIDS = (1 << 22) + 1  # PID_MAX_LIMIT of Linux
 
 
 def sane(value, most=MOST, least=0):
-    """The number; raises ValueError if it is garbage, so that the fact counts as missing and not as that number."""
+    """The number; raises ValueError if it is garbage: the fact then counts as missing."""
     if not least <= value < most:
         raise ValueError("the driver returned %d, which no GPU has" % value)
     return int(value)

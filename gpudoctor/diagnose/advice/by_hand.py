@@ -51,6 +51,7 @@ BY_HAND = {
     "uvm-hmm-init-failure": "sudo dmesg | grep request_free_mem_region",
     "preloaded-library-intercepts-cuda": "echo $LD_PRELOAD; cat /etc/ld.so.preload",
     "vgpu-licence-expiring": "nvidia-smi -q | grep -A2 'vGPU Software Licensed Product'",
+    "nvml-fails": "nvidia-smi",
     "container-no-gpu-access": "ls /dev/nvidia*",
     "container-toolkit-missing": "nvidia-ctk --version",
     "container-cgroup-device-lost": "ls -l /dev/nvidiactl",

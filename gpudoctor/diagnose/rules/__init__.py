@@ -63,6 +63,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "uvm_hmm_init_failure",
         "preloaded_library_intercepts_cuda",
         "vgpu_licence_expiring",
+        "nvml_fails",
     ),
     "platform": (
         "container_no_gpu_access",
@@ -178,6 +179,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "nvlink_errors",
         "fabric_not_ready",
         "nvswitch_fatal_error",
+        "nvlink_slow",
     ),
     "training": (
         "smoke_ran_on_cpu",

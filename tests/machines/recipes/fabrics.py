@@ -114,6 +114,18 @@ RECIPES: dict[str, Recipe] = {
         ),
         "nvlink-errors",
     ),
+    "hopper-link-at-half-speed": ill(
+        fabric(
+            "eight H100; a link of the fifth came up at half the speed of the others",
+            [replace(card, facts={**card.facts, "nvlink.speed": 26_562}) for card in but(H100, 8, 4, **{"nvlink.7.speed": 13_281})],
+            files=SERVICE, switched=True,
+        ),
+        "nvlink-slow",
+    ),
+    "hopper-one-in-another-clique": ill(
+        fabric("eight H100; the third is in another clique of the fabric", but(H100, 8, 2, fabric_clique=1), files=SERVICE, switched=True),
+        "fabric-unhealthy",
+    ),
     "blackwell-xid-145": ill(
         fabric(
             "eight B200; the driver logged Xid 145 of the first", [B200] * 8,

@@ -21,6 +21,10 @@ LOST: dict[str, Recipe] = {
     "eight-one-lost-in-mid-look": ill(
         failing(3, act="after 12 return 15", about="eight A100; the fourth is lost while NVML is asked about it"), FELL, verdict="broken"
     ),
+    "nvml-fails-beside-cuda": ill(
+        of(NvmlGpu(), NvmlGpu(), about="two A100; NVML starts with an unknown error, and CUDA works", nvml={"calls": {"nvmlInit": "return 999"}}),
+        "nvml-fails", verdict="unknown",
+    ),
     "eight-all-lost-in-mid-look": ill(
         failing(*range(8), act="after 12 return 15", about="eight A100; all are lost while NVML is asked"), *[FELL] * 8, verdict="broken"
     ),

@@ -43,7 +43,7 @@ _WARNINGS = {
 def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
     """GPU needs a reset or reboot."""
     reported = _reported_action(gpu)
-    wanted = _ERRORS.get(reported) or _WARNINGS.get(reported, "")
+    wanted = _ERRORS.get(reported) or _WARNINGS.get(reported) or _unknown(reported)
     alarm = None if wanted and isinstance(gpu.nvml.alarms, Missing) else gpu.nvml_error(NvmlError.RESET_REQUIRED)
     action = reported if alarm or wanted else gpu.recovery_action
     if not alarm and not wanted:
@@ -57,6 +57,11 @@ def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
         evidence=(*alarm_evidence(alarm), *((Evidence("recovery action", action, "NVML"),) if wanted else ())),
         fixes=(reboot() if reboots else reset(gpu),),
     )
+
+
+def _unknown(action: str) -> str:
+    """Return what an action means that is newer than gpudoctor; empty where none is needed."""
+    return f"a recovery action that gpudoctor does not know ({action})" if action not in {"", "none"} else ""
 
 
 def _reported_action(gpu: GpuView) -> str:

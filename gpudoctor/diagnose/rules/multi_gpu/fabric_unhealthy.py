@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
 from gpudoctor.derive import GpuView
-from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, flaws, in_rack, recovering
+from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
 from gpudoctor.derive.unknown import not_applicable, offered
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import Missing
 
 _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
 
@@ -34,7 +36,7 @@ def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
     fabric = gpu.fabric
     if fabric.state == "not-supported":
         not_applicable("not attached to a fabric")
-    found = flaws(fabric)
+    found = (*flaws(fabric), *_apart(gpu))
     if not found:
         offered(fabric.health)
         return
@@ -46,6 +48,28 @@ def fabric_unhealthy(gpu: GpuView) -> Iterator[Problem]:
         evidence=(Evidence("fabric health", f"mask {health}, state {fabric.state}", "nvmlDeviceGetGpuFabricInfoV"),),
         fixes=(show_links(gpu), *_remedies(gpu)),
     )
+
+
+def _apart(gpu: GpuView) -> Iterator[str]:
+    """Yield that the GPU is in another clique than most GPUs of its model here: they do not reach it over NVLink."""
+    own = _membership(gpu)
+    others = Counter(filter(None, map(_membership, (gpu, *gpu.same_model))))
+    if own and (most := max(others.values())) > others[own]:
+        usual = next(one for one, count in others.items() if count == most)
+        yield f"it is in {_clique(own)}, the others are in {_clique(usual)}"
+
+
+def _membership(gpu: GpuView) -> tuple[str, int] | None:
+    """Return the cluster and clique of a registered GPU; None of one that has not registered."""
+    fabric = fabric_of(gpu.observed)
+    if fabric is None or fabric.state != "completed" or fabric.status or isinstance(fabric.cluster, Missing):
+        return None
+    return fabric.cluster, fabric.clique
+
+
+def _clique(membership: tuple[str, int]) -> str:
+    cluster, clique = membership
+    return f"clique {clique} of cluster {cluster[:8]}" if cluster.strip("0") else "no cluster"
 
 
 def _remedies(gpu: GpuView) -> tuple[Fix, ...]:

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import Cause, Missing, NvLink
 
 _RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
 _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
@@ -28,13 +29,19 @@ _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor chec
 )
 def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
     """NVLinks are down."""
-    links = gpu.nvlinks
     if gpu.nvml.mig_enabled is True:
         not_applicable("MIG instances do not use NVLink")
+    links = _links(gpu)
     down = [str(link.link) for link in links if link.active is False]
     most = max(other.nvlinks_up for other in gpu.machine.gpus if other.observed.name == gpu.observed.name)
     fewer = gpu.nvlinks_up < most
     switched = bool(gpu.machine.nvswitches) or fabric_of(gpu.observed) is not None
+    if not links and switched and fewer:
+        yield Problem(
+            message=f"{gpu.label}: NVML lists no NVLink; a GPU of the same model has {most} up.",
+            evidence=(Evidence("NVLinks", "none", "nvmlDeviceGetNvLinkState"),),
+            fixes=(show_links(gpu), read_log("NVRM|Xid|NVLink", "Read the kernel log for NVLink errors (Xid 74)"), reset(gpu), _RESEAT),
+        )
     if down and (fewer or switched):
         sibling = f"; a GPU of the same model has {most} up" if fewer else ""
         yield Problem(
@@ -53,3 +60,13 @@ def nvlink_inactive(gpu: GpuView) -> Iterator[Problem]:
         )
     for link in links:
         known(link.active, Rung.NVML)
+
+
+def _links(gpu: GpuView) -> tuple[NvLink, ...]:
+    """Return the links that NVML lists, none if it says that the GPU has none; ends the rule if NVML does not say."""
+    links = gpu.nvml.nvlinks
+    return (
+        ()
+        if isinstance(links, Missing) and links.cause is Cause.UNSUPPORTED and any(one.nvlinks_up for one in gpu.same_model)
+        else gpu.nvlinks
+    )

@@ -53,6 +53,9 @@ def _over_limits(gpu: GpuView) -> Iterator[HeatFault]:
     elif isinstance(slowdown, int) and hottest >= slowdown > 0:
         evidence = Evidence("temperature, slowdown limit", f"{hottest} °C, {slowdown} °C", "NVML")
         yield HeatFault(f"reached {hottest} °C (slowdown limit {slowdown} °C)", Severity.WARNING, evidence, repeats=True)
+    elif isinstance(gpu.nvml.heat, Heat) and isinstance(limit := gpu.nvml.heat.gpu_limit, int) and hottest >= limit > 0:
+        evidence = Evidence("temperature, maximum operating temperature", f"{hottest} °C, {limit} °C", "NVML")
+        yield HeatFault(f"reached {hottest} °C (maximum operating temperature {limit} °C)", Severity.WARNING, evidence, repeats=True)
 
 
 def _over_margins(gpu: GpuView) -> Iterator[HeatFault]:
@@ -64,10 +67,12 @@ def _over_margins(gpu: GpuView) -> Iterator[HeatFault]:
     if isinstance(heat.shutdown_tlimit, int) and margin <= heat.shutdown_tlimit:
         evidence = Evidence("T.Limit, shutdown limit", f"{margin} °C, {heat.shutdown_tlimit} °C", source)
         yield HeatFault(f"has a thermal margin of {margin} °C (shutdown at {heat.shutdown_tlimit} °C)", Severity.ERROR, evidence)
-    elif isinstance(heat.slowdown_tlimit, int) and margin <= heat.slowdown_tlimit:
-        evidence = Evidence("T.Limit, slowdown limit", f"{margin} °C, {heat.slowdown_tlimit} °C", source)
-        text = f"has a thermal margin of {margin} °C (slowdown at {heat.slowdown_tlimit} °C)"
-        yield HeatFault(text, Severity.WARNING, evidence, repeats=True)
+        return
+    limits = [limit for limit in (heat.slowdown_tlimit, heat.gpu_tlimit) if isinstance(limit, int)]
+    slowdown = max(limits, default=0)  # the margin is the distance to the nearest slowdown
+    if margin <= slowdown:
+        evidence = Evidence("T.Limit, slowdown limit", f"{margin} °C, {slowdown} °C", source)
+        yield HeatFault(f"has a thermal margin of {margin} °C (slowdown at {slowdown} °C)", Severity.WARNING, evidence, repeats=True)
 
 
 def _memory(gpu: GpuView) -> Iterator[HeatFault]:

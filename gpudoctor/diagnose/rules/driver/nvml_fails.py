@@ -1,0 +1,44 @@
+"""GD244: nvml-fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.codes import NvmlError
+from gpudoctor.derive import MachineView
+from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.system import read_log, reboot
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import Cause, Missing, Status
+
+_EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.RESET_REQUIRED, NvmlError.LIB_RM_VERSION_MISMATCH}
+"""Errors of nvmlInit that have rules of their own."""
+
+_RESTART_CONTAINER = Fix("Restart the container; if nvidia-smi fails on the host too, reboot the host.", action=Action.RESTART_JOB)
+
+
+@rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, since="0.1", predicts=False)
+def nvml_fails(machine: MachineView) -> Iterator[Problem]:
+    """NVML fails although CUDA works."""
+    if machine.cuda_init.code:
+        not_applicable("CUDA does not work either")
+    nvml = machine.nvml
+    failure = _failure(nvml.init, nvml.gpus)
+    if failure is None:
+        return
+    yield Problem(
+        message=f"NVML fails although CUDA works: {failure.what} {failure.value}. nvidia-smi and NCCL depend on NVML.",
+        evidence=(failure, Evidence("cuInit", "0 CUDA_SUCCESS", "libcuda")),
+        fixes=(_RESTART_CONTAINER,) if machine.site.container else (read_log(), reboot()),
+    )
+
+
+def _failure(init: Status | Missing, gpus: object) -> Evidence | None:
+    """Return what NVML answered when it started or listed the GPUs; None if it did both."""
+    if isinstance(init, Status) and init.code:
+        return None if init.code in _EXPLAINED else Evidence("nvmlInit", f"returns {init.code} ({init.name})", "libnvidia-ml.so.1")
+    if isinstance(gpus, Missing) and gpus.cause in {Cause.FAILED, Cause.LOST}:
+        return Evidence("the list of GPUs", f"is missing ({gpus.reason})", "libnvidia-ml.so.1")
+    return None

@@ -1,0 +1,57 @@
+"""GD841: nvlink-slow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.hardware import reset
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.snapshot import NvLink, NvmlGpu
+
+_TOLERANCE = 0.98
+"""NVML rounds to whole megabytes a second."""
+_RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check the GPU.", needs=(ROOT, REBOOT), kind=FixKind.ELSE)
+
+
+@rule(
+    "GD841",
+    severity=Severity.WARNING,
+    breaks=Rung.TRAINED,
+    since="0.1",
+    predicts=False,
+    explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
+)
+def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
+    """NVLink runs below the speed of the others."""
+    links = _speeds(gpu.nvlinks)
+    most = max((speed for one in (gpu, *gpu.same_model) for speed in _speeds(_links(one)).values()), default=0)
+    slow = {link: speed for link, speed in links.items() if speed < _TOLERANCE * most}
+    if slow:
+        numbers = ", ".join(map(str, slow))
+        yield Problem(
+            message=f"{gpu.label}: {len(slow)} of {len(links)} NVLinks {'runs' if len(slow) == 1 else 'run'} at {_rate(min(slow.values()))} "
+            f"instead of {_rate(most)}.",
+            evidence=(
+                Evidence("slow NVLinks", numbers, "NVML"),
+                Evidence("lowest speed, highest on a GPU of this model", f"{_rate(min(slow.values()))}, {_rate(most)}", "NVML"),
+            ),
+            fixes=(show_links(gpu), reset(gpu), _RESEAT),
+        )
+
+
+def _links(gpu: GpuView) -> tuple[NvLink, ...]:
+    nvml = gpu.observed.nvml
+    return nvml.nvlinks if isinstance(nvml, NvmlGpu) and isinstance(nvml.nvlinks, tuple) else ()
+
+
+def _speeds(links: tuple[NvLink, ...]) -> dict[int, int]:
+    """Return the speed of each link that is up and whose speed is known."""
+    return {link.link: link.speed for link in links if link.active is True and isinstance(link.speed, int)}
+
+
+def _rate(megabytes: int) -> str:
+    return f"{megabytes / 1000:.1f} GB/s"

@@ -1,0 +1,110 @@
+"""Each abnormal state of NVML's answers is found, or the table says why not: alone, on one of eight GPUs, on all, and in pairs."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+
+from gpudoctor.changes.watch import Record, runs
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Diagnosis, Level, OutcomeKind, Policy, Severity
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Cause, Missing, Snapshot
+from tests.states.table import STATES, USUAL, State
+from tests.states.walk import GPU, healthy, leaves, with_state
+
+PLACES = {"alone": (1, (0,)), "one of eight": (8, (3,)), "all of eight": (8, tuple(range(8)))}
+LOOK = Policy(level=Level.LOOK)
+PAIRS = 80
+HIDES = {
+    "gpu-fell-off-bus": "a GPU that is off the bus tells nothing else",
+    "nvml-fails": "NVML lists no GPU",
+    "power-cable-missing": "NVML does not start",
+    "driver-library-mismatch": "NVML does not start",
+    "gpu-requires-reset": "NVML does not start",
+    "driver-hung": "NVML hangs",
+}
+"""Findings beside which another state need not show, and why."""
+
+
+@cache
+def machine(gpus: int) -> Snapshot:
+    return healthy(gpus)
+
+
+def diagnosed(snapshot: Snapshot) -> Diagnosis:
+    found = diagnose(snapshot, open_matrix(None), LOOK)
+    crashed = [outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED]
+    assert crashed == []
+    return found
+
+
+def in_state(gpus: int, places: tuple[int, ...], *states: State) -> Snapshot:
+    snapshot = machine(gpus)
+    for state in states:
+        snapshot = with_state(snapshot, {**state.beside, state.path: state.value}, places)
+    return snapshot
+
+
+def names(snapshot: Snapshot) -> set[str]:
+    return {finding.name for finding in diagnosed(snapshot).findings}
+
+
+def is_usual(path: str) -> bool:
+    return any(path == one or path.startswith(f"{one.removesuffix('.*')}.") for one in USUAL)
+
+
+@pytest.mark.parametrize("gpus", [1, 8])
+def test_the_machine_is_healthy_otherwise(gpus: int) -> None:
+    found = diagnosed(machine(gpus))
+    assert (found.verdict.value, found.findings) == ("ready", ())
+
+
+def test_every_field_has_an_abnormal_state_or_a_reason_why_it_has_none() -> None:
+    tried = {path for state in STATES for path in (state.path, *state.beside)}
+    assert [leaf.path for leaf in leaves() if leaf.path not in tried and not is_usual(leaf.path)] == []
+    assert [state for state in STATES if bool(state.finds) is bool(state.why)] == []
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_a_state_is_found(state: State, place: str) -> None:
+    if state.path.startswith("pairs") and place == "alone":
+        return
+    found = names(in_state(*PLACES[place], state))
+    if not state.finds:
+        assert found == set()
+    elif state.alone or place == "one of eight":
+        assert state.finds in found
+
+
+def test_two_states_at_once_are_both_found() -> None:
+    chance = random.Random(14)
+    shown = [state for state in STATES if state.finds and state.alone]
+    for _ in range(PAIRS):
+        pair = chance.sample(shown, 2)
+        written = [path for state in pair for path in (state.path, *state.beside)]
+        if len(set(written)) < len(written) or any(one != other and other.startswith(one) for one in written for other in written):
+            continue
+        found = names(in_state(8, (3,), *pair))
+        missed = {state.finds for state in pair} - found
+        assert not missed or found & HIDES.keys(), (*map(str, pair), found)
+
+
+@pytest.mark.parametrize("cause", [Cause.FAILED, Cause.LOST])
+def test_a_field_that_is_missing_is_no_error_of_the_machine(cause: Cause) -> None:
+    for path in (leaf.path for leaf in leaves() if leaf.optional and leaf.path.startswith(GPU)):
+        found = diagnosed(with_state(machine(1), {path: Missing(cause, "not read")}, (0,)))
+        errors = {finding.name for finding in found.findings if finding.severity is Severity.ERROR and not finding.because_of}
+        assert errors <= ({"gpu-fell-off-bus"} if cause is Cause.LOST else set()), path
+
+
+def test_a_field_is_read_by_a_rule_or_there_is_a_reason_why_not() -> None:
+    record = Record()
+    for state in STATES:
+        runs(in_state(1, (0,), state), open_matrix(None), LOOK, record)
+    reasoned = {state.path for state in STATES if state.why}
+    unread = [leaf.path for leaf in leaves() if (leaf.owner, leaf.path.rpartition(".")[2]) not in record.read]
+    assert [path for path in unread if path not in reasoned and not is_usual(path)] == []
