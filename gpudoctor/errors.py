@@ -28,3 +28,11 @@ class TableError(UsageError):
 
 class OutputError(GpudoctorError):
     """A report cannot be written."""
+
+
+class UnfinishedError(Exception):
+    """Our code crashed in a section of a report; `text` is the rest, with a line in its place."""
+
+    def __init__(self, text: str, crash: Exception) -> None:
+        super().__init__(str(crash))
+        self.text, self.crash = text, crash

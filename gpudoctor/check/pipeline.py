@@ -26,6 +26,7 @@ from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.inventory import Inventory
+from gpudoctor.probe.tried import tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
@@ -115,11 +116,13 @@ class Pipeline:
         from gpudoctor.check.touch import touch, untouchable  # noqa: PLC0415 -- 10 ms, only for a check that touches
 
         machine = self._view(snapshot)
-        missing = untouchable(machine)
+        missing = tried(untouchable, machine)
         if missing is not None:
             return msgspec.structs.replace(snapshot, contexts=missing)
         with self._timed("kernels"):
-            ran = touch(machine, inventory.libcuda_interpreter, self._supervisor, os.environ, self._progress, force=self._options.force)
+            ran = tried(
+                touch, machine, inventory.libcuda_interpreter, self._supervisor, os.environ, self._progress, force=self._options.force
+            )
         return msgspec.structs.replace(snapshot, contexts=ran)
 
     def _train(self, snapshot: Snapshot, inventory: Inventory) -> Snapshot:
@@ -127,7 +130,9 @@ class Pipeline:
             return snapshot
         from gpudoctor.check.training import Training  # noqa: PLC0415 -- 15 ms, only for a check that trains
 
-        training = Training(self._view(snapshot), inventory.interpreter, force=self._options.force)
+        training = tried(Training, self._view(snapshot), inventory.interpreter, force=self._options.force)
+        if isinstance(training, Missing):
+            return msgspec.structs.replace(snapshot, smoke=training)
         if isinstance(training.plans, Missing):
             return msgspec.structs.replace(snapshot, smoke=training.plans)
         with self._timed("smoke training"):

@@ -14,7 +14,7 @@ from gpudoctor.cli.destinations import Destination
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.settings import Delivery
-from gpudoctor.errors import OutputError
+from gpudoctor.errors import OutputError, UnfinishedError
 from gpudoctor.examination import Examination
 from gpudoctor.redact.shell import runnable
 from gpudoctor.report.build import build
@@ -25,7 +25,7 @@ from gpudoctor.snapshot import readable
 def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     """Write the reports of `examination` and return its exit code. If the main report goes to a file, the verdict goes to standard error.
 
-    Raises OutputError for the first report that cannot be written, after writing the others.
+    Raises the first error of writing a report, after writing the others: OutputError, or any where our code crashed.
     """
 
     @cache
@@ -61,13 +61,20 @@ def runnable_examination(examination: Examination) -> Examination:
     return replace(examination, diagnosis=replace(examination.diagnosis, findings=findings))
 
 
-def _write(report: Report, one: Destination, settings: Delivery) -> OutputError | None:
-    """Write a report; return what prevented it."""
+def _write(report: Report, one: Destination, settings: Delivery) -> Exception | None:
+    """Write a report; return what prevented all or some of it."""
+    failure = None
     try:
-        output.write(_rendered(report, one, settings), one.file, append=one.append)
+        written = _rendered(report, one, settings)
+    except UnfinishedError as unfinished:
+        written, failure = unfinished.text.encode("ascii", "backslashreplace"), unfinished.crash
+    except Exception as crash:  # noqa: BLE001 -- a defect in one format must not hide the others
+        return crash
+    try:
+        output.write(written, one.file, append=one.append)
     except OutputError as error:
         return error
-    return None
+    return failure
 
 
 _WRITERS = {Format.TEXT: "terminal", Format.JSON: "document"}

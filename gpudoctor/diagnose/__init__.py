@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpudoctor.derive import MachineView, proved_to
 from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
-from gpudoctor.diagnose.engine import run_all
+from gpudoctor.diagnose.engine import Run, run_each, spare
 from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.diagnose.steps import Steps
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
-from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.findings import Diagnosis, Finding, LadderRow, Outcome, Policy, ProvedTo
+from gpudoctor.findings.summary import Summary
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Snapshot, TextLog
 
@@ -25,26 +29,48 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
     machine = MachineView(snapshot, matrix, policy)
-    chosen = choose(rules, policy)
-    runs = run_all(chosen, machine)
+    chosen, steps = choose(rules, policy), Steps()
+    each = run_each(chosen, machine)
+    runs = steps(spare, each, each, machine)
     if isinstance(snapshot.text_log, TextLog):
         from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- a live machine has no text, and this loads the signatures
 
-        runs = logged(reported(runs, machine, chosen), machine, chosen)
-    findings = fold(runs)
-    outcomes = tuple(excuse(run, findings) for run in runs)
-    unjudged = not_judged(machine)
-    because = unproven(machine, unjudged, runs)
+        runs = steps(reported, runs, runs, machine, chosen)
+        runs = steps(logged, runs, runs, machine, chosen)
+    findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs)
+    outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
+    unjudged = steps(not_judged, (), machine)
+    because = steps(unproven, "", machine, unjudged, runs)
+    rows = steps(ladder_rows, (), machine)
+    proved = steps(proved_by, ProvedTo(rung=None, gpus=0, of=0, text=""), machine, rows)
+    seen = steps(summary, Summary(), machine)
+    outcomes = (*outcomes, *steps.crashed)
+    because = "; ".join(filter(None, (because, *(outcome.reason for outcome in steps.crashed))))
     answer = verdict(findings, because)
     return Diagnosis(
         verdict=answer,
         exit_code=exit_code(answer, policy, outcomes, snapshot),
-        proved_to=proved_to(machine.ladder.rows, machine.cpu_framework),
+        proved_to=proved,
         findings=findings,
         outcomes=outcomes,
-        ladder=machine.ladder.rows,
+        ladder=rows,
         because=because,
         skipped=skipped(rules, policy),
         not_judged=unjudged,
-        summary=summary(machine),
+        summary=seen,
     )
+
+
+def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:
+    """Return how far each GPU got."""
+    return machine.ladder.rows
+
+
+def proved_by(machine: MachineView, rows: tuple[LadderRow, ...]) -> ProvedTo:
+    """Return what was proven on how many GPUs."""
+    return proved_to(rows, machine.cpu_framework)
+
+
+def excuse_all(runs: Sequence[Run], findings: tuple[Finding, ...]) -> tuple[Outcome, ...]:
+    """Return the outcomes of the rules, each with the finding that explains it."""
+    return tuple(excuse(run, findings) for run in runs)

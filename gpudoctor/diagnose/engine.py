@@ -14,7 +14,7 @@ from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.impact import impact
 from gpudoctor.diagnose.rule import AnyView, Rule
-from gpudoctor.findings import Finding, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
+from gpudoctor.findings import MACHINE, Finding, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
 from gpudoctor.snapshot import Cause, Pci
 
 
@@ -37,10 +37,31 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
-    """Return a run of every rule for every subject of its kind."""
-    runs = [_run(rule, view, machine) for rule in rules for view in _views(rule, machine)]
+    """Return a run of every rule for every subject of its kind, with final severities."""
+    return spare(run_each(rules, machine), machine)
+
+
+def run_each(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
+    """Return a run of every rule for every subject of its kind; one run if our code crashes on finding its subjects."""
+    return [run for rule in rules for run in _of_rule(rule, machine)]
+
+
+def _of_rule(rule: Rule, machine: MachineView) -> list[Run]:
+    try:
+        views = [(view, view.subject) for view in _views(rule, machine)]
+    except Exception as error:  # noqa: BLE001 -- as in _run
+        return [Run(rule, _outcome(rule, MACHINE, OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"))]
+    return [_run(rule, view, subject, machine) for view, subject in views]
+
+
+def spare(runs: list[Run], machine: MachineView) -> list[Run]:
+    """Return the runs; errors of one framework become warnings if another framework can train."""
     failing = frozenset(name for run in runs for name in run.failing)
     return [_spared(run, failing, machine) for run in runs]
+
+
+def _outcome(rule: Rule, subject: Subject, kind: OutcomeKind, reason: str, cause: str = "") -> Outcome:
+    return Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason, cause=cause)
 
 
 def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
@@ -61,12 +82,14 @@ def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
     return (machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine,)
 
 
-def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
+def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> Run:
     problems: list[Problem] = []
+    findings: list[Finding] = []
     kind, reason, cause, lacking = OutcomeKind.PASSED, "", "", None
     try:
         for problem in rule.body(view):
-            problems.append(problem)  # noqa: PERF402 -- what was found before an unknown or a crash stays
+            findings.append(stamp(rule, subject, problem, len(findings), machine))
+            problems.append(problem)  # what was found before an unknown or a crash stays
     except CouldNotTell as ignorance:
         kind = _ignorance(ignorance, machine)
         reason, cause, lacking = ignorance.missing.reason, ignorance.missing.cause.value, ignorance.rung
@@ -74,11 +97,10 @@ def _run(rule: Rule, view: AnyView, machine: MachineView) -> Run:
         kind, reason = OutcomeKind.NOT_APPLICABLE, str(nothing)
     except Exception as error:  # noqa: BLE001 -- a defect of one rule must not hide what the others found
         kind, reason = OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"
-    findings = tuple(stamp(rule, view.subject, problem, number, machine) for number, problem in enumerate(problems))
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
-    outcome = Outcome(code=rule.code, name=rule.name, subject=view.subject, kind=kind, reason=reason, cause=cause)
-    return Run(rule, outcome, findings, lacking, tuple(problem.only_for for problem in problems))
+    only_for = tuple(problem.only_for for problem in problems)
+    return Run(rule, _outcome(rule, subject, kind, reason, cause), tuple(findings), lacking, only_for)
 
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:

@@ -38,7 +38,8 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequ
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
     unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
     unread = dict.fromkeys(_unread(runs)) if machine.policy.level is Level.LOOK else ()
-    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread)))
+    crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
+    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread, *crashed)))
 
 
 def _unread(runs: Sequence[Run]) -> Iterator[str]:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from gpudoctor.errors import UnfinishedError
 from gpudoctor.report import causes, details, not_checked, opening, stages, supposed, training
 from gpudoctor.report.model import Report
 from gpudoctor.report.page import Look, Page
 
 
 def render(report: Report, look: Look | None = None) -> str:
-    """Return `report` as text that ends with a newline."""
-    page = Page(look or Look())
-    told = opening.draw(page, report)
-    causes.draw(page, report, told=told)
+    """Return `report` as text that ends with a newline. Raises UnfinishedError where a section crashed."""
+    page, crashes = Page(look or Look()), list[Exception]()
+
+    def drawn(draw: Callable[..., bool | None], *parts: object, **more: object) -> bool:
+        try:
+            return bool(draw(page, *parts, **more))
+        except Exception as crash:  # noqa: BLE001 -- a defect in one section must not hide the others
+            page.heading(f"gpudoctor crashed in {draw.__module__}: {type(crash).__name__}: {crash}")
+            crashes.append(crash)
+            return False
+
+    told = drawn(opening.draw, report)
+    drawn(causes.draw, report, told=told)
     if report.is_supposed:
-        supposed.draw(page, report)
+        drawn(supposed.draw, report)
     elif report.command == "smoke":
-        training.draw(page, report.snapshot)
+        drawn(training.draw, report.snapshot)
     elif report.verdict != "ready" or page.look.verbose:
-        stages.draw(page, report)
-    causes.draw_notes(page, report)
-    not_checked.draw(page, report)
-    details.draw(page, report)
+        drawn(stages.draw, report)
+    drawn(causes.draw_notes, report)
+    drawn(not_checked.draw, report)
+    drawn(details.draw, report)
+    if crashes:
+        raise UnfinishedError(page.render(), crashes[0])
     return page.render()

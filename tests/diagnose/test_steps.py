@@ -1,0 +1,94 @@
+"""A defect in any step of the diagnosis, of what it derives or of the report costs that step: the rest is reported, and the exit code is 4."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+import gpudoctor.diagnose as package
+from gpudoctor.derive import GpuView, MachineView
+from gpudoctor.diagnose import diagnose, logged
+from gpudoctor.errors import UnfinishedError
+from gpudoctor.examination import Examination
+from gpudoctor.exit_codes import CRASHED
+from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
+from gpudoctor.matrix import Matrix
+from gpudoctor.read import read_text
+from gpudoctor.report import terminal
+from gpudoctor.report.build import build
+from gpudoctor.report.page import Look
+from tests.builders import machine
+
+LOOK = Policy(level=Level.LOOK)
+OF_TEXT = {"reported", "logged"}
+MODULES = {"logged": logged}
+"""Where a step is imported from as it is needed."""
+SECTIONS = ("opening.draw", "causes.draw", "stages.draw", "causes.draw_notes", "not_checked.draw", "details.draw")
+OTHERS = {"supposed.draw", "training.draw"}
+"""Not part of the report of a live machine."""
+
+
+def planted(*_: object, **__: object) -> Any:
+    raise ZeroDivisionError("planted")
+
+
+def called(function: Any, caller: str) -> list[str]:
+    """Return what a function passes to `caller` first, in the order of its text."""
+    calls = (node for node in ast.walk(ast.parse(inspect.getsource(function))) if isinstance(node, ast.Call))
+    return sorted({ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == caller})
+
+
+def derived() -> list[tuple[type, str]]:
+    """Return every property of the views of a machine and a GPU that code of theirs works out."""
+    return [
+        (kind, name)
+        for kind in (MachineView, GpuView)
+        for name in dir(kind)
+        if isinstance(inspect.getattr_static(kind, name), property | cached_property)
+    ]
+
+
+def reported(found: Diagnosis) -> str:
+    """Return the report as JSON and text; either may have a section missing, neither is lost."""
+    report = build(Examination(snapshot=machine(2), diagnosis=found, policy=LOOK, matrix_date="2026-01-01"))
+    return terminal.render(report, Look(verbose=True))
+
+
+@pytest.mark.parametrize("step", called(diagnose, "steps"))
+def test_a_defect_in_a_step_of_the_diagnosis(step: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULES.get(step, package), step, planted)
+    pasted = read_text(b"RuntimeError: CUDA error: out of memory\n", "pasted", matrix, "2026-01-02T03:04:05Z")
+    found = diagnose(pasted if step in OF_TEXT else machine(2), matrix, LOOK)
+    assert found.exit_code == (1 if found.verdict is Verdict.BROKEN else CRASHED)
+    assert "planted" in found.because
+    assert found.outcomes
+    assert "planted" in reported(found)
+
+
+@pytest.mark.parametrize(("kind", "name"), derived(), ids=lambda value: value if isinstance(value, str) else value.__name__)
+def test_a_defect_in_a_derived_fact(kind: type, name: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind, name, property(planted))
+    found = diagnose(machine(2), matrix, LOOK)
+    crashed = [outcome for outcome in found.outcomes if "planted" in outcome.reason]
+    assert not crashed or found.exit_code == CRASHED
+    assert found.verdict.value != "ready" or not crashed
+    assert reported(found)
+
+
+def test_every_section_is_drawn_under_guard() -> None:
+    assert set(called(terminal.render, "drawn")) == {*SECTIONS, *OTHERS}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_defect_in_a_section_of_the_report(section: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, _, name = section.rpartition(".")
+    whole = reported(diagnose(machine(2), matrix, LOOK))
+    monkeypatch.setattr(getattr(terminal, owner), name, planted)
+    with pytest.raises(UnfinishedError) as unfinished:
+        reported(diagnose(machine(2), matrix, LOOK))
+    assert "planted" in unfinished.value.text
+    assert len(set(unfinished.value.text.splitlines()) & set(whole.splitlines())) > 2
