@@ -81,6 +81,7 @@ def test_inconsistent_tables_are_one_sentence(tmp_path: Path) -> None:
         (HEADER + b"550,12.4\n", 2, "has 2 cells"),
         (HEADER + b"550,12.4,,,,,,,,,x,,\n", 2, "has 13 cells"),
         (HEADER + b"550,12.4,,,,,,,,,x,\nR555,12.5,,,,,,,,,x,\n", 3, "column branch is 'R555', not a whole number"),
+        (HEADER + b"9" * 5000 + b",12.4,,,,,,,,,x,\n", 2, f"column branch is '{'9' * 40}', not a whole number"),
         (HEADER + b"0550,12.4,,,,,,,,,x,\n", 2, "column branch is '0550'"),
         (HEADER + b"550,twelve,,,,,,,,,x,\n", 2, "column cuda_served is 'twelve', not a dotted version"),
         (HEADER + b"550,12.,,,,,,,,,x,\n", 2, "column cuda_served is '12.'"),

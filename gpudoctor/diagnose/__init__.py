@@ -62,7 +62,7 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
 
 
 def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:
-    """Return how far each GPU got."""
+    """Return the stages of each GPU."""
     return machine.ladder.rows
 
 

@@ -98,7 +98,7 @@ def _release(cell: str) -> versions.Version:
     for word, first in ((".post", 0), (".dev", _BEFORE_THE_RELEASE)):
         public, found, number = cell.partition(word)
         if found:
-            if not (number.isascii() and number.isdigit()):
+            if not (number.isascii() and number.isdigit() and len(number) < 10):
                 raise ValueError(f"is {cell!r}, not a release")
             return _version(public)._replace(build=first + int(number), text=cell)
     return _version(cell)
@@ -110,8 +110,8 @@ def _names(cell: str) -> tuple[str, ...]:
 
 
 def _number(cell: str) -> int:
-    if not (cell.isascii() and cell.isdigit()) or str(int(cell)) != cell:
-        raise ValueError(f"is {cell!r}, not a whole number")
+    if not (cell.isascii() and cell.isdigit() and len(cell) < 20) or str(int(cell)) != cell:
+        raise ValueError(f"is {cell[:40]!r}, not a whole number")
     return int(cell)
 
 

@@ -92,7 +92,11 @@ def _majors(root: str) -> tuple[Major, ...] | Missing:
     if isinstance(text, Missing):
         return text
     rows = (line.split() for line in text.partition("Block devices:")[0].splitlines())
-    return tuple(Major(row[1], int(row[0])) for row in rows if len(row) == 2 and row[0].isdecimal() and row[1].startswith("nvidia"))
+    return tuple(
+        Major(row[1], int(row[0]))
+        for row in rows
+        if len(row) == 2 and row[0].isdecimal() and len(row[0]) < 10 and row[1].startswith("nvidia")
+    )
 
 
 def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Parameter, ...] | Missing:

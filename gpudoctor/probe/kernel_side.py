@@ -46,7 +46,7 @@ def amd(root: str) -> tuple[Amd, ...] | Missing:
         text = files.read(files.under(root, f"{KFD}/{node}/properties"), 8192)
         rows = dict(line.split(" ", 1) for line in text.splitlines() if " " in line) if isinstance(text, str) else {}
         number = rows.get("gfx_target_version", "").strip()
-        if number.isdecimal() and number != "0":  # 0 is a CPU
+        if number.isdecimal() and len(number) < 10 and number != "0":  # 0 is a CPU
             version = int(number)
             found.append(Amd(target=f"gfx{version // 10000}{version // 100 % 100:x}{version % 100:x}"))
     return tuple(found)

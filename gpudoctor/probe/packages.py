@@ -49,6 +49,9 @@ RELEVANT = Names(
 )
 SUFFIXES = (".dist-info", ".egg-info")
 MOST_OTHERS = 2000
+MOST_REQUIRING = 300
+"""Distributions whose requirements are read, several times what an environment has; each takes a rule half a millisecond or more."""
+_TOO_MANY = Missing(Cause.FAILED, f"only the requirements of the first {MOST_REQUIRING} packages are read")
 CONDA_NAMES = ("pytorch", "cudatoolkit", "cudnn", "libtorch", "nccl")
 """conda packages whose names differ from the index's."""
 
@@ -85,7 +88,8 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
         kept = {name: _kept(folder, name, entries) for name, entries in mine.items()}
         for name, entries in mine.items():
             for entry, version in entries:
-                one = _distribution(folder, entry, name, version, asks_installer=bool(conda_prefix))
+                number = len(found) + len(leftovers)
+                one = _distribution(folder, entry, name, version, number, asks_installer=bool(conda_prefix))
                 (found if entry in kept[name] else leftovers).append(one)
     return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
 
@@ -136,14 +140,14 @@ def installers(python: Python, path: Iterable[str]) -> Python:
     )
 
 
-def _distribution(folder: str, entry: str, name: str, version: str, *, asks_installer: bool) -> Distribution:
+def _distribution(folder: str, entry: str, name: str, version: str, number: int, *, asks_installer: bool) -> Distribution:
     metadata = f"{folder}/{entry}"
     requiring = name in REQUIRING
     return Distribution(
         name=readable(name),
         version=readable(version),
         where=readable(folder),
-        requires=_requires(f"{metadata}/METADATA") if requiring else NOT_ASKED,
+        requires=(_requires(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY) if requiring else NOT_ASKED,
         tags=_tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED,
         requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,

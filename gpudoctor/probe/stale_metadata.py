@@ -58,7 +58,7 @@ def _as_recorded(folder: str, entry: str) -> bool:
     if isinstance(text, Missing):
         return False
     rows = (line.rsplit(",", 2) for line in text.splitlines() if ".dist-info/" not in line)
-    sized = [(row[0].strip('"'), int(row[2])) for row in rows if len(row) == 3 and row[2].isdecimal() and int(row[2])]
+    sized = [(row[0].strip('"'), int(row[2])) for row in rows if len(row) == 3 and row[2].isdecimal() and len(row[2]) < 20 and int(row[2])]
     sample = sorted(sized, key=lambda row: -row[1])[:_SAMPLE]  # the largest files differ between releases
     return bool(sample) and all(_size(f"{folder}/{path}") == size for path, size in sample)
 

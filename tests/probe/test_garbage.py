@@ -16,7 +16,8 @@ from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.host import accounts, host
 from gpudoctor.probe.kernel_driver import kernel_driver
-from gpudoctor.probe.packages import packages, parse
+from gpudoctor.probe.kernel_side import with_kernel_side
+from gpudoctor.probe.packages import MOST_REQUIRING, packages, parse
 from gpudoctor.probe.pci import pci
 from gpudoctor.probe.python_constants import Constants
 from gpudoctor.probe.surroundings import with_surroundings
@@ -24,6 +25,7 @@ from gpudoctor.probe.variables import variables
 from gpudoctor.probe.wsl import wsl
 from gpudoctor.redact import Owner, Redactor
 from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode, normalise_address
+from gpudoctor.snapshot.gaps import gaps
 from tests.probe.places import plant
 
 PCI = "/sys/bus/pci/devices/0000:07:00.0"
@@ -194,3 +196,36 @@ def test_constants_of_a_missing_file_are_absent(tmp_path: Path) -> None:
     found = Constants(str(tmp_path / "none.py")).text("cuda")
     assert isinstance(found, Missing)
     assert found.cause is Cause.ABSENT
+
+
+def test_numbers_of_any_length_crash_no_probe(tmp_path: Path) -> None:
+    long = "9" * 5000
+    files = {
+        "/proc/devices": f"Character devices:\n{long} nvidia\n",
+        "/sys/class/kfd/kfd/topology/nodes/0/properties": f"gfx_target_version {long}\n",
+        "/proc/meminfo": f"MemTotal: {long} kB\n",
+        "/proc/uptime": f"{long}.00 1.0\n",
+        "/proc/cpuinfo": f"processor : {long}\n",
+        "/sys/bus/pci/devices/0000:07:00.0/numa_node": f"{long}\n",
+        "/sys/bus/pci/devices/0000:07:00.0/vendor": f"0x{long}\n",
+        "/sys/bus/pci/devices/0000:07:00.0/resource": f"0x{long} 0x{long} 0x{long}\n",
+    }
+    root = plant(tmp_path, files)
+    kernel_driver(root)
+    pci(root)
+    host(root, {}, identify=False)
+    seen = with_kernel_side(with_surroundings(Snapshot(created=""), root, {}), root)
+    assert [gap for gap in gaps(seen) if gap.cause is Cause.CRASHED] == []
+
+
+def test_sizes_of_any_length_are_not_compared(tmp_path: Path) -> None:
+    for version in ("2.5.0", "2.6.0"):
+        plant(tmp_path, {f"torch-{version}.dist-info/RECORD": f"torch/__init__.py,sha256=x,{'9' * 5000}\n"})
+    assert len(packages([str(tmp_path)]).distributions) + len(packages([str(tmp_path)]).leftovers) == 2
+
+
+def test_requirements_are_read_of_a_limited_number_of_packages(tmp_path: Path) -> None:
+    for number in range(MOST_REQUIRING + 5):
+        plant(tmp_path, {f"cupy_{number}-1.0.dist-info/METADATA": "Requires-Dist: numpy\n"})
+    requires = [one.requires for one in packages([str(tmp_path)]).distributions]
+    assert sum(isinstance(one, Missing) for one in requires) == 5
