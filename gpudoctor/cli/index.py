@@ -6,14 +6,17 @@ from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.indexed import indexed
 from gpudoctor.report import document
 
+_FIRST = next(spec.name for spec in CATALOGUE if spec.wheel_index)
+
 
 @app.command(short_help="Print the PyTorch package index for this GPU.", epilog=EPILOG)
 def index(  # noqa: PLR0917 -- Typer calls it by name
-    requirement: options.Indexed = "torch",
+    requirement: options.Indexed = _FIRST,
     driver: options.Driver = None,
     gpu: options.PlannedGpu = None,
     cc: options.Cc = None,

@@ -24,7 +24,7 @@ class Assumption(msgspec.Struct, frozen=True):
 class Pin(msgspec.Struct, frozen=True):
     """One package of the environment."""
 
-    requirement: Annotated[str, _text("The requirement, PEP 508.", "torch==2.9.1+cu126")]
+    requirement: Annotated[str, _text("The requirement, PEP 508.", "numpy==2.3.1")]
     reason: Annotated[str, _text("Why this release.")]
 
 
@@ -102,7 +102,7 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
     schema: Annotated[Literal["gpudoctor.index/1"], _text("The form of this document.")] = "gpudoctor.index/1"
     tool: Tool
     exit_code: Annotated[int, _text("0 found, 1 nothing works on this machine, 3 found, but something could not be checked.")]
-    requirement: Annotated[str, _text("The pinned requirement that the index has.", "torch==2.15.0+cu126")] = ""
+    requirement: Annotated[str, _text("The pinned requirement that the index has, such as torch==2.15.0+cu126.")] = ""
     index: Annotated[str, _text("The address of the index; empty if nothing works.")] = ""
     torch_backend: Annotated[str, _text("The value of uv's --torch-backend for it.", "cu126", "cpu")] = ""
     why: Annotated[str, _text("Why nothing works, or what was not checked, in a sentence.")] = ""
