@@ -22,8 +22,8 @@ wants major version 8. https://docs.nvidia.com/cuda/parallel-thread-execution/#h
 UNITS = {"mb": 10**6, "gb": 10**9, "tb": 10**12, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 """Bytes. Product names use decimal gigabytes: an H100 of 80 GB has 79.6 GiB."""
 
-_FORM = re.compile(r"([A-Za-z][\w.-]*)\s*(\S.*)?", re.DOTALL)
-_SIZE = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*")
+_FORM = r"(?s)([A-Za-z][\w.-]*)\s*(\S.*)?"
+_SIZE = r"\s*(>=|<=|==|!=|>|<)\s*(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]+)\s*"
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class Condition(msgspec.Struct, frozen=True):
 def parse(text: str) -> Condition:
     """The condition that `text` spells. Raises UsageError if it is invalid."""
     written = text.strip()
-    form = _FORM.fullmatch(written)
+    form = re.fullmatch(_FORM, written)
     subject = form.group(1).lower() if form else ""
     if form is None or subject not in {*EXAMPLES, *FEATURES, *FRAMEWORKS}:
         known = (*EXAMPLES, *FEATURES, *FRAMEWORKS)
@@ -63,7 +63,7 @@ def parse(text: str) -> Condition:
 
 
 def _in_bytes(part: str, written: str) -> str:
-    form = _SIZE.fullmatch(part)
+    form = re.fullmatch(_SIZE, part)
     if form is None or form.group(3).lower() not in UNITS:
         raise UsageError(
             f"--require {written!r}: {part.strip()!r} is not a size comparison; write it as in 'memory>=80GB' or 'memory>=40GiB'."

@@ -57,6 +57,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
+    "matrix/names.py": lambda: list(_module("matrix/names.py")._OTHERS.values()),
     "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
 }
 """Patterns that are not written beside their use: the file that uses each, and all its values."""
@@ -130,7 +131,7 @@ def _patterns() -> dict[str, str]:
 
 
 PATTERNS = _patterns()
-_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE.pattern}
+_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE}
 """Used with match or fullmatch only."""
 NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
 """Files whose texts are cut to the length of a name, and must match whole."""

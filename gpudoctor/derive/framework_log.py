@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_GLOG = re.compile(r"^(?:\d{4}-\d\d-\d\d [\d:.]+: )?([EFW])(?:\d{4} [\d:.]+ +\d+)? (?:[\w./]+:\d+\] )?(.+)$")
+_GLOG = r"^(?:\d{4}-\d\d-\d\d [\d:.]+: )?([EFW])(?:\d{4} [\d:.]+ +\d+)? (?:[\w./]+:\d+\] )?(.+)$"
 """The C++ logs of TensorFlow and JAX, in both formats: "2025-01-31 10:00:00.123: E file.cc:1] text" and "E0000 00:00:1.2   345 file.cc:1] text"."""
 _SEVERITY = "FEW"
 _NOT_TELLING = (
@@ -23,7 +23,7 @@ _LENGTH = 300
 def telling_lines(output: str) -> tuple[str, ...]:
     """Up to three lines that say what went wrong, worst first, without repeats; if none is marked as an error, the last one."""
     output = output[-_END:]
-    marked = [match.groups() for line in output.splitlines() if (match := _GLOG.match(line))]
+    marked = [match.groups() for line in output.splitlines() if (match := re.match(_GLOG, line))]
     told = [(severity, text) for severity, text in marked if not any(noise in text for noise in _NOT_TELLING)]
     told.sort(key=lambda one: _SEVERITY.index(one[0]))
     unique = list(dict.fromkeys(text[:_LENGTH] for _, text in told))

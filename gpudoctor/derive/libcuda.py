@@ -8,8 +8,8 @@ from gpudoctor import versions
 from gpudoctor.snapshot import CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python
 from gpudoctor.versions import Version
 
-_RELEASE = re.compile(r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)$")
-_COMPAT = re.compile(r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*$")
+_RELEASE = r"\.so\.(\d{3,4}\.\d+(?:\.\d+)?)$"
+_COMPAT = r"/(?:compat|cuda-compat)(?:[/_-][^/]*)*/|/cuda-compat[^/]*$"
 
 
 def is_stub(path: str) -> bool:
@@ -19,12 +19,12 @@ def is_stub(path: str) -> bool:
 
 def is_compat(path: str) -> bool:
     """Whether a file is from a cuda-compat package, which runs a newer CUDA on an older kernel driver."""
-    return bool(_COMPAT.search(path))
+    return re.search(_COMPAT, path) is not None
 
 
 def release(path: str | Missing) -> Version | None:
     """The driver version at the end of a library's file name."""
-    match = _RELEASE.search(path) if isinstance(path, str) else None
+    match = re.search(_RELEASE, path) if isinstance(path, str) else None
     return versions.parse(match[1]) if match else None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -14,12 +13,10 @@ _OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", 
 LONGEST = 200
 """Characters of a GPU's name to read; NVML allows 96."""
 _OTHERS = {
-    "AMD": re.compile(
-        r"(amd|ati) .*|(.* )?(instinct|radeon|firepro)( .*)?|mi\d{2,3}[ax]?( .*)?|r[x79] (vega )?\d{2,4}( .*)?|vega .*|gfx\d\w+"
-    ),
-    "Intel": re.compile(r"intel .*|(.* )?(arc [ab]\d{3}m?|iris xe|iris|uhd|gaudi ?\d?)( .*)?|data center (gpu )?(max|flex) .*"),
-    "Apple": re.compile(r"apple .*|m[1-9]( (pro|max|ultra))?"),
-    "Google": re.compile(r"(.* )?tpu.*"),
+    "AMD": r"(amd|ati) .*|(.* )?(instinct|radeon|firepro)( .*)?|mi\d{2,3}[ax]?( .*)?|r[x79] (vega )?\d{2,4}( .*)?|vega .*|gfx\d\w+",
+    "Intel": r"intel .*|(.* )?(arc [ab]\d{3}m?|iris xe|iris|uhd|gaudi ?\d?)( .*)?|data center (gpu )?(max|flex) .*",
+    "Apple": r"apple .*|m[1-9]( (pro|max|ultra))?",
+    "Google": r"(.* )?tpu.*",
 }
 """Names of other vendors' GPUs, without separators; "M4" alone is found earlier as NVIDIA's Tesla M4."""
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
@@ -85,7 +82,7 @@ def cut(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
 def other_vendor(name: str) -> str:
     """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; otherwise empty."""
     typed = " ".join(name.casefold().translate(_SEPARATORS).split())[:LONGEST]
-    return next((vendor for vendor, form in _OTHERS.items() if form.fullmatch(typed)), "")
+    return next((vendor for vendor, form in _OTHERS.items() if re.fullmatch(form, typed)), "")
 
 
 def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
@@ -95,9 +92,11 @@ def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
     """
     if other_vendor(name):
         return ()
+    from difflib import get_close_matches  # noqa: PLC0415 -- only for a name that no table has
+
     typed = normalise(name)
     longer = [key for key in products if typed and (typed in key or (len(key) >= _TELLING and typed.startswith(key)))]
-    alike = difflib.get_close_matches(typed, products, n=9, cutoff=0.5)
+    alike = get_close_matches(typed, products, n=9, cutoff=0.5)
     nearest = (*sorted(longer, key=lambda key: abs(len(key) - len(typed))), *alike)
     return tuple(dict.fromkeys(products[key].name for key in nearest))[:3]
 

@@ -10,11 +10,11 @@ import msgspec
 from gpudoctor.matrix import names
 from gpudoctor.matrix.rows import GpuProduct
 
-_MIG = re.compile(r"(?P<whole>.+?)\s+MIG\s+(?P<slice>(?:\d+c\.)?\d+g\.\d+gb(?:[+-][\w.]+)*)", re.IGNORECASE)
+_MIG = r"(?i)(?P<whole>.+?)\s+MIG\s+(?P<slice>(?:\d+c\.)?\d+g\.\d+gb(?:[+-][\w.]+)*)"
 """NVML's name of a MIG device: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", of a compute instance "MIG 1c.3g.20gb"."""
-_VGPU = re.compile(r"(?:NVIDIA|GRID)\s+(?P<whole>[\w -]+?)-(?P<slice>(?:\d+-)?\d+[ABCQ])", re.IGNORECASE)
+_VGPU = r"(?i)(?:NVIDIA|GRID)\s+(?P<whole>[\w -]+?)-(?P<slice>(?:\d+-)?\d+[ABCQ])"
 """A guest's name of a vGPU: "GRID T4-16C", "NVIDIA A40-8Q"; on a GPU in MIG mode "NVIDIA A100-4-20C"."""
-_VARIANT = re.compile(r"(?P<line>.*\d)[BCDLMPSX]{1,2}", re.IGNORECASE)
+_VARIANT = r"(?i)(?P<line>.*\d)[BCDLMPSX]{1,2}"
 """Board letters in vGPU names: V100D and V100DX are V100s with 32 GB, RTX6000P is the passively cooled Quadro RTX 6000."""
 
 
@@ -22,7 +22,7 @@ def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
     """The part of a GPU with this name: its physical GPU's row without memory and rates."""
     name = name[: names.LONGEST]
     for form, called in ((_MIG, "MIG instance"), (_VGPU, "vGPU")):
-        match = form.fullmatch(name.strip())
+        match = re.fullmatch(form, name.strip())
         whole = _whole(match["whole"], products) if match else None
         if match and whole:
             return _part(whole, name.strip(), f"{called} {match['slice']}: memory and rates are a share of the physical GPU's")
@@ -31,7 +31,7 @@ def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
 
 def _whole(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
     """The physical GPU of this name, or one of its product line if all of the line share a compute capability."""
-    variant = _VARIANT.fullmatch(name)
+    variant = re.fullmatch(_VARIANT, name)
     for line in (name, variant["line"] if variant else name):
         for spelt in (line, f"Quadro {line}"):
             found = names.find(spelt, products)

@@ -25,7 +25,7 @@ ASKING = (
 )
 """Files that make containers get their GPUs by CDI, the setting, and what it means."""
 QUADLETS = "/etc/containers/systemd"
-_QUADLET = re.compile(r"^\s*AddDevice\s*=\s*nvidia\.com/gpu=", re.MULTILINE)
+_QUADLET = r"(?m)^\s*AddDevice\s*=\s*nvidia\.com/gpu="
 MOST_QUADLETS = 64
 FIELDS = (
     ("1.1.0", r"netDevices|schemata|enableMonitoring"),
@@ -86,7 +86,7 @@ def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
     names = files.names(files.under(root, QUADLETS))
     for name in () if isinstance(names, Missing) else names[:MOST_QUADLETS]:
         text = files.read(files.under(root, f"{QUADLETS}/{name}")) if name.endswith(".container") else ""
-        if isinstance(text, str) and _QUADLET.search(text):
+        if isinstance(text, str) and re.search(_QUADLET, text):
             yield Fact("AddDevice names nvidia.com/gpu", readable(f"{QUADLETS}/{name}"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpudoctor.probe import files
 from gpudoctor.process import End, Outcome, Spec, Supervisor
@@ -132,10 +132,12 @@ def _event(text: str, age: float) -> XidEvent | None:
     return None
 
 
-def journal(supervisor: Supervisor, find: Callable[[str], str | None]) -> KernelLog | Missing:
-    """The same from the journal, which members of some groups can read when the kernel log itself is closed to them."""
-    program = find("journalctl")
-    if program is None:
+def journal(supervisor: Supervisor, program: str) -> KernelLog | Missing:
+    """The same from the journal, which members of some groups can read when the kernel log itself is closed to them.
+
+    `program` is the path of journalctl, empty if there is none.
+    """
+    if not program:
         return Missing(Cause.DENIED, f"no permission to read {KMSG}, and journalctl is not installed; run gpudoctor as root")
     command = (
         program,

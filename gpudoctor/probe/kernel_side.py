@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
-from shutil import which
 
 import msgspec
 
@@ -12,6 +12,7 @@ from gpudoctor.probe import files
 from gpudoctor.probe.fabric import attached, fabric_manager, fabric_parts, switches
 from gpudoctor.probe.kernel_log import journal, kernel_log
 from gpudoctor.probe.kernel_modules import kernel_modules
+from gpudoctor.probe.toolkits import on_path
 from gpudoctor.probe.tried import tried
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Amd, Cause, Host, KernelDriver, Libcuda, Missing, Nvml, Snapshot, Status, StuckProcess, readable
@@ -58,7 +59,7 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
     live = files.under(root, "/") == "/"
     if live and closed and _wrong(whole):
-        changes["kernel_log"] = tried(journal, supervisor, which)
+        changes["kernel_log"] = tried(journal, supervisor, on_path("/", "journalctl", os.environ))
     if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
         changes["stuck"] = tried(stuck, root)
     if attached(whole.nvml):

@@ -170,13 +170,13 @@ def _requires(path: str) -> tuple[str, ...] | Missing:
         return text
     head = text.partition("\n\n")[0]
     wanted = (line[len(_FIELD) :].strip() for line in head.splitlines() if line.startswith(_FIELD))
-    return tuple(line for line in wanted if relevant(normalise(_NAME_ENDS.split(line, maxsplit=1)[0])))
+    return tuple(line for line in wanted if relevant(normalise(re.split(_NAME_ENDS, line, maxsplit=1)[0])))
 
 
 _FIELD = "Requires-Dist:"
 _HEAD = 32 << 10
 """Bytes; the header of torch's METADATA, the longest, takes 7 KiB."""
-_NAME_ENDS = re.compile(r"[^A-Za-z0-9._-]")
+_NAME_ENDS = r"[^A-Za-z0-9._-]"
 
 
 def _installer(path: str) -> str | Missing:

@@ -43,7 +43,7 @@ def _candidates(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, st
     for variable in VARIABLES:
         if os.path.isabs(environ.get(variable, "")):
             yield os.path.normpath(environ[variable]), variable
-    compiler = _on_path(root, "nvcc", environ)
+    compiler = on_path(root, "nvcc", environ)
     if compiler:
         yield _home_of(root, _resolved(root, compiler)), "PATH"
 
@@ -149,10 +149,10 @@ def _from_header(text: str) -> str | None:
 
 def compilers(root: str, environ: Mapping[str, str]) -> tuple[Compiler, ...]:
     """The versions of `gcc`, `g++` and `clang` on PATH, and of the compilers that variables name."""
-    named = [(name, _on_path(root, name, environ)) for name in HOST_COMPILERS]
+    named = [(name, on_path(root, name, environ)) for name in HOST_COMPILERS]
     for variable in HOST_VARIABLES:
         value = environ.get(variable, "")
-        named.append((variable, value if os.path.isabs(value) else _on_path(root, value, environ) if value else ""))
+        named.append((variable, value if os.path.isabs(value) else on_path(root, value, environ) if value else ""))
     return tuple(Compiler(name=name, path=readable(path), version=_compiler_version(root, path)) for name, path in named if path)
 
 
@@ -169,7 +169,7 @@ def _compiler_version(root: str, path: str) -> Fact | Missing:
     return Missing(Cause.NOT_ASKED, f"the version of {readable(path)} is only known by running it")
 
 
-def _on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
+def on_path(root: str, name: str, environ: Mapping[str, str]) -> str:
     """As a shell finds it, but never in the current directory; empty if nowhere."""
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder):

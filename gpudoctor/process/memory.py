@@ -12,7 +12,7 @@ import msgspec
 
 _GROUPS = "/sys/fs/cgroup"
 _MACHINE = "/proc/vmstat"
-_COUNTER = re.compile(r"^oom_kill (\d+)$", re.MULTILINE)
+_COUNTER = r"(?m)^oom_kill (\d+)$"
 
 
 class MemoryKills(msgspec.Struct, frozen=True):
@@ -31,7 +31,7 @@ class MemoryKills(msgspec.Struct, frozen=True):
 def kills() -> MemoryKills | None:
     """Of this process's control group, otherwise of the whole machine; None if the kernel counts neither."""
     for folder, file in (*_of_group(), ("", _MACHINE)):
-        if found := _COUNTER.search(_text(folder + file)):
+        if found := re.search(_COUNTER, _text(folder + file)):
             return MemoryKills(int(found[1]), f"{file.lstrip('/')} of this control group" if folder else file)
     return None
 

@@ -13,9 +13,9 @@ _WORDS = (
     " developer student username myuser appuser gpuuser runner coder vscode sagemaker-user git jenkins gitlab-runner spark"
 )
 ANYBODY = frozenset(_WORDS.split())
-_TRIPLE = re.compile(r"(?:x86_64|amd64|i[3-6]86|aarch64|arm64|armv\w+|ppc64\w*|riscv64|sbsa|linux|darwin|windows)(?![a-z])")
+_TRIPLE = r"(?:x86_64|amd64|i[3-6]86|aarch64|arm64|armv\w+|ppc64\w*|riscv64|sbsa|linux|darwin|windows)(?![a-z])"
 
 
 def is_own_name(host: str) -> bool:
     """Return whether a word that stood in a host's place is a name, and not the machine's architecture or a word of the language."""
-    return host not in ANYBODY and len(host) > 3 and not _TRIPLE.match(host) and re.search(r"[\d.-]", host) is not None
+    return host not in ANYBODY and len(host) > 3 and not re.match(_TRIPLE, host) and re.search(r"[\d.-]", host) is not None

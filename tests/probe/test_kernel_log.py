@@ -125,7 +125,7 @@ def journalctl(tmp_path: Path, script: str) -> KernelLog | Missing:
     program.write_text(script)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     with Supervisor() as supervisor:
-        return kernel_log.journal(supervisor, lambda _: str(program))
+        return kernel_log.journal(supervisor, str(program))
 
 
 def test_the_journal_gives_the_same_result(tmp_path: Path) -> None:
@@ -143,6 +143,6 @@ def test_an_empty_journal_is_not_an_empty_log(tmp_path: Path, script: str) -> No
 
 def test_without_journalctl() -> None:
     with Supervisor() as supervisor:
-        found = kernel_log.journal(supervisor, lambda _: None)
+        found = kernel_log.journal(supervisor, "")
     assert isinstance(found, Missing)
     assert "journalctl" in found.reason

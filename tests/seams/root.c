@@ -19,19 +19,42 @@ static const char *const HIDDEN[] = {
     "/.dockerenv", "/run/.containerenv", "/run/secrets/kubernetes.io", "/run/systemd/container", "/.singularity.d", "/etc/nv_tegra_release",
     "/usr/lib/wsl" };
 
+static const char *tree;
+static char tops[1024]; /* "/dev/etc/proc/": the folders at the top of the tree. Most paths are below none, and asking for each would slow the program down. */
+
+__attribute__((constructor)) static void look(void)
+{
+    tree = getenv("FAKE_ROOT");
+    DIR *(*really)(const char *) = (DIR *(*)(const char *))dlsym(RTLD_NEXT, "opendir");
+    DIR *top = tree ? really(tree) : NULL;
+    if (!top) return;
+    size_t end = 1;
+    *tops = '/';
+    for (struct dirent *entry; (entry = readdir(top)) && end + strlen(entry->d_name) + 2 < sizeof tops;)
+        end += sprintf(tops + end, "%s/", entry->d_name);
+    closedir(top);
+}
+
+static int has_top(const char *path)
+{
+    size_t length = strcspn(path + 1, "/") + 1;
+    for (const char *place = tops; (place = strchr(place, '/')) && place[1]; place++)
+        if (!strncmp(place, path, length) && place[length] == '/') return 1;
+    return 0;
+}
+
 static const char *seen(const char *path, char *room)
 {
-    const char *root = getenv("FAKE_ROOT");
-    if (!root || !path || *path != '/' || !strncmp(path, root, strlen(root))) return path;
-    snprintf(room, PATH_MAX, "%s%s", root, path);
+    if (!tree || !path || *path != '/' || !strncmp(path, tree, strlen(tree))) return path;
+    snprintf(room, PATH_MAX, "%s%s", tree, path);
     struct stat found; /* asked of the kernel: our own lstat would ask again */
-    if (!syscall(SYS_newfstatat, AT_FDCWD, room, &found, AT_SYMLINK_NOFOLLOW) && !S_ISDIR(found.st_mode)) return room;
+    if (has_top(path) && !syscall(SYS_newfstatat, AT_FDCWD, room, &found, AT_SYMLINK_NOFOLLOW) && !S_ISDIR(found.st_mode)) return room;
     for (size_t i = 0; i < sizeof HIDDEN / sizeof *HIDDEN; i++)
         if (!strncmp(path, HIDDEN[i], strlen(HIDDEN[i]))) return room;
     return path;
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define REAL(name) ({ static __typeof__(&name) real; real ? real : (real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)); })
 #define ONE(type, name, path, parameters, arguments) type name parameters { char room[PATH_MAX]; path = seen(path, room); return REAL(name) arguments; }
 #define OPEN(name, before, folder) \
     int name(before const char *path, int flags, ...) \

@@ -21,7 +21,7 @@ GUEST_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
 NOUVEAU = "nouveau"
 _NOVA = ("nova", "novacore", "novadrm")
 """The names nova's parts give themselves (NovaCore, nova_core, nova-drm), without case, dashes and underscores."""
-_BROKEN_LINE = re.compile(r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )")
+_BROKEN_LINE = r" {0,80}\n(?:NVRM: )?(?=(?:installed|is|nvidia\.ko|required|System|\(PCI|requires|this|NVIDIA) )"
 """Where the driver splits a sentence over two log lines."""
 
 
@@ -175,7 +175,7 @@ class KernelView(View):
         if isinstance(log, Missing):
             return ""
         wanted = re.compile(pattern, re.IGNORECASE)
-        lines = _BROKEN_LINE.sub(" ", "\n".join(log.lines)).split("\n")
+        lines = re.sub(_BROKEN_LINE, " ", "\n".join(log.lines)).split("\n")
         return next((line for line in reversed(lines) if wanted.search(line) and _names(line, address)), "")
 
 

@@ -18,7 +18,7 @@ from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Missing, PciDevice
 
-_PROCESS = re.compile(r"^pid=[^,]*, name=[^,]*, ")
+_PROCESS = r"^pid=[^,]*, name=[^,]*, "
 """The process that the driver names first; the message is about the GPU."""
 _LINES = r"Cannot initialize GSP firmware|GSP.{0,40}(?:timeout|timed out|failed)|WPR2 already up"
 _FIXES = (
@@ -59,7 +59,7 @@ def gsp_firmware_failure(gpu: GpuView) -> Iterator[Problem]:
         if isinstance(log, Missing) and not gpu.opened:  # the firmware of a GPU that NVML opened responds
             raise CouldNotTell(log, Rung.KERNEL_DRIVER)
         return
-    reason = f"Xid {events[-1].code}, {_PROCESS.sub('', events[-1].text)}" if events else lines[-1].value
+    reason = f"Xid {events[-1].code}, {re.sub(_PROCESS, '', events[-1].text)}" if events else lines[-1].value
     yield Problem(
         message=f"{gpu.label}: GSP firmware failed ({reason[:100].rstrip('.!')}).",
         evidence=(*last_xid(gpu, *GSP_FAILURES), *lines),
