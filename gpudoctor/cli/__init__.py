@@ -28,6 +28,7 @@ MODULES = {
     "explain": "pages",
     "rules": "pages",
     "schema": "pages",
+    "mcp": "mcp",
     "completion": "completion",
 }
 """The module of each command, in the order of the help."""

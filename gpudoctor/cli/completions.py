@@ -23,11 +23,12 @@ def rules(incomplete: str) -> Iterator[Offer]:
 
 
 def explained(incomplete: str) -> Iterator[Offer]:
-    """Offer what has a page: rules and exit codes."""
+    """Offer what has a page: rules, exit codes and guides."""
     from gpudoctor.exit_codes import EXIT_CODES  # noqa: PLC0415
+    from gpudoctor.manual.guides import GUIDES  # noqa: PLC0415
 
     yield from rules(incomplete)
-    pages = {"exit-codes": "all exit codes", **{one.name: one.short for one in EXIT_CODES}}
+    pages = {"exit-codes": "all exit codes", **{one.name: one.short for one in EXIT_CODES}, **GUIDES}
     yield from ((name, help_) for name, help_ in pages.items() if incomplete and name.startswith(incomplete))
 
 

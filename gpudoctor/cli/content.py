@@ -30,7 +30,11 @@ _CHUNK = 1 << 20
 
 def examined(files: Sequence[str], matrix: Matrix, policy: Policy) -> Examination:
     """Return the machine that a report and texts describe, diagnosed. Raises UsageError if they cannot be read or say nothing."""
-    texts = {name: data for data, name in map(content, dict.fromkeys(files))}
+    return diagnosed({name: data for data, name in map(content, dict.fromkeys(files))}, matrix, policy)
+
+
+def diagnosed(texts: Mapping[str, bytes], matrix: Matrix, policy: Policy) -> Examination:
+    """Return the same for what was read, by the names that error sentences use."""
     if sum(map(len, texts.values())) > LARGEST and len(texts) > 1:
         raise UsageError(f"The files have more than {LARGEST >> 20} MB together; cut out the parts around the errors.")
     reports = {name: own for name, data in texts.items() if (own := own_report(data))}

@@ -30,7 +30,7 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
 
     @cache
     def report(named: bool) -> Report:  # noqa: FBT001 -- the key of the cache
-        return _report(examination, command, settings.root, named=named)
+        return redacted_report(examination, command, settings.root, named=named)
 
     failures = [error for one in settings.destinations if (error := _write(report(_named(one, settings)), one, settings))]
     if settings.main.file is not None and not settings.quiet:
@@ -45,7 +45,8 @@ def _named(one: Destination, settings: Delivery) -> bool:
     return settings.identify or (one.format is Format.TEXT and one.file is None and on_terminal())
 
 
-def _report(examination: Examination, command: str, root: str, *, named: bool) -> Report:
+def redacted_report(examination: Examination, command: str, root: str, *, named: bool) -> Report:
+    """Return the report of an examination without secrets and, unless `named`, without names of people and machines."""
     clean = redactor(root, stays=named)
     redacted = clean.struct(examination)
     argv = ("gpudoctor", *(clean.text(readable(word)) for word in sys.argv[1:]))

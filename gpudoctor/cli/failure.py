@@ -29,7 +29,7 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
     except Exception as error:  # noqa: BLE001 -- the last line of defence
         if _is_of_typer(error):
             return _fail("usage", _click_sentence(error), USAGE, as_json)
-        return _fail("internal", _crash_sentence(error), CRASHED, as_json)
+        return _fail("internal", crash_sentence(error), CRASHED, as_json)
 
 
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
@@ -57,7 +57,7 @@ def _click_sentence(error: Exception) -> str:
     return f"{said}; see `{context.command_path if context else 'gpudoctor'} --help`."
 
 
-def _crash_sentence(error: Exception) -> str:
+def crash_sentence(error: Exception) -> str:
     """Return what failed and where in our code; GPUDOCTOR_DEBUG=1 also prints the traceback."""
     if os.environ.get("GPUDOCTOR_DEBUG"):
         import traceback  # noqa: PLC0415 -- 2 ms, only to debug

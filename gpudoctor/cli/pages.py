@@ -14,14 +14,11 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal
 from gpudoctor.cli.program import app
 from gpudoctor.cli.width import asked
-from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Severity
-from gpudoctor.manual import Answer, families, text
+from gpudoctor.manual import Answer, families, pages, text
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
-from gpudoctor.report.build import url
-from gpudoctor.report.document import RulePage
 from gpudoctor.report.page import Look
 from gpudoctor.report.words import ascii_only
 from gpudoctor.rule_pages import read
@@ -40,10 +37,11 @@ def explain(
       gpudoctor explain CUDA error 803
       gpudoctor explain 'undefined symbol: ncclCommRegister'
       gpudoctor explain exit-codes
+      gpudoctor explain agents
     """  # noqa: D301 -- click leaves the lines after \b as they are
     answer = manual.look_up(" ".join(what), open_matrix())
     if format is TextOrJson.JSON:
-        output.write(documents.rules(tuple(map(_page, answer.rules + answer.also)), answer.meaning, answer.codes))
+        output.write(documents.encode(pages.of_answer(answer)))
         return 0
     _write(_shown(answer, seen := look(no_color=False)), seen)
     return 0
@@ -61,7 +59,7 @@ def rules(
     """
     chosen = tuple(rule for rule in families.rules_of(family or ()) if severity is None or rule.severity is Severity(severity))
     if format is TextOrJson.JSON:
-        output.write(documents.rules(tuple(map(_page, chosen))))
+        output.write(documents.encode(pages.of_rules(chosen)))
         return 0
     seen = look(no_color=False)
     fits = asked() is not None or (sys.stdout is not None and sys.stdout.isatty())
@@ -83,6 +81,8 @@ def schema(
 def _shown(answer: Answer, seen: Look) -> str:
     """Return the one page that was found, or the list of those to choose from, below what the text itself means."""
     parts = [text.meaning(answer, seen)] if answer.meaning else []
+    if answer.guide:
+        parts.append(_drawn(answer.guide, seen))
     if answer.codes:
         parts.append(_drawn(text.exit_codes(answer.codes, seen.width), seen))
     if len(answer.rules) == 1:
@@ -107,18 +107,3 @@ def _drawn(markdown: str, seen: Look) -> str:
 
 def _write(shown: str, seen: Look) -> None:
     output.write(shown.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
-
-
-def _page(rule: Rule) -> RulePage:
-    return RulePage(
-        code=rule.code,
-        name=rule.name,
-        severity=rule.severity.value,
-        breaks=rule.breaks.value,
-        since=rule.since,
-        family=families.name_of(rule),
-        domain=rule.lies_in.value,
-        title=rule.title,
-        doc=read(rule).partition("\n\n")[2],
-        url=url(rule),
-    )

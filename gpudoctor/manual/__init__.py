@@ -8,6 +8,7 @@ from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.manual.answer import Answer
 from gpudoctor.manual.exits import explain_exit_code
+from gpudoctor.manual.guides import explain_guide
 from gpudoctor.manual.numbers import explain_cuda_error, explain_number, explain_xids
 from gpudoctor.manual.signs import explain_log
 from gpudoctor.matrix import Matrix
@@ -25,7 +26,14 @@ def look_up(text: str, matrix: Matrix) -> Answer:
 
     Raises UsageError, with what to try instead, if nothing does.
     """
-    answer = _named(text) or explain_exit_code(text) or explain_number(text, matrix) or explain_cuda_error(text) or _pasted(text, matrix)
+    answer = (
+        _named(text)
+        or explain_guide(text)
+        or explain_exit_code(text)
+        or explain_number(text, matrix)
+        or explain_cuda_error(text)
+        or _pasted(text, matrix)
+    )
     return answer or _by_words(text)
 
 

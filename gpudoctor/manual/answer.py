@@ -16,9 +16,11 @@ class Answer(msgspec.Struct, frozen=True):
     codes: tuple[ExitCode, ...] = ()
     also: tuple[Rule, ...] = ()
     """Rules whose pages quote the text, other than those that it is a sign of."""
+    guide: str = ""
+    """A page about the use of gpudoctor, in Markdown."""
 
     def __bool__(self) -> bool:
-        return bool(self.meaning or self.rules or self.codes)
+        return bool(self.meaning or self.rules or self.codes or self.guide)
 
     def __add__(self, other: Answer) -> Answer:
         """Return both answers as one, each page once."""

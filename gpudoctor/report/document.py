@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 
 from gpudoctor.derive.gpu_support import GpuSupport
-from gpudoctor.exit_codes import ExitCode
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, SeverityWord, Tool
@@ -74,6 +73,7 @@ class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
     rules: Annotated[tuple[RulePage, ...], _text("By code; if a text was searched for, the best match first.")]
     meaning: Annotated[tuple[str, ...], _text("What the text that was searched for means, in sentences.")] = ()
     exit_codes: Annotated[tuple[ExitCodePage, ...], _text("The exit codes that were asked for.")] = ()
+    guide: Annotated[str, _text("A page about the use of gpudoctor, in Markdown; empty if none was asked for.")] = ""
 
 
 class TableSource(msgspec.Struct, frozen=True):
@@ -132,12 +132,6 @@ def error(kind: str, message: str, exit_code: int) -> bytes:
     return encode(ErrorDocument(tool=TOOL, exit_code=exit_code, error=Trouble(kind, readable(message))))
 
 
-def rules(pages: tuple[RulePage, ...], meaning: tuple[str, ...] = (), exit_codes: tuple[ExitCode, ...] = ()) -> bytes:
-    """Return the pages of rules and exit codes, and what a text means."""
-    codes = tuple(ExitCodePage(codes=one.codes, meaning=one.meaning, action=one.action) for one in exit_codes)
-    return encode(RulesDocument(tool=TOOL, rules=pages, meaning=meaning, exit_codes=codes))
-
-
 def matrix(
     subject: str,
     rows: tuple[dict[str, str | int | float | bool | list[str] | None], ...],
@@ -149,9 +143,9 @@ def matrix(
     return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read, support=support))
 
 
-def encode(document: msgspec.Struct | dict[str, Any]) -> bytes:
-    """Any document as indented JSON."""
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+def encode(document: msgspec.Struct | dict[str, Any], indent: int = 2) -> bytes:
+    """Any document as JSON; without any white space if `indent` is negative."""
+    text = msgspec.json.format(msgspec.json.encode(document), indent=indent) + b"\n"
     return (
         text if text.isascii() and b"\x7f" not in text else _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()
     )

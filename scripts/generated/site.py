@@ -73,6 +73,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
                 {"Plan": "plan.md"},
                 {"X-ray": "xray.md"},
                 {"Reports": "report.md"},
+                {"For agents": "agents.md"},
             ]
         },
         {"Rules": ["rules/index.md", *rules]},
@@ -89,6 +90,7 @@ def _places(root: Path) -> dict[str, str]:
         "CONTRIBUTING.md": "contributing.md",
         "CHANGELOG.md": "changelog.md",
         "docs/exit-codes.md": "exit-codes/index.md",
+        "gpudoctor/manual/agents.md": "agents.md",
         f"{RULES_FOLDER}/README.md": "rules/index.md",
     }
     guides = {f"docs/{file.name}": file.name for file in sorted((root / "docs").glob("*.md"))}

@@ -84,8 +84,14 @@ def test_explain_an_exit_code() -> None:
     assert code["codes"] == [129, 130, 143]
 
 
+def test_explain_the_guide_for_agents() -> None:
+    shown = run("explain", "agents").stdout.decode()
+    assert shown.startswith("# For agents\n")
+    assert document("rules", run("explain", "agents", "--format", "json").stdout)["guide"] == shown
+
+
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
-@pytest.mark.parametrize("text", [("CUDA error 803",), ("exit-codes",), ("GD203",)])
+@pytest.mark.parametrize("text", [("CUDA error 803",), ("exit-codes",), ("GD203",), ("agents",)])
 def test_explain_fits_a_terminal(text: tuple[str, ...], columns: str) -> None:
     _, shown = in_terminal("explain", *text, stream="stdout", COLUMNS=columns)
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in shown.splitlines()]

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from gpudoctor.report import document, github, junit, markdown, oneline, sarif, terminal
-from gpudoctor.report.build import build
-from gpudoctor.report.document import RulePage
+from gpudoctor.report.build import TOOL, build
+from gpudoctor.report.document import RulePage, RulesDocument
 from gpudoctor.report.model import Report
 from gpudoctor.report.schema import DOCUMENTS, schema
 from gpudoctor.snapshot import encode
@@ -101,7 +101,7 @@ def test_error_documents_are_valid() -> None:
 
 def test_rule_documents_are_valid() -> None:
     page = RulePage(code="GD101", name="no-gpu", severity="error", breaks="slot", since="0.1", title="No GPU", doc="No GPU.", url="u")
-    assert _check("rules", document.rules((page,)))["rules"][0]["code"] == "GD101"
+    assert _check("rules", document.encode(RulesDocument(tool=TOOL, rules=(page,))))["rules"][0]["code"] == "GD101"
 
 
 @pytest.mark.parametrize(

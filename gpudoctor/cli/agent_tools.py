@@ -1,0 +1,152 @@
+"""The tools that `gpudoctor mcp` offers. Each answers with a document that gpudoctor publishes, or with gpudoctor.error/1.
+
+They are coroutines that never wait, so they run one after another in the main thread, where a check handles signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import msgspec
+from mcp.server import MCPServer
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from gpudoctor import __version__, manual
+from gpudoctor.check.run import run
+from gpudoctor.cli import failure, system
+from gpudoctor.cli.bounded import bounded
+from gpudoctor.cli.content import content, diagnosed
+from gpudoctor.cli.deliver import redacted_report
+from gpudoctor.cli.look import error as error_document
+from gpudoctor.cli.look import redactor
+from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.settings import GivenOptions, settle, supposing
+from gpudoctor.errors import GpudoctorError, UsageError
+from gpudoctor.examination import Examination
+from gpudoctor.exit_codes import CRASHED, USAGE
+from gpudoctor.manual import pages
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Combination, examine
+from gpudoctor.plan.propose import propose
+
+READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+INSTRUCTIONS = (
+    "Answers come from rules and published compatibility tables, not from a model. Read `verdict`, then the `message` and `fixes` of the first finding. "
+    "The verdict unknown is not a pass. Call compat or plan before installing packages, and check after it. explain with the text 'agents' has the rest."
+)
+
+Requirements = Annotated[
+    list[str], Field(min_length=1, max_length=64, description="Requirements as pip takes them: torch==2.8.0, jax[cuda12]")
+]
+Gpus = Annotated[list[str], Field(max_length=16, description="GPU models: 'NVIDIA L4', 'RTX 5090'")]
+Driver = Annotated[str | None, Field(description="The NVIDIA driver's version: 535.183.01")]
+PythonVersion = Annotated[str | None, Field(description="The version of Python: 3.12")]
+Arch = Annotated[str | None, Field(description="x86_64 or aarch64")]
+System = Literal["linux", "windows", "macos", "wsl"]
+
+
+def server() -> MCPServer[None]:
+    """Return the server with its tools."""
+    made: MCPServer[None] = MCPServer("gpudoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
+    for tool in (check, diagnose, compat, plan, explain):
+        made.tool(annotations=READ_ONLY, structured_output=False)(tool)
+    return made
+
+
+async def check(
+    python: Annotated[str | None, Field(description="The interpreter or environment folder to examine; by default the active one")] = None,
+    require: Annotated[list[str], Field(max_length=64, description="What must hold: gpus>=2, memory>=40GiB, torch>=2.4, bf16")] = [],  # noqa: B006 -- never changed
+    node: Annotated[bool, Field(description="Examine only the machine, not a Python environment")] = False,  # noqa: FBT002
+) -> CallToolResult:
+    """Find out whether this machine and Python environment can train on the GPU and, if not, what to change. Uses no GPU memory."""
+
+    def work() -> msgspec.Struct:
+        system.require_linux("check")
+        settings = settle(GivenOptions(level=None if node else "look", node=node, python=python, require=tuple(require)), None)
+        return _report(run(settings.options), "check")
+
+    return _answer(work)
+
+
+async def diagnose(
+    text: Annotated[str, Field(description="Error messages, logs, nvidia-smi, collect_env, pip list, or several of them mixed")] = "",
+    file: Annotated[str, Field(description="A text file or a gpudoctor report to read instead")] = "",
+) -> CallToolResult:
+    """Find the cause of a fault in pasted text, or in a file, without looking at this machine."""
+
+    def work() -> msgspec.Struct:
+        if bool(text) == bool(file):
+            raise UsageError("Give either text or file.")
+        data, name = content(file) if file else (text.encode("utf-8", "surrogatepass"), "the text")
+        return _report(diagnosed({name: data}, open_matrix(), supposing((), (), None)), "diagnose")
+
+    return _answer(work)
+
+
+async def compat(  # noqa: PLR0917 -- the SDK calls it by name
+    requirements: Requirements,
+    gpus: Gpus = [],  # noqa: B006
+    driver: Driver = None,
+    python_version: PythonVersion = None,
+    os: System = "linux",
+    arch: Arch = None,
+) -> CallToolResult:
+    """Find out whether packages, driver, GPU and Python work together, before anything is installed. Does not look at this machine."""
+
+    def work() -> msgspec.Struct:
+        stated = Combination(requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os, arch=arch)
+        return _report(examine(stated, supposing((), (), None), None), "compat")
+
+    return _answer(work)
+
+
+async def plan(  # noqa: PLR0917
+    requirements: Requirements,
+    gpus: Gpus = [],  # noqa: B006
+    driver: Driver = None,
+    python_version: PythonVersion = None,
+    os: System | None = None,
+    arch: Arch = None,
+) -> CallToolResult:
+    """Find the newest releases that work on this machine, or on the one that is stated, and the commands that install them.
+
+    Plans from the tables, without the network: `gpudoctor plan` also has uv resolve the other packages. Installs nothing.
+    """
+
+    def work() -> msgspec.Struct:
+        matrix, stated = open_matrix(), Stated(driver=driver, gpus=tuple(gpus), cc=None, python=python_version, os=os, arch=arch)
+        found = propose(question(tuple(requirements), stated, matrix, "plan", None), matrix).plan
+        noted = msgspec.structs.replace(found, resolver_note="Planned from the tables alone (this tool uses no network).")
+        return redactor("/", stays=False).struct(noted)
+
+    return _answer(work)
+
+
+async def explain(
+    text: Annotated[
+        str, Field(max_length=4096, description="A finding's code or name, an error message, an Xid, an exit code, or: agents")
+    ],
+) -> CallToolResult:
+    """Explain a finding, an error message or an exit code: what it means, how to check by hand and how to fix it."""
+    return _answer(lambda: pages.of_answer(manual.look_up(text, open_matrix())))
+
+
+def _report(examination: Examination, command: str) -> msgspec.Struct:
+    return redacted_report(examination, command, "/", named=False)
+
+
+def _answer(work: Callable[[], msgspec.Struct]) -> CallToolResult:
+    """Return the document that `work` makes and what was left out of it, or the error document."""
+    try:
+        parts = bounded(work())
+    except GpudoctorError as problem:
+        return _failure("usage", str(problem), USAGE)
+    except Exception as problem:  # noqa: BLE001 -- a defect of ours must not end the server
+        return _failure("internal", failure.crash_sentence(problem), CRASHED)
+    return CallToolResult(content=[TextContent(text=part) for part in parts])
+
+
+def _failure(kind: str, sentence: str, exit_code: int) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=error_document(kind, sentence, exit_code).decode())], is_error=True)

@@ -1,0 +1,24 @@
+"""`gpudoctor mcp`: gpudoctor's answers for agents, over the Model Context Protocol on standard input and output."""
+
+from __future__ import annotations
+
+from gpudoctor.cli.program import app
+from gpudoctor.errors import UsageError
+
+
+@app.command(short_help="Serve agents over the Model Context Protocol.")
+def mcp() -> int:
+    """Serve check, diagnose, compat, plan and explain to an agent over the Model Context Protocol, on standard input and output.
+
+    Read-only. How an agent uses gpudoctor: gpudoctor explain agents
+    """
+    try:
+        from gpudoctor.cli.agent_tools import server  # noqa: PLC0415 -- needs an extra, and takes a second
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("gpudoctor"):
+            raise
+        raise UsageError(
+            f"The MCP server needs the package {error.name.partition('.')[0]}, which is not installed; install it: pip install 'gpudoctor-cli[mcp]'."
+        ) from None
+    server().run("stdio")
+    return 0

@@ -1,0 +1,39 @@
+"""The document gpudoctor.rules/1 of an answer or of rules, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.manual import families
+from gpudoctor.manual.answer import Answer
+from gpudoctor.report.build import TOOL, url
+from gpudoctor.report.document import ExitCodePage, RulePage, RulesDocument
+from gpudoctor.rule_pages import read
+
+
+def of_answer(answer: Answer) -> RulesDocument:
+    """Return what was found, the best match first."""
+    codes = tuple(ExitCodePage(codes=one.codes, meaning=one.meaning, action=one.action) for one in answer.codes)
+    rules = tuple(map(_page, answer.rules + answer.also))
+    return RulesDocument(tool=TOOL, rules=rules, meaning=answer.meaning, exit_codes=codes, guide=answer.guide)
+
+
+def of_rules(rules: Iterable[Rule]) -> RulesDocument:
+    """Return the pages of rules."""
+    return RulesDocument(tool=TOOL, rules=tuple(map(_page, rules)))
+
+
+def _page(rule: Rule) -> RulePage:
+    return RulePage(
+        code=rule.code,
+        name=rule.name,
+        severity=rule.severity.value,
+        breaks=rule.breaks.value,
+        since=rule.since,
+        family=families.name_of(rule),
+        domain=rule.lies_in.value,
+        title=rule.title,
+        doc=read(rule).partition("\n\n")[2],
+        url=url(rule),
+    )
