@@ -90,6 +90,14 @@ def test_explain_the_guide_for_agents() -> None:
     assert document("rules", run("explain", "agents", "--format", "json").stdout)["guide"] == shown
 
 
+def test_the_example_for_agents_prints_what_the_guide_says() -> None:
+    done = run("compat", "torch==2.8.0", "--gpu", "GTX 1080", "--driver", "470.57.02", "--format", "json")
+    finding = json.loads(done.stdout)["findings"][0]
+    printed = "".join(f"- {line}\n" for line in (finding["message"], *(fix["title"] for fix in finding["fixes"])))
+    assert done.returncode == 1
+    assert f"\n\n{printed}\n" in run("explain", "agents").stdout.decode()
+
+
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
 @pytest.mark.parametrize("text", [("CUDA error 803",), ("exit-codes",), ("GD203",), ("agents",)])
 def test_explain_fits_a_terminal(text: tuple[str, ...], columns: str) -> None:
