@@ -59,7 +59,7 @@ def check(file: str | None, *, append: bool = False) -> None:
             raise OutputError(f"{file} cannot be written to; name another file.")
         return
     try:
-        _discard(*_create_beside(file))
+        _try_to_create(file, folder)
     except OSError as error:
         raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
@@ -147,6 +147,11 @@ def _create_beside(file: str) -> tuple[int, str]:
     return descriptor, beside
 
 
-def _discard(descriptor: int, file: str) -> None:
-    os.close(descriptor)
-    os.unlink(file)
+def _try_to_create(file: str, folder: str) -> None:
+    """Raise OSError if no file can be created in the folder; a nameless one cannot be left behind by a signal."""
+    try:
+        os.close(os.open(folder, os.O_WRONLY | os.O_CLOEXEC | os.O_TMPFILE, 0o600))
+    except (AttributeError, OSError):  # other systems and some network file systems have none
+        descriptor, beside = _create_beside(file)
+        os.close(descriptor)
+        os.unlink(beside)

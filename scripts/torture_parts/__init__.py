@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from scripts.torture_parts import binaries, clock, driver_calls, limits, patient, signals, site, soak, trees
+from scripts.torture_parts import binaries, clock, driver_calls, limits, patient, signals, site, soak, stages, trees
 from scripts.torture_parts.cell import Case, Workplace
 
 PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
@@ -13,6 +13,7 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "signals": signals.cells,
     "clock": clock.cells,
     "patient": patient.cells,
+    "stages": stages.cells,
     "limits": limits.cells,
     "trees": trees.cells,
     "site": site.cells,

@@ -1,0 +1,27 @@
+"""The text of an X-ray: how it shortens paths."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.report.libraries import _Shortener
+from gpudoctor.snapshot import NOT_ASKED, Fact, Framework
+from gpudoctor.snapshot.xray import Environment
+
+SITE = "/opt/environments/train/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"{SITE}/nvidia/cudnn/lib/libcudnn.so.9", "<A>/nvidia/cudnn/lib/libcudnn.so.9"),
+        (f"{SITE}/torch/lib/../../nvidia/./cudnn/lib/libcudnn.so.9", "<A>/nvidia/cudnn/lib/libcudnn.so.9"),
+        (f"{SITE}-old/libcudnn.so.9", f"{SITE}-old/libcudnn.so.9"),
+        ("/usr/lib/../lib64/./libcuda.so.1", "/usr/lib64/libcuda.so.1"),
+        ("/../libcuda.so.1", "/../libcuda.so.1"),
+    ],
+)
+def test_a_path_is_shown_without_detours_and_without_the_long_folder(path: str, shown: str) -> None:
+    framework = Framework("torch", "torch", Fact("2.6.0", "METADATA"), f"{SITE}/torch")
+    seen = Environment(python="/usr/bin/python3", why="named with --python", frameworks=(framework,), libraries=NOT_ASKED)
+    assert _Shortener(seen).path(path) == shown
