@@ -25,6 +25,7 @@ MODULES = {
     "index": "index",
     "matrix": "matrix",
     "xray": "xray",
+    "envs": "envs",
     "explain": "pages",
     "rules": "pages",
     "schema": "pages",

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import msgspec
+
 from gpudoctor.cli import failure, options
 from gpudoctor.cli.deliver import deliver
 from gpudoctor.cli.destinations import destinations, require_writable
 from gpudoctor.cli.formats import Format
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import Delivery, supposing
+from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
+
+if TYPE_CHECKING:
+    from gpudoctor.requirement_files import Asked
 
 
 @app.command(short_help="Check packages, driver and GPU against each other.", epilog=EPILOG)
 def compat(  # noqa: PLR0917 -- Typer calls it by name
-    requirements: options.Requirements,
+    requirements: options.OptionalRequirements = None,
+    file: options.RequirementFiles = None,
+    extra: options.Extra = None,
+    group: options.Group = None,
     driver: options.Driver = None,
     gpu: options.Gpu = None,
     cc: options.Cc = None,
@@ -46,7 +57,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
       gpudoctor compat torch==2.8.0 --gpu 'GTX 1080' --driver 470.57.02
     """  # noqa: D301 -- click leaves the lines after \b as they are
     combination = Combination(
-        requirements=tuple(requirements),
+        requirements=tuple(requirements or ()),
         driver=driver,
         gpus=tuple(gpu or ()),
         cc=cc,
@@ -56,12 +67,34 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         system_cuda=system_cuda,
         system_cudnn=system_cudnn,
     )
+    files = Files(tuple(file or ()), tuple(extra or ()), tuple(group or ()))
     beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
     form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), verbose=verbose, quiet=quiet, no_color=no_color)
     policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
-    return failure.guarded(lambda: _carry_out(combination, policy, compat, form), as_json=form.errors_as_json)
+    return failure.guarded(lambda: _carry_out(combination, files, policy, compat, form), as_json=form.errors_as_json)
 
 
-def _carry_out(combination: Combination, policy: Policy, compat: str | None, form: Delivery) -> int:
+class Files(msgspec.Struct, frozen=True):
+    """The files of requirements to read, and what of them."""
+
+    names: tuple[str, ...]
+    extras: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+def _carry_out(combination: Combination, files: Files, policy: Policy, compat: str | None, form: Delivery) -> int:
     require_writable(form.destinations)
-    return deliver(examine(combination, policy, compat), "compat", form)
+    return deliver(examine(combination, policy, compat, _asked(files, combination)), "compat", form)
+
+
+def _asked(files: Files, combination: Combination) -> Asked | None:
+    """Return what the files ask for; None if none is named."""
+    if not files.names:
+        if files.extras or files.groups:
+            raise UsageError("--extra and --group say what to read of a file; name the file with -r.")
+        if not combination.requirements:
+            raise UsageError("State at least one package REQ, or a file that lists some with -r FILE.")
+        return None
+    from gpudoctor.requirement_files import read_requirement_files  # noqa: PLC0415 -- 40 ms that only files need
+
+    return read_requirement_files(files.names, files.extras, files.groups)

@@ -133,6 +133,7 @@ Config = Annotated[
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
+EnvsFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.envs/1).")]
 XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
 Explained = Annotated[
@@ -150,9 +151,27 @@ Families = Annotated[
 SeverityOnly = Annotated[Literal["error", "warning", "note"] | None, typer.Option("--severity", help="List only rules of this severity.")]
 PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
 
+RequirementFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requirements",
+        "-r",
+        metavar="FILE",
+        help="Also read this file: requirements.txt, pyproject.toml, uv.lock, poetry.lock, pylock.toml, Pipfile.lock, environment.yml, "
+        "Dockerfile, what pip freeze, pip list or conda list printed, or a gpudoctor report. Repeatable.",
+    ),
+]
+Extra = Annotated[list[str] | None, typer.Option("--extra", metavar="NAME", help="Also read this extra of the files. Repeatable.")]
+Group = Annotated[
+    list[str] | None, typer.Option("--group", metavar="NAME", help="Also read this dependency group of the files. Repeatable.")
+]
 Requirements = Annotated[
     list[str],
     typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
+]
+OptionalRequirements = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[REQ]...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
 Texts = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files about one machine; - reads standard input.")]
 Report = Annotated[

@@ -111,8 +111,8 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
         ),
         python=asked.python,
         cwd=None if asked.cwd is None else _folder(asked.cwd),
-        timeout=CheckOptions().timeout if asked.timeout is None else _seconds("--timeout", asked.timeout),
-        wait=0.0 if asked.wait is None else _seconds("--wait", asked.wait),
+        timeout=CheckOptions().timeout if asked.timeout is None else seconds("--timeout", asked.timeout),
+        wait=0.0 if asked.wait is None else seconds("--wait", asked.wait),
         compat=asked.compat,
         identify=asked.identify,
         force=asked.force,
@@ -217,10 +217,11 @@ def _folder(cwd: str) -> str:
     return absolute_folder(cwd)
 
 
-def _seconds(option: str, seconds: float) -> float:
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise UsageError(f"{option} takes a positive number of seconds, not {seconds:g}.")
-    return seconds
+def seconds(option: str, given: float) -> float:
+    """Return a number of seconds. Raises UsageError if it is not positive."""
+    if not (math.isfinite(given) and given > 0):
+        raise UsageError(f"{option} takes a positive number of seconds, not {given:g}.")
+    return given
 
 
 def _configured(file: str) -> GivenOptions:

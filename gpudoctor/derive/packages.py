@@ -75,6 +75,7 @@ class Stack:
         self.python = _short(snapshot.python)
         """The interpreter's minor version, "3.11"; empty if unknown."""
         self.matrix = matrix
+        self.without_gpu_code = frozenset(packages.without_gpu_code)
         self._environment = _environment(snapshot.python, self.platform)
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
         """By name, what a distribution may require, depending on extras, and what a later patch states for it."""

@@ -121,11 +121,13 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
     stack = machine.stack_or_missing
     if isinstance(stack, Missing) or isinstance(machine.observed.packages, Missing):
         return
+    for unread in machine.observed.packages.unread:
+        yield NotJudged(ENVIRONMENT, unread.what, unread.why)
     for name in machine.observed.packages.without_release:
-        if not _bounded(name, stack):
+        if not _bounded(name, stack) and not (name in stack.without_gpu_code and not _by_abi(name, stack)):
             yield NotJudged(ENVIRONMENT, name, _unlisted(name))
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
-    for one in stack.distributions.values():
+    for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
         for extra in one.unknown_extras:
             yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}")
         reason = "" if one.name in frameworks else _package(one, stack, machine)
@@ -141,7 +143,7 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
         return "no table lists this release"
     if row is not None and row.accelerator in _UNJUDGED_BUILDS:
         return _UNJUDGED_BUILDS[row.accelerator]
-    if not stack.stated(one):
+    if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
     cudnn = any(getattr(framework.component_or_missing("cudnn"), "wheel", "") == one.name for framework in machine.frameworks)
     refused = _perhaps_refused(one, stack)
@@ -189,6 +191,11 @@ def _bounded(name: str, stack: Stack) -> bool:
     return any(demand.requirement.name == name and demand.requirement.specifier for demand in stack.demands) or (
         name == "numpy" and abis == {2}
     )
+
+
+def _by_abi(name: str, stack: Stack) -> bool:
+    """Whether the release of an unversioned package decides if others can be imported: NumPy's, for what was compiled for it."""
+    return name == "numpy" and any(row.numpy_abi for row in _rows(stack))
 
 
 def _compares(demand: Demand, stack: Stack) -> bool:

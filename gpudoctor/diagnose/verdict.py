@@ -36,7 +36,7 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequ
     """Return which required stage or thing was not verified, and why; empty if all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
     requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
-    unjudged = (f"{one.what} {'were' if one.what.startswith('libraries') else 'was'} not checked: {one.reason}" for one in not_judged)
+    unjudged = _unjudged(not_judged)
     unread = dict.fromkeys(_unread(runs)) if machine.policy.level is Level.LOOK else ()
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
     return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread, *crashed)))
@@ -147,3 +147,19 @@ def exit_code(answer: Verdict, policy: Policy, outcomes: tuple[Outcome, ...], sn
 
 def _probe_crashed(snapshot: Snapshot) -> bool:
     return any(gap.cause is Cause.CRASHED for gap in gaps(snapshot))
+
+
+def _unjudged(not_judged: tuple[NotJudged, ...]) -> Iterator[str]:
+    """What was not checked, in one sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in not_judged:
+        reasons.setdefault(one.reason, []).append(one.what)
+    for reason, names in reasons.items():
+        shown = names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
+        several = len(names) > 1 or names[0].startswith("libraries")
+        listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+        yield f"{listed} {'were' if several else 'was'} not checked: {reason}"
+
+
+_NAMED = 4
+"""Names that one sentence lists."""

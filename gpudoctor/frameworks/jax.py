@@ -10,6 +10,7 @@ _GPU = ("cuda", "gpu")
 JAX = FrameworkSpec(
     name="jax",
     title="JAX",
+    vendor_image="nvcr.io/nvidia/jax",
     distributions=("jax",),
     parts=Names("jaxlib*", "jax-cuda*"),
     compiled=Names("jaxlib*", "jax-cuda*"),

@@ -9,6 +9,7 @@ _VERSION = "paddle/version/__init__.py"
 PADDLE = FrameworkSpec(
     name="paddle",
     title="PaddlePaddle",
+    vendor_image="nvcr.io/nvidia/paddlepaddle",
     distributions=("paddlepaddle-gpu", "paddlepaddle"),
     compiled=Names("paddlepaddle*"),
     related=Names("paddlepaddle*"),

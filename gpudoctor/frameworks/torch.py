@@ -71,6 +71,9 @@ TORCH = FrameworkSpec(
     uv_backend="--torch-backend=auto",
     conda=("pytorch-gpu",),
     conda_names={"pytorch": "torch", "torch": "torch"},
+    image="pytorch/pytorch",
+    image_tag=r"(?P<release>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+\.\d+)-cudnn(?P<cudnn>\d+)-(?P<kind>runtime|devel)",
+    vendor_image="nvcr.io/nvidia/pytorch",
     debian="python3-torch",
     mistaken={"pytorch": "torch", "pytorch-gpu": "torch", "torch-gpu": "torch"},
     hidden_by=(

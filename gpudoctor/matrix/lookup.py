@@ -37,6 +37,7 @@ from gpudoctor.matrix.tables import (
     FAULTS,
     GPU_NEEDS,
     GPUS,
+    NO_GPU_CODE,
     OTHERS,
     SOURCE_TABLE,
     SXIDS,
@@ -212,6 +213,10 @@ class Matrix:
         """What this release of a distribution requires of a GPU by its own statement; None if no row states it."""
         rows = [row for row in self.rows(GPU_NEEDS, distribution) if row.release <= version]
         return rows[-1] if rows else None
+
+    def without_gpu_code(self, distribution: str) -> bool:
+        """Whether a distribution is known to hold no GPU code of its own."""
+        return bool(self.rows(NO_GPU_CODE, distribution))
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""

@@ -106,6 +106,8 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
     if not exact:
         return None
     other: dict[str, Any] = {"accelerator": "cuda" if cuda else "cpu", "built_with_cuda": cuda, "requires": ()}
+    if row.distribution in spec_of(stack_of(row.distribution) or "").companions:
+        other["requires"] = row.requires
     other |= dict.fromkeys(("cudnn", "sass", "ptx"))
     for build in builds:
         if (build.release.short, build.platform, build.local) == (row.release.short, row.platform, local):

@@ -254,6 +254,15 @@ class GpuNeed(msgspec.Struct, frozen=True):
     note: str
 
 
+class NoGpuCode(msgspec.Struct, frozen=True):
+    """A distribution without GPU code of its own: "pure" Python, or "compiled" for the CPU alone."""
+
+    distribution: str
+    kind: str
+    source: tuple[str, ...]
+    note: str
+
+
 class Bound(msgspec.Struct, frozen=True):
     """The version from which on something is true of a package; compat/README.md describes each `bound`."""
 

@@ -211,5 +211,7 @@ BOUND = _one_of(
 )
 BRANCH_KIND = _one_of("production", "long-term", "new-feature")
 ORIGIN = _one_of("distribution", "nvidia")
+CODE = _one_of("pure", "compiled")
+"""How a package without GPU code is built."""
 MODULES = _one_of("proprietary", "open")
 GPU_KIND = _one_of("data-center", "workstation", "geforce", "laptop", "jetson")

@@ -18,6 +18,7 @@ from gpudoctor.matrix.rows import (
     FrameworkRelease,
     GpuNeed,
     GpuProduct,
+    NoGpuCode,
     Source,
     Sxid,
     TorchBuild,
@@ -28,6 +29,7 @@ from gpudoctor.matrix.table import (
     ARCHITECTURES,
     BOUND,
     BRANCH_KIND,
+    CODE,
     DATE,
     DECIMAL,
     FAULT,
@@ -265,6 +267,13 @@ BOUNDS: Table[Bound] = Table(
     key=lambda row: (row.package, row.bound),
 )
 
+NO_GPU_CODE: Table[NoGpuCode] = Table(
+    name="no_gpu_code",
+    row=NoGpuCode,
+    columns={"distribution": REQUIRED, "kind": CODE, "source": SOURCES, "note": TEXT},
+    key=lambda row: (row.distribution,),
+)
+
 TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table of each distribution, by its normalised name; others may be in OTHERS."""
 
@@ -284,5 +293,6 @@ ALL: tuple[Table[Any], ...] = (
     ENGINES,
     CPU,
     GPU_NEEDS,
+    NO_GPU_CODE,
     BOUNDS,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination, Timing
@@ -11,16 +12,23 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 
+if TYPE_CHECKING:
+    from gpudoctor.requirement_files import Asked
+
 __all__ = ["Combination", "examine"]
 
 
-def examine(combination: Combination, policy: Policy, compat: str | None = None) -> Examination:
-    """Check the combination against the shipped tables, or those in the folder `compat`.
+def examine(combination: Combination, policy: Policy, compat: str | None = None, asked: Asked | None = None) -> Examination:
+    """Check the combination, with what files of requirements ask for, against the shipped tables or those in the folder `compat`.
 
     Raises UsageError for options that cannot be understood or contradict one another.
     """
     began = time.monotonic()
     matrix = open_matrix(compat)
+    if asked is not None:
+        from gpudoctor.plan.asked import combined  # noqa: PLC0415 -- packaging and the readers cost 40 ms, for files only
+
+        combination = combined(combination, asked, matrix)
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)

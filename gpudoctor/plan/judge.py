@@ -9,6 +9,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Finding, NotJudged, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.machine import Machine, interpreter
+from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import assume
 from gpudoctor.snapshot import Host, Platform
 
@@ -68,7 +69,7 @@ class Judge:
 
     def _judged(self, requirements: tuple[str, ...], python: str) -> Judgement:
         try:
-            snapshot = assume(with_python(self.machine, python), requirements, self.matrix, "")
+            snapshot = assume(with_python(self.machine, python), Combination(requirements=requirements), self.matrix, "")
         except UsageError as error:
             return Judgement(Verdict.BROKEN, refused=str(error))
         return self._concluded(diagnose(snapshot, self.matrix, POLICY))

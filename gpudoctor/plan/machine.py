@@ -63,7 +63,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
         supposed=(
             Supposed("machine", f"{_CALLED[combination.os]} {architecture}", where),
-            *((Supposed("Python", combination.python, "--python-version"),) if combination.python else ()),
+            *((Supposed("Python", combination.python, combination.python_where),) if combination.python else ()),
             *named,
             *filter(None, (_noted(driver, matrix), cuda, cudnn)),
         ),
@@ -87,15 +87,15 @@ def _python(combination: Combination, architecture: str) -> Python | Missing:
         return NOT_STATED
     if re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python) is None:
         raise UsageError(f"--python-version {combination.python!r} is not a Python version; write 3.11 or 3.11.4.")
-    return interpreter(combination.python, architecture, windows=combination.os == "windows")
+    return interpreter(combination.python, architecture, windows=combination.os == "windows", why=combination.python_where)
 
 
-def interpreter(version: str, architecture: str | Missing, *, windows: bool = False) -> Python:
+def interpreter(version: str, architecture: str | Missing, *, windows: bool = False, why: str = "--python-version") -> Python:
     """CPython of this version, "3.11" or "3.11.4"."""
     short = ".".join(version.split(".")[:2])
     return Python(
         executable="python" if windows else f"python{short}",
-        why="--python-version",
+        why=why,
         version=version,
         implementation="cpython",
         bits=64,
@@ -184,11 +184,11 @@ def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:
     if known and known[0] <= version <= known[-1] and matrix.cuda(version) is None:
         near = [release.short for release in known if release.major == version.major]
         raise UsageError(f"--system-cuda {text}: no such CUDA version; CUDA {version.major} has {near[0]} to {near[-1]}.")
-    return Supposed("system CUDA", text, "--system-cuda")
+    return Supposed("system CUDA", text, combination.system_where or "--system-cuda")
 
 
 def _system_cudnn(combination: Combination) -> Supposed | None:
     text = combination.system_cudnn
     if text is not None and not re.fullmatch(r"\d{1,2}(\.\d{1,3}){0,3}", text):
         raise UsageError(f"--system-cudnn {text!r} is not a cuDNN version; write 8.9 or 9.3.0.75.")
-    return Supposed("system cuDNN", text, "--system-cudnn") if text else None
+    return Supposed("system cuDNN", text, combination.system_where or "--system-cudnn") if text else None

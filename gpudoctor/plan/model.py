@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
+
+from gpudoctor.snapshot import Supposed, Unread
+
+
+class Build(msgspec.Struct, frozen=True):
+    """The build of a package that an index, conda or an image holds."""
+
+    local: str
+    """Its local version: cu128, cpu; "conda" for a build that no table lists."""
+    only: bool
+    """Whether the installer sees no other builds."""
+    where: str
+    cuda: str = ""
+    """The CUDA of a build that no table lists."""
+    has_cuda: bool | None = None
 
 
 class Combination(msgspec.Struct, frozen=True, kw_only=True):
@@ -16,7 +32,25 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     gpus: tuple[str, ...] = ()
     cc: str | None = None
     python: str | None = None
+    python_where: str = "--python-version"
     os: Literal["linux", "windows", "macos", "wsl"] = "linux"
     arch: str | None = None
     system_cuda: str | None = None
     system_cudnn: str | None = None
+    system_where: str = ""
+    """Where a file states these; empty for the options."""
+    constraints: tuple[str, ...] = ()
+    """PEP 508: what limits a package that something else requires."""
+    places: Mapping[str, str] = {}
+    """Where a requirement was read; one of the command line has no place."""
+    builds: Mapping[str, Build] = {}
+    """By distribution, or by a requirement of the files."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that the files allow; () for any."""
+    without_gpu_code: frozenset[str] = frozenset()
+    """Packages that a lock file shows to hold no GPU code."""
+    unread: tuple[Unread, ...] = ()
+    not_followed: tuple[str, ...] = ()
+    """Lines that install nothing by themselves and were not read."""
+    supposed: tuple[Supposed, ...] = ()
+    """What the files state, for the report."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -13,6 +13,7 @@ from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, req
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.plan.model import Build
 from gpudoctor.plan.stated import pinned
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import normalise
@@ -51,14 +52,34 @@ class Taken(msgspec.Struct):
         return f"{self.name}{extras} {self.version}"
 
 
+class FromFiles(msgspec.Struct, frozen=True):
+    """What files of requirements state beside requirements."""
+
+    builds: Mapping[str, Build] = {}
+    """By distribution."""
+    limits: Mapping[str, Requirement] = {}
+    """The constraints, by distribution."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that the files allow; () for any."""
+
+
 class Packages:
     """Takes packages until no known release requires another."""
 
-    def __init__(self, matrix: Matrix, word: str, python: str | None, environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        matrix: Matrix,
+        word: str,
+        python: str | None,
+        environment: dict[str, str],
+        files: FromFiles,
+    ) -> None:
         self._matrix = matrix
         self._platform = word
         self._python = python
-        self._pythons: tuple[str, ...] = ()
+        self._builds = files.builds
+        self._limits = files.limits
+        self._pythons = files.pythons
         """If none is stated: the Python versions that have a wheel of everything stated."""
         self._environment = environment
         self._wants: dict[str, list[Want]] = {}
@@ -101,7 +122,7 @@ class Packages:
         pin, extras = pinned(wanted.specifier), {normalise(extra) for extra in wanted.extras}
         where = f"stated: {wanted.text}"
         if pin is not None:
-            self._add(Taken(name, self._spelt(name, pin), extras, where, chosen=False, requirement=wanted.text))
+            self._add(Taken(name, self._built(name, self._spelt(name, pin)), extras, where, chosen=False, requirement=wanted.text))
             return
         known = [release for release, _ in self._published(name)]
         if not known:
@@ -124,11 +145,25 @@ class Packages:
         everybody = self._everybody(name)
         pins = self._pins(name)
         if pins:
-            return self._spelt(name, pins[0]) if satisfies(pins[0], everybody) is not False else ""
+            return self._built(name, self._spelt(name, pins[0])) if satisfies(pins[0], everybody) is not False else ""
         return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._published(name)) else ""
 
+    def _built(self, name: str, version: str) -> str:
+        """The version with its build's local version, where the installer would find that build or sees no other."""
+        build = self._builds.get(name)
+        if build is None or "+" in version or not (build.only or self._has_build(name, version, build.local)):
+            return version
+        return f"{version}+{build.local}"
+
+    def _has_build(self, name: str, version: str, local: str) -> bool:
+        """Whether the tables list this build of a release."""
+        found, usual = (self._matrix.resolve(name, text, self._platform, self._python) for text in (f"{version}+{local}", version))
+        row = found.row if found.how is Resolved.EXACT else None
+        return row is not None and (row == usual.row or row.sass is not None or local in row.builds)
+
     def _everybody(self, name: str) -> str:
-        return ",".join(filter(None, (want.requirement.specifier for want in self._wants.get(name, ()))))
+        limits = (self._limits[name].specifier,) if name in self._limits else ()
+        return ",".join(filter(None, (*limits, *(want.requirement.specifier for want in self._wants.get(name, ())))))
 
     def _pins(self, name: str) -> list[str]:
         return [pin for want in self._wants.get(name, ()) if (pin := pinned(want.requirement.specifier)) is not None]
@@ -229,8 +264,11 @@ class Packages:
         fitting = [(release, row) for release, row in published if satisfies(release, everybody)]
         fitting = fitting or [(release, row) for release, row in published if satisfies(release, specifier)]
         here = [(release, row) for release, row in fitting if self._installable(row)]
+        build = self._builds.get(name)
+        if build is not None and build.only:
+            here = [(release, row) for release, row in here if self._has_build(name, release, build.local)] or here
         agreeing = (release for release, row in reversed(here) if row is None or not self._contradicts(row))
-        return next(agreeing, (here or fitting)[-1][0])
+        return self._built(name, next(agreeing, (here or fitting)[-1][0]))
 
     def _installable(self, row: FrameworkRelease | None) -> bool:
         if row is None:
@@ -247,6 +285,9 @@ class Packages:
         there = self._taken.get(wanted.name)
         if there is not None and there.requirement and not there.chosen:
             return satisfies(there.version, wanted.specifier) is False
+        limit = self._limits.get(wanted.name)
+        if limit is not None and contradict((wanted.specifier, limit.specifier)):
+            return True
         others = [want.requirement.specifier for want in self._wants.get(wanted.name, ()) if want.by != by]
         return bool(others) and contradict((wanted.specifier, *others))
 

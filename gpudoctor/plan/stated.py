@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Reference
 
-from gpudoctor.derive.specifiers import Requirement, clauses, holds, key, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, clauses, contradict, holds, key, requirement, satisfies
 from gpudoctor.errors import UsageError
 
 _EXAMPLE = "write 'torch==2.5.1' or 'tensorflow[and-cuda]>=2.16'"
@@ -19,8 +20,10 @@ _WHOLE = re.compile(
 """A name, extras, versions, a marker; the parser that reads metadata is more lenient."""
 
 
-def stated(texts: Iterable[str], environment: Mapping[str, str]) -> tuple[dict[str, Requirement], tuple[str, ...]]:
-    """The requirements by normalised name, and those that their marker excludes here.
+def stated(
+    texts: Iterable[str], environment: Mapping[str, str], places: Mapping[str, str] = MappingProxyType({})
+) -> tuple[dict[str, Requirement], tuple[str, ...]]:
+    """The requirements by normalised name, and those that their marker excludes here; `places` says where each was read.
 
     Raises UsageError for invalid requirements, files and addresses, and contradictions.
     """
@@ -31,8 +34,8 @@ def stated(texts: Iterable[str], environment: Mapping[str, str]) -> tuple[dict[s
         if holds(one.marker, environment, ()) is False:
             left_out.append(text)
             continue
-        found[one.name] = _both(found[one.name], one) if one.name in found else one
-    if not found:
+        found[one.name] = both(found[one.name], one, places) if one.name in found else one
+    if left_out and not found:
         raise UsageError(f"No requirement applies: the marker of {' and '.join(map(repr, left_out))} excludes this Python and system.")
     return found, tuple(left_out)
 
@@ -61,12 +64,13 @@ def _understood(one: Requirement) -> bool:
         return False
 
 
-def _both(first: Requirement, second: Requirement) -> Requirement:
-    """Two statements about one package as one."""
+def both(first: Requirement, second: Requirement, places: Mapping[str, str] = MappingProxyType({})) -> Requirement:
+    """Two statements about one package as one. Raises UsageError if no version satisfies both."""
     specifier = ",".join(filter(None, (first.specifier, second.specifier)))
     pin = pinned(specifier)
-    if pin is not None and satisfies(pin, specifier) is False:
-        raise UsageError(f"{first.text!r} and {second.text!r} contradict each other; name {first.name} once.")
+    if (pin is not None and satisfies(pin, specifier) is False) or contradict((first.specifier, second.specifier)):
+        told = (f"{one.text!r}{f' ({places[one.text]})' if one.text in places else ''}" for one in (first, second))
+        raise UsageError(f"{' and '.join(told)} contradict each other; name {first.name} once.")
     extras = tuple(dict.fromkeys((*first.extras, *second.extras)))
     return Requirement(f"{first.text} and {second.text}", first.name, extras, specifier, first.marker)
 

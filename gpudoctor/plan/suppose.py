@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by, library_for
-from gpudoctor.frameworks import framework_of
+from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.findings.naming import counted
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
-from gpudoctor.plan.model import Combination
-from gpudoctor.plan.packages import Packages, python_environment
-from gpudoctor.plan.stated import stated
+from gpudoctor.plan.model import Build, Combination
+from gpudoctor.plan.packages import FromFiles, Packages, python_environment
+from gpudoctor.plan.stated import both, stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
 from gpudoctor.snapshot import Packages as Section
+
+_SHOWN = 6
+"""Packages without GPU code that the report names."""
+_UNLISTED = "conda"
+"""The local version of a build that no table lists."""
 
 
 def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
     """The snapshot of what `combination` states. Raises UsageError for options that cannot be understood or contradict one another."""
-    return assume(machine(combination, matrix), combination.requirements, matrix, created)
+    return assume(machine(combination, matrix), combination, matrix, created)
 
 
-def assume(found: Machine, texts: tuple[str, ...], matrix: Matrix, created: str) -> Snapshot:
-    """The snapshot of a machine on which an installer is asked for these requirements. Raises UsageError as `suppose` does."""
+def assume(found: Machine, combination: Combination, matrix: Matrix, created: str) -> Snapshot:
+    """The snapshot of a machine on which an installer is asked for what `combination` requires. Raises UsageError as `suppose` does."""
     version = "" if isinstance(found.python, Missing) else found.python.version
     python = version if isinstance(version, str) else ""
     environment = marker_environment(python, found.platform)
-    requirements, left_out = stated(texts, environment)
-    refuse(requirements.values())
+    requirements, left_out = stated(combination.requirements, environment, combination.places)
+    builds = _applying(combination, left_out)
+    limits = stated(combination.constraints, environment, combination.places)[0] if combination.constraints else {}
+    requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
+    refuse(one for one in requirements.values() if one.text not in combination.places)
     short = parsed.short if (parsed := versions.parse(python)) else None
-    packages = Packages(matrix, found.platform, short, environment)
+    packages = Packages(matrix, found.platform, short, environment, FromFiles(builds, limits, combination.pythons))
     distributions = packages.take(requirements)
+    named = (*requirements, *(one.what for one in combination.unread))
+    without = tuple(name for name in named if _without_gpu_code(name, combination, matrix))
     snapshot = Snapshot(
         created=created,
         origin="supposed",
@@ -46,16 +58,23 @@ def assume(found: Machine, texts: tuple[str, ...], matrix: Matrix, created: str)
         kernel_driver=found.kernel_driver,
         toolkits=found.toolkits,
         system_cudnn=found.system_cudnn,
-        packages=Section(distributions=distributions, without_release=tuple(packages.without_release)),
+        packages=Section(
+            distributions=distributions,
+            without_release=tuple(packages.without_release),
+            unread=tuple(one for one in combination.unread if one.what not in without),
+            without_gpu_code=without,
+        ),
         frameworks=tuple(
-            _framework(one, _loaded_cuda(one, distributions, found.platform, matrix))
+            _framework(one, _loaded_cuda(one, distributions, found.platform, matrix), builds.get(one.name))
             for one in distributions
             if _is_framework(one, packages, matrix)
         ),
-        supposed=found.supposed,
+        supposed=(*found.supposed, *combination.supposed),
         remarks=(
-            *(f"{text} is excluded here by its marker" for text in left_out),
-            *(f"{name}: no version was stated and no table lists one" for name in packages.without_release),
+            *_left_out(left_out, requirements, combination),
+            *(f"{name}: no version was stated and no table lists one" for name in packages.without_release if name not in without),
+            *((f"{counted(len(without), 'package')} without GPU code: {_named(without)}",) if without else ()),
+            *combination.not_followed,
         ),
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
@@ -91,16 +110,52 @@ def _loaded_cuda(one: Distribution, others: Iterable[Distribution], platform: st
     return Fact(str(loaded), f"its library for CUDA {loaded}") if loaded is not None else NOT_STATED
 
 
-def _framework(distribution: Distribution, cuda: Fact | Missing) -> Framework:
+def _applying(combination: Combination, left_out: tuple[str, ...]) -> dict[str, Build]:
+    """The builds by package: those that the files name for all, then those of requirements that apply here."""
+    own = {text: one for text, one in combination.builds.items() if text in combination.places}
+    found = {name: one for name, one in combination.builds.items() if name not in own}
+    for text, build in own.items():
+        if text not in left_out and (one := requirement(text)) is not None:
+            found[one.name] = build
+    return found
+
+
+def _left_out(texts: Iterable[str], requirements: Mapping[str, Requirement], combination: Combination) -> Iterator[str]:
+    """What markers exclude: each requirement of the command line, and the packages of files that no other line installs."""
+    yield from (f"{text} is excluded here by its marker" for text in texts if text not in combination.places)
+    names = dict.fromkeys(one.name for text in texts if text in combination.places and (one := requirement(text)) is not None)
+    if absent := tuple(name for name in names if name not in requirements):
+        yield f"excluded here by {'its marker' if len(absent) == 1 else 'their markers'}: {_named(absent)}"
+
+
+def _without_gpu_code(name: str, combination: Combination, matrix: Matrix) -> bool:
+    """Whether a stated package needs no look: no table of releases lists it, and it is known to hold no GPU code."""
+    return not matrix.releases(name) and (name in combination.without_gpu_code or matrix.without_gpu_code(name))
+
+
+def _named(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+
+
+def _has_cuda(distribution: Distribution, build: Build) -> bool | Missing:
+    """Whether a build that no table lists is for CUDA. conda chooses the one for CUDA where it finds a driver, for what else has a plugin."""
+    if build.has_cuda is not None:
+        return build.has_cuda
+    return True if spec_of(framework_of(distribution.name) or "").plugin else NOT_STATED
+
+
+def _framework(distribution: Distribution, cuda: Fact | Missing, build: Build | None) -> Framework:
     """A framework known only by its release and CUDA; from other names what they say about CUDA is cut off: cupy-cuda12x."""
+    unlisted = build if build is not None and build.local == _UNLISTED else None
     return Framework(
         name=framework_of(distribution.name) or re.sub(r"-(?:gpu|cu(?:da)?\d+x?)(?:-.*)?$", "", distribution.name),
         distribution=distribution.name,
         version=Fact(distribution.version, distribution.where),
         location=NOT_STATED,
-        cuda_build=NOT_STATED,
+        cuda_build=NOT_STATED if unlisted is None else _has_cuda(distribution, unlisted),
         rocm_build=NOT_STATED,
-        built_with_cuda=cuda,
+        built_with_cuda=Fact(unlisted.cuda, unlisted.where) if unlisted is not None and unlisted.cuda else cuda,
         built_with_cudnn=NOT_STATED,
         architectures=NOT_STATED,
     )

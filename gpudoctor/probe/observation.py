@@ -27,16 +27,14 @@ from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.toolkits import compilers, toolkits
 from gpudoctor.probe.tried import tried
 from gpudoctor.probe.variables import variables
-from gpudoctor.process import End, Outcome
+from gpudoctor.process import Outcome
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
 
 
 def observe(inventory: Inventory) -> Snapshot:
     """The snapshot of one look."""
     options, environ = inventory.options, inventory.environ
-    answered = Outcome(name="python", end=End.STOPPED) if options.node else inventory.wait("python")
-    python, path = (NODE, ()) if options.node else heard(answered, inventory.target, inventory.supervisor, environ)
-    environment: _Environment | Missing = python if isinstance(python, Missing) else tried(_environment, inventory, python, path, answered)
+    python, environment = _target(inventory)
     seen = _machine(options.root, environ, inventory.nodes, identify=options.identify)
     masked, unmasked = _libcuda(inventory, python)
     whole = msgspec.structs.replace(
@@ -49,6 +47,21 @@ def observe(inventory: Inventory) -> Snapshot:
         remarks=tuple(inventory.remarks),
     )
     return afterwards(whole, options.root, inventory.supervisor)
+
+
+def target_sections(inventory: Inventory) -> dict[str, object]:
+    """The snapshot's sections about the target alone, whose interpreter was asked."""
+    python, environment = _target(inventory)
+    return _sections(environment, python, inventory)
+
+
+def _target(inventory: Inventory) -> tuple[Python | Missing, _Environment | Missing]:
+    """Read what the target said of itself, and its packages; starts the X-ray."""
+    if inventory.options.node:
+        return NODE, NODE
+    answered = inventory.wait("python")
+    python, path = heard(answered, inventory.target, inventory.supervisor, inventory.environ)
+    return python, python if isinstance(python, Missing) else tried(_environment, inventory, python, path, answered)
 
 
 class _Environment(msgspec.Struct, frozen=True):

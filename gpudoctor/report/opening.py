@@ -11,6 +11,8 @@ from gpudoctor.report.page import Page
 from gpudoctor.report.summary import parts
 from gpudoctor.report.words import upper_first
 
+_NAMED = 3
+"""Packages that a headline names."""
 _MOST = 3
 """Lines of a headline; a longer message follows the summary."""
 
@@ -26,12 +28,21 @@ def draw(page: Page, report: Report) -> bool:
     group = next(iter(groups.causes(report)), None) if top.code else None
     message = groups.message(report, group) if group else top.text
     told = len(page.wrapped(message, lead, hang=2)) <= _MOST
-    instead = f"{group.first.title}." if group else "not everything was verified"
+    instead = f"{group.first.title}." if group else _unverified(report)
     page.paragraph(message if told else instead, lead, lead_style=top.mark.style, hang=2)
     page.parts(parts(report.summary), style="dim", indent=2)
     if not told and not group:
         page.paragraph(f"{upper_first(message)}.")
     return told and group is not None
+
+
+def _unverified(report: Report) -> str:
+    """Return what was not verified, without the reasons."""
+    names = list(dict.fromkeys(one.what for one in report.not_judged))
+    if not names:
+        return "not everything was verified"
+    shown = names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} more"]
+    return f"not everything was checked: {', '.join(shown[:-1])}{' and ' if len(shown) > 1 else ''}{shown[-1]}"
 
 
 def _lead(page: Page, top: Headline) -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument, XrayDocument
+from gpudoctor.report.environments import EnvironmentsDocument
 from gpudoctor.report.model import Report
 from gpudoctor.report.plan import Index, Plan
 from gpudoctor.snapshot import OpenEnum, Snapshot
@@ -21,6 +22,7 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "diff": ("urn:gpudoctor:diff:1", Diff),
     "index": ("urn:gpudoctor:index:1", Index),
     "plan": ("urn:gpudoctor:plan:1", Plan),
+    "envs": ("urn:gpudoctor:envs:1", EnvironmentsDocument),
     "xray": ("urn:gpudoctor:xray:1", XrayDocument),
 }
 

@@ -36,12 +36,13 @@ def _driver(summary: Summary) -> Iterator[str]:
 def _frameworks(summary: Summary) -> Iterator[str]:
     if summary.frameworks is None:
         return
-    yield from map(_framework, summary.frameworks)
+    yield from map(framework, summary.frameworks)
     if not summary.frameworks:
         yield "no framework"
 
 
-def _framework(build: FrameworkBuild) -> str:
+def framework(build: FrameworkBuild) -> str:
+    """Return a framework with its CUDA and cuDNN."""
     name = f"{build.name} {build.version or ''}".rstrip()
     if build.rocm:
         return f"{name} (ROCm)"

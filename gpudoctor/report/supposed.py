@@ -8,6 +8,8 @@ from gpudoctor.report.page import Page
 from gpudoctor.snapshot import Distribution, Missing
 
 _GAP = 2
+_WIDEST = 48
+"""Columns before the reason; a longer version moves it."""
 
 
 def draw(page: Page, report: Report) -> None:
@@ -16,14 +18,16 @@ def draw(page: Page, report: Report) -> None:
     page.heading("Assumed")
     for one in () if isinstance(said, Missing) else said:
         page.paragraph(f"{one.value}  [{one.where}]", f"{one.what:<13}", indent=2, hang=13, lead_style="bold")
-    taken = () if isinstance(report.snapshot.packages, Missing) else report.snapshot.packages.distributions
-    rows = _rows(taken)
+    packages = report.snapshot.packages
+    plain = frozenset() if isinstance(packages, Missing) else frozenset(packages.without_gpu_code)
+    taken = () if isinstance(packages, Missing) else packages.distributions
+    rows = _rows(tuple(one for one in taken if one.name not in plain))
     if not rows:
         return
     page.heading("Packages")
     names, versions = (max(len(row[column]) for row in rows) + _GAP for column in (0, 1))
     for name, version, why in rows:
-        page.paragraph(why, f"{name:<{names}}{version:<{versions}}", indent=2, hang=names + versions)
+        page.paragraph(why, f"{name:<{names}}{version:<{versions}}", indent=2, hang=min(names + versions, _WIDEST))
 
 
 def _rows(taken: tuple[Distribution, ...]) -> list[tuple[str, str, str]]:

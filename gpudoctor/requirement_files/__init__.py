@@ -31,8 +31,8 @@ _BY_CONTENT: tuple[tuple[str, Reader], ...] = (
         conda.read_list,
     ),
     (r"Package +Version\b[^\n]*\n-{3,} +-{3,}", listings.read_table),
-    (r"(?:[#\s][^\n]*\n|ARG [^\n]*\n)*FROM +\S", dockerfile.read),
-    (r"(?:[#\s-][^\n]*\n|(?:name|channels|prefix):[^\n]*\n)*dependencies: *\n", conda.read_environment),
+    (r"(?:[^\S\n]*(?:#[^\n]*)?\n|ARG [^\n]*\n)*FROM +\S", dockerfile.read),
+    (r"(?:(?:[#\t -][^\n]*)?\n|(?:name|channels|prefix):[^\n]*\n)*dependencies: *\n", conda.read_environment),
     (r"(?s).*^\[(?:project|build-system|tool\.\w+)\]", pyproject.read),
     (r"(?s).*^\[\[packages?\]\]", locks.read),
 )

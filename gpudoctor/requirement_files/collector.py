@@ -71,14 +71,15 @@ class Collector:
         """Note that a file is read."""
         self._files[name] = None
 
-    def text(self, text: str, place: Place, *, constraint: bool = False, index: str = "") -> None:
+    def text(self, text: str, place: Place, *, constraint: bool = False, index: str | tuple[str, bool] = "") -> None:
         """Take a PEP 508 requirement, or note why it is none."""
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
             self.not_read(text, "it is not a requirement", place)
             return
-        self.add(Stated(requirement=requirement, places=(place,), index=index), constraint=constraint)
+        url, only = (index, True) if isinstance(index, str) else index
+        self.add(Stated(requirement=requirement, places=(place,), index=url, index_only=only), constraint=constraint)
 
     def add(self, stated: Stated, *, constraint: bool = False) -> None:
         """Take a requirement; one from an address counts as the release that the wheel's name states."""
@@ -114,7 +115,7 @@ class Collector:
 _SHOWN = 200
 
 
-def of_wheel(address: str, named: Requirement | None = None) -> Requirement | None:
+def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -> Requirement | None:
     """The release that the file name of a wheel states; None if the address is not a wheel's."""
     file = address.partition("#")[0].partition("?")[0].replace("\\", "/").rpartition("/")[2].replace("%2B", "+").replace("%2b", "+")
     try:
@@ -122,5 +123,8 @@ def of_wheel(address: str, named: Requirement | None = None) -> Requirement | No
     except InvalidWheelFilename:
         return None
     extras = f"[{','.join(sorted(named.extras))}]" if named is not None and named.extras else ""
-    marker = f"; {named.marker}" if named is not None and named.marker else ""
-    return Requirement(f"{name}{extras}=={version}{marker}")
+    marker = str(named.marker) if named is not None and named.marker else marker
+    try:
+        return Requirement(f"{name}{extras}=={version}{f' ; {marker}' if marker else ''}")
+    except InvalidRequirement:
+        return None

@@ -98,10 +98,11 @@ def _package(package: tuple[str, str, str], place: Place, into: Collector) -> No
 
 
 def _clause(part: str) -> str:
-    """One comparison as PEP 440 writes it; =2.5 allows 2.5.1."""
+    """One comparison as PEP 440 writes it; =2.5 also allows 2.5.1."""
     text = part.strip()
     if text.startswith("=") and not text.startswith("=="):
-        return f"=={text[1:].rstrip('*').rstrip('.')}.*"
+        version = text[1:].rstrip("*").rstrip(".")
+        return f"=={version}" if version.count(".") > 1 else f"=={version}.*"  # nothing below a patch release is published
     return text if text[:1] in "<>=!~" else f"=={text}"
 
 

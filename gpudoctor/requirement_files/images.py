@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.model import Image, Place
 
@@ -11,11 +12,7 @@ _PATHS = re.compile(
     r"(?:docker\.io/|index\.docker\.io/|registry-1\.docker\.io/)?(?:library/)?(?P<path>[^:@\s]+)(?::(?P<tag>[^@\s]+))?(?:@\S+)?"
 )
 _CUDA = re.compile(r"(?P<cuda>\d+\.\d+(?:\.\d+)?)-(?:cudnn(?P<cudnn>\d*)-)?(?P<kind>base|runtime|devel)?-?(?P<system>[a-z]+[\d.]*)?")
-_PYTORCH = re.compile(r"(?P<release>\d+\.\d+(?:\.\d+)?)-cuda(?P<cuda>\d+\.\d+)-cudnn(?P<cudnn>\d+)-(?P<kind>runtime|devel)")
-_TENSORFLOW = re.compile(r"(?P<release>\d+\.\d+\.\d+(?:rc\d+)?)?(?:latest)?(?P<gpu>-gpu)?(?:-jupyter)?")
 _PYTHON = re.compile(r"(?:python)?(?P<python>3\.\d+)(?:\.\d+)?\b")
-_NVIDIA = re.compile(r"nvcr\.io/nvidia/(?P<framework>pytorch|tensorflow|jax|tritonserver|nemo|paddlepaddle)")
-_DISTRIBUTIONS = {"pytorch": "torch", "tensorflow": "tensorflow", "jax": "jax", "paddlepaddle": "paddlepaddle-gpu"}
 
 
 def take(name: str, place: Place, into: Collector) -> None:
@@ -24,14 +21,12 @@ def take(name: str, place: Place, into: Collector) -> None:
     path, tag = (found["path"], found["tag"] or "latest") if found else (name, "")
     if path in {"nvidia/cuda", "nvcr.io/nvidia/cuda", "nvcr.io/nvidia/cuda-dl-base"}:
         _cuda(name, path, tag, place, into)
-    elif path == "pytorch/pytorch":
-        _pytorch(name, tag, place, into)
-    elif path == "tensorflow/tensorflow":
-        _tensorflow(name, tag, place, into)
-    elif (vendor := _NVIDIA.fullmatch(path)) is not None:
+    elif (own := next((one for one in CATALOGUE if one.image == path), None)) is not None:
+        _framework(own, name, tag, place, into)
+    elif path.startswith("nvcr.io/nvidia/"):
         into.image = Image(name=name, place=place, vendor_build=True)
-        package = _DISTRIBUTIONS.get(vendor["framework"], vendor["framework"])
-        into.not_read(name, "it has NVIDIA's own build of the framework", place, name=package)
+        holds = next((one.distributions[0] for one in CATALOGUE if one.vendor_image == path), path.rpartition("/")[2])
+        into.not_read(name, "it has NVIDIA's own build of the framework", place, name=holds)
     elif path == "scratch":
         return
     else:
@@ -44,7 +39,7 @@ def take(name: str, place: Place, into: Collector) -> None:
 
 
 def _cuda(name: str, path: str, tag: str, place: Place, into: Collector) -> None:
-    found = None if path.endswith("dl-base") else _CUDA.fullmatch(tag)
+    found = _CUDA.fullmatch(tag.partition("-cuda")[2] if path.endswith("dl-base") else tag)
     if found is None:
         into.not_read(f"FROM {name}", "its tag does not tell the CUDA version", place, package=False)
         return
@@ -60,20 +55,18 @@ def _cuda(name: str, path: str, tag: str, place: Place, into: Collector) -> None
     )
 
 
-def _pytorch(name: str, tag: str, place: Place, into: Collector) -> None:
-    found = _PYTORCH.fullmatch(tag)
-    into.image = Image(name=name, place=place, toolkit=tag.endswith("-devel"))
+def _framework(spec: FrameworkSpec, name: str, tag: str, place: Place, into: Collector) -> None:
+    """Take the release, CUDA and cuDNN that the tag of a framework's own image states."""
+    found = re.fullmatch(spec.image_tag, tag)
     if found is None:
-        into.not_read(f"FROM {name}", "its tag does not tell the release of PyTorch", place, name="torch")
+        into.image = Image(name=name, place=place)
+        into.not_read(f"FROM {name}", f"its tag does not tell the release of {spec.title}", place, name=spec.name)
         return
-    into.image = Image(name=name, place=place, cuda=found["cuda"], cudnn=found["cudnn"], with_cudnn=True, toolkit=found["kind"] == "devel")
-    into.text(f"torch=={found['release']}+cu{found['cuda'].replace('.', '')}", place)
-
-
-def _tensorflow(name: str, tag: str, place: Place, into: Collector) -> None:
-    found = _TENSORFLOW.fullmatch(tag)
-    into.image = Image(name=name, place=place, framework_cuda="tensorflow" if found and found["gpu"] else "")
-    if found is None or not found["release"]:
-        into.not_read(f"FROM {name}", "its tag does not tell the release of TensorFlow", place, name="tensorflow")
+    said = found.groupdict()
+    if "cuda" in said:
+        cuda, cudnn = said["cuda"], said["cudnn"]
+        into.image = Image(name=name, place=place, cuda=cuda, cudnn=cudnn, with_cudnn=True, toolkit=said["kind"] == "devel")
+        into.text(f"{spec.name}=={said['release']}+cu{cuda.replace('.', '')}", place)
         return
-    into.text(f"tensorflow{'' if found['gpu'] else '-cpu'}=={found['release']}", place)
+    into.image = Image(name=name, place=place, framework_cuda=spec.name if said["gpu"] else "")
+    into.text(f"{spec.name if said['gpu'] else spec.without_cuda}=={said['release']}", place)

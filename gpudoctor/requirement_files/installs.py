@@ -7,18 +7,24 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.frameworks.torch import TORCH
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.requirement_files import conda, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import text_of
 from gpudoctor.requirement_files.model import Place
 
-_INSTALLS = re.compile(r"\b(?:pip[\d.]*|uv|conda|mamba|micromamba|poetry|pipenv|pdm|pixi)\b[^&|;]*?\b(?:install|add|sync|create|update)\b")
+_INSTALLS = re.compile(
+    r"(?:^|[\s/;&|])(?:pip[\d.]* +(?:-\S+ +){0,4}install|uv +(?:pip +(?:install|sync)|add|sync)|"
+    r"(?:conda|mamba|micromamba|poetry|pipenv|pdm|pixi) +(?:-\S+ +){0,4}(?:install|add|sync|create|env|update))\b"
+)
+_COMPUTED = re.compile(r"\$\([^()]{0,500}\)|`[^`]{0,500}`")
+_UNKNOWN = "$COMPUTED"
 _WRAPPERS = frozenset(("sudo", "exec", "env", "time", "command", "then", "do", "else", "if", "&&", "!", "{", "set", "xargs"))
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _PIP = re.compile(r"(?:.*/)?pip[\d.]*")
 _CONDA = re.compile(r"(?:.*/)?(?:conda|mamba|micromamba)")
 _INDEXES = ("-i", "--index-url", "--extra-index-url", "--index", "--default-index", "-f", "--find-links")
+_REPLACING = ("-i", "--index-url", "--default-index")
 _WITH_VALUE = (
     *("-t", "--target", "--prefix", "--root", "--cache-dir", "--timeout", "--retries", "--python", "-p", "--platform", "--python-version"),
     *("--implementation", "--abi", "--trusted-host", "--proxy", "--cert", "--no-binary", "--only-binary", "--src", "--log", "--group"),
@@ -54,31 +60,38 @@ def installs(command: str) -> bool:
 
 def take(command: str, place: Place, into: Collector, written: str) -> None:
     """Take what the commands of a shell's line install; `written` is the line before its variables were replaced."""
-    for words in _commands(command):
-        if not _take(words, place, into) and installs(" ".join(words)):
+    conditions = 0
+    for written_words in _commands(_COMPUTED.sub(_UNKNOWN, command)):
+        conditions += (written_words[:1] == ["if"]) - (written_words[:1] == ["fi"])
+        words = _stripped(written_words)
+        if conditions and installs(" ".join(words)):
+            into.not_read(" ".join(words), "the shell runs it only under a condition", place)
+        elif not _take(words, place, into) and installs(" ".join(words)):
             into.not_read(" ".join(words), "this form of the command is not read", place)
     if not any(True for _ in _commands(command)) and installs(written):
         into.not_read(written, "the shell's quotation marks do not match", place)
 
 
 def _commands(command: str) -> Iterator[list[str]]:
-    """The simple commands of a line, without what precedes the program."""
-    lexer = shlex.shlex(command.replace("\n", " ; "), posix=True, punctuation_chars="();|&")
+    """The simple commands of a line."""
+    lines = (line for line in command.split("\n") if not line.lstrip().startswith("#"))
+    lexer = shlex.shlex(" ; ".join(lines), posix=True, punctuation_chars="();|&")
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []
     try:
         for word in lexer:
             if word and set(word) <= set("();|&"):
-                yield _stripped(words)
+                yield words
                 words = []
             else:
                 words.append(word)
     except ValueError:
         return
-    yield _stripped(words)
+    yield words
 
 
 def _stripped(words: list[str]) -> list[str]:
+    """A command without what precedes the program."""
     place = 0
     while place < len(words) and (words[place] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=|-[eux]+$", words[place])):
         place += 1
@@ -128,10 +141,13 @@ def _uv(words: list[str], place: Place, into: Collector) -> bool:
 def _pip(words: list[str], place: Place, into: Collector) -> None:
     """Take the arguments of pip install; an index counts for this command's packages only."""
     options, packages = _parted(words)
-    urls = [value for name, value in options if name in _INDEXES]
+    urls = [(value, name in _REPLACING) for name, value in options if name in _INDEXES]
     backend = next((value for name, value in options if name == "--torch-backend"), "")
     if backend and backend != "auto":
-        urls.append(f"{TORCH.wheel_index}/{backend}")
+        urls += [(f"{one.wheel_index}/{backend}", True) for one in CATALOGUE if one.wheel_index]
+    for url, _ in urls:
+        if "$" in url:
+            into.not_read(url, "the address of this index is computed when the image is built", place)
     for name, value in options:
         if name in {"-r", "--requirement", "-c", "--constraint"}:
             _include(value, place, into, constraint=name in {"-c", "--constraint"})
@@ -143,7 +159,7 @@ def _pip(words: list[str], place: Place, into: Collector) -> None:
         elif "$" in word:
             into.not_read(word, "its variable is not set in the Dockerfile", place)
         else:
-            requirements_txt.requirement(word, place, into, index=next(iter(urls), ""))
+            requirements_txt.requirement(word, place, into, index=next(iter(urls), ("", True)))
 
 
 def _parted(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:

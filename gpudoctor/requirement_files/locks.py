@@ -7,6 +7,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from gpudoctor.frameworks import framework_of
 from gpudoctor.requirement_files import uv_lock
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import Lines, table, tables, toml_of
@@ -14,8 +15,16 @@ from gpudoctor.requirement_files.model import Place, Stated
 from gpudoctor.requirement_files.poetry import pep440
 from gpudoctor.snapshot.distributions import normalise
 
-_PYPI = re.compile(r"https://pypi\.org/simple/?")
-_LOCAL = ("git", "vcs", "path", "directory", "editable", "archive")
+_OF_GPUS = re.compile(
+    r"^(?:nvidia|cuda|triton|cupy|nvtx|pycuda|torch|jaxlib|tensorflow)$|^nvidia-|\b(?:gpu|cu1\d|cuda|cubin|kernels?)\b|^flash"
+)
+_LARGEST_PURE = 50 << 20
+"""Bytes of a wheel; a larger one for any platform holds data, which may be GPU code, as flashinfer-cubin does."""
+_PARTS = ("nvidia-", "cuda-")
+"""How the names of CUDA's packages begin."""
+_RATIO = 4
+"""How much larger a Linux wheel without GPU code is at most: it may hold more libraries."""
+_LOCAL = ("git", "vcs", "path", "directory", "archive")
 
 
 def read(text: str, file: str, into: Collector) -> None:
@@ -25,17 +34,20 @@ def read(text: str, file: str, into: Collector) -> None:
     if isinstance(required, str) and (specifier := pep440(required)):
         into.python(specifier, Place(file, lines.of("python")))
     packages = tables(document.get("package")) or tables(document.get("packages"))
-    conditions = uv_lock.conditions(packages, file, into) if _of_uv(packages) else {}
-    extras = _of_extras(document, into, file)
+    conditions = uv_lock.conditions(packages, str(required or ""), file, into) if _of_uv(packages) else {}
+    extras, required_by = _of_extras(document, into, file), _required_by(packages)
     for place, one in enumerate(packages):
         name = one.get("name")
-        if not isinstance(name, str) or one.get("source", {}) in ({"virtual": "."}, {"editable": "."}):
+        if not isinstance(name, str):
             continue
         line = lines.of(f'name = "{name}"')
+        if {"virtual", "editable"} & table(one, "source").keys():
+            into.not_read(name, "it is source code of the project, whose requirements are read", Place(file, line), package=False)
+            continue
         if _left_out(one, extras, into, file) or (conditions and place not in conditions):
             continue
         marker = conditions.get(place) or _marker(one, into, file)
-        _take(one, marker, Place(file, line), into)
+        _take(one, marker, Place(file, line), into, required_by.get(normalise(name), ""))
 
 
 def _of_uv(packages: list[dict[str, Any]]) -> bool:
@@ -44,7 +56,7 @@ def _of_uv(packages: list[dict[str, Any]]) -> bool:
     )
 
 
-def _take(one: dict[str, Any], marker: str, place: Place, into: Collector) -> None:
+def _take(one: dict[str, Any], marker: str, place: Place, into: Collector, required_by: str) -> None:
     name, version, source = str(one["name"]), one.get("version"), table(one, "source")
     kind = next((key for key in _LOCAL if key in source or key in one), source.get("type"))
     if not isinstance(version, str) or kind in _LOCAL:
@@ -56,15 +68,58 @@ def _take(one: dict[str, Any], marker: str, place: Place, into: Collector) -> No
     except InvalidRequirement:
         into.not_read(f"{name} {version}", "its version or marker is not valid", place, name=normalise(name))
         return
-    into.add(Stated(requirement=wanted, places=(place,), index="" if _PYPI.match(index) else index, pure=_pure(one)))
+    into.add(
+        Stated(
+            requirement=wanted,
+            places=(place,),
+            index=index,
+            required_by=required_by,
+            without_gpu_code=(pure(one) or as_on_macos(one)) and not gpu_related(one),
+        )
+    )
 
 
-def _pure(one: dict[str, Any]) -> bool:
+def _required_by(packages: list[dict[str, Any]]) -> dict[str, str]:
+    """The framework that requires each package."""
+    found: dict[str, str] = {}
+    left = [(one, str(one["name"])) for one in packages if framework_of(normalise(str(one.get("name"))))]
+    while left:
+        by, framework = left.pop()
+        optional = (
+            [one for listed in table(by, "optional-dependencies").values() for one in tables(listed)] if by["name"] != framework else []
+        )
+        for wanted in (*tables(by.get("dependencies")), *optional):
+            name = normalise(str(wanted.get("name")))
+            if name not in found:
+                found[name] = framework
+                left += [(one, framework) for one in packages if one.get("name") == name and name.startswith(_PARTS)]
+    return found
+
+
+def gpu_related(one: dict[str, Any]) -> bool:
+    """Whether a package is by its name for GPUs, or requires a framework, Triton or CUDA's packages: it may hold Triton kernels."""
+    names = [str(one.get("name")), *(str(wanted.get("name")) for wanted in tables(one.get("dependencies")))]
+    return any(_OF_GPUS.search(normalise(name)) for name in names)
+
+
+def pure(one: dict[str, Any]) -> bool:
     """Whether a package has wheels and none of them is for one platform."""
     files = [*tables(one.get("wheels")), *tables(one.get("files"))]
     names = [str(file.get("name") or file.get("file") or file.get("url") or file.get("path")) for file in files]
     wheels = [name for name in names if name.endswith(".whl")]
-    return bool(wheels) and all(name.endswith("-none-any.whl") for name in wheels)
+    small = all(isinstance(size := file.get("size", 0), int) and size < _LARGEST_PURE for file in files)
+    return bool(wheels) and small and all(name.endswith("-none-any.whl") for name in wheels)
+
+
+def as_on_macos(one: dict[str, Any]) -> bool:
+    """Whether the Linux wheels of a package are about as large as those for macOS, which has no CUDA: GPU code would make them much larger."""
+    sizes: dict[str, list[int]] = {"macosx": [], "linux": []}
+    for file in tables(one.get("wheels")):
+        name, size = str(file.get("url") or file.get("name")), file.get("size")
+        for system, known in sizes.items():
+            if system in name.rpartition("/")[2] and isinstance(size, int):
+                known.append(size)
+    return bool(sizes["macosx"] and sizes["linux"]) and max(sizes["linux"]) <= _RATIO * max(sizes["macosx"])
 
 
 def _of_extras(document: dict[str, Any], into: Collector, file: str) -> set[str]:

@@ -30,8 +30,12 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     """conda's build string, possibly with stars: cuda12*."""
     index: str = ""
     """The index that this package comes from; empty for the indexes of the files."""
-    pure: bool = False
-    """Whether a lock file lists its wheels and none of them holds compiled code."""
+    index_only: bool = True
+    """Whether it comes from no other index."""
+    required_by: str = ""
+    """The framework that requires it, by a lock file."""
+    without_gpu_code: bool = False
+    """Whether a lock file lists its wheels, and they show that they hold no GPU code."""
 
 
 class Index(msgspec.Struct, frozen=True):

@@ -37,4 +37,4 @@ def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources
     extras = f"[{','.join(str(extra) for extra in one['extras'])}]" if isinstance(one.get("extras"), list) and one["extras"] else ""
     marker = f" ; {one['markers']}" if isinstance(one.get("markers"), str) else ""
     index = sources.get(str(one.get("index")), "")
-    into.text(f"{name}{extras}{version}{marker}", place, index="" if "pypi.org" in index else index)
+    into.text(f"{name}{extras}{version}{marker}", place, index=index)

@@ -15,6 +15,7 @@ from gpudoctor.requirement_files.model import Place, Stated
 _DEEPEST = 20
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 _OPTIONS = re.compile(r"\s+--(?:hash|global-option|config-settings?|install-option)\b.*$")
+_REQUIREMENT = re.compile(r"-|[a-z0-9+.]+://|[\w.-]+\s*(?:$|[\[@;<>=!~(#])", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _ADDRESS = re.compile(r"^(?:[a-z0-9+.-]+://|file:|[./~]|[a-z]:\\)|\.(?:whl|zip|tar\.gz|tar\.bz2|tgz)(?:#|\s|$)", re.IGNORECASE)
 _INCLUDES = {"-r": False, "--requirement": False, "-c": True, "--constraint": True}
@@ -29,7 +30,10 @@ def read(text: str, file: str, into: Collector, *, constraint: bool = False, abo
         raise UsageError(f"{file} includes itself through -r or -c; remove one of these lines.")
     if len(above) >= _DEEPEST:
         raise UsageError(f"{file} is the {len(above) + 1}st file in a chain of -r and -c; pass one of them by name.")
-    for number, joined in logical_lines(text):
+    lines = list(logical_lines(text))
+    if not above and len(lines) > 4 and sum(_REQUIREMENT.match(one) is not None for _, one in lines) * 2 < len(lines):
+        raise UsageError(f"{file} is not a file of requirements; for a log or a report use `gpudoctor diagnose {file}`.")
+    for number, joined in lines:
         line(joined, Place(file, number), into, constraint=constraint, above=(*above, real))
 
 
@@ -59,14 +63,15 @@ def line(text: str, place: Place, into: Collector, *, constraint: bool = False, 
         requirement(_OPTIONS.sub("", text), place, into, constraint=constraint)
 
 
-def requirement(text: str, place: Place, into: Collector, *, constraint: bool = False, index: str = "") -> None:
-    """Take one requirement as pip accepts it: PEP 508, or a file or address."""
+def requirement(text: str, place: Place, into: Collector, *, constraint: bool = False, index: tuple[str, bool] = ("", True)) -> None:
+    """Take one requirement as pip accepts it: PEP 508, or a file or address. `index` is its own index, and whether it has no other."""
     if " @ " not in text and _ADDRESS.search(text.partition(";")[0]):
-        found = of_wheel(text.partition(" ")[0])
+        address, _, marker = text.partition(";")
+        found = of_wheel(address.strip(), marker=marker.strip())
         if found is None:
             into.not_read(text, "it is a file or an address, which does not tell the release", place, name=_egg(text))
         else:
-            into.add(Stated(requirement=found, places=(place,), index=index), constraint=constraint)
+            into.add(Stated(requirement=found, places=(place,), index=index[0], index_only=index[1]), constraint=constraint)
         return
     into.text(text, place, constraint=constraint, index=index)
 

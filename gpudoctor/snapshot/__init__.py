@@ -26,7 +26,7 @@ from gpudoctor.snapshot.driver import (
     Sram,
     Status,
 )
-from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python, ScriptFolder
+from gpudoctor.snapshot.environment import Distribution, Framework, Packages, Python, ScriptFolder, Unread
 from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
@@ -229,6 +229,7 @@ __all__ = [
     "TextLog",
     "Toolkit",
     "Training",
+    "Unread",
     "Variables",
     "Wsl",
     "XidEvent",

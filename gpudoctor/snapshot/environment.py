@@ -77,12 +77,23 @@ class ScriptFolder(Observed, frozen=True):
     """The files in it that shadow an installed package: /home/user/project/torch.py."""
 
 
+class Unread(Observed, frozen=True):
+    """Something that a file installs and that could not be checked."""
+
+    what: str
+    why: str
+
+
 class Packages(Observed, frozen=True):
     """The environment's GPU-relevant distributions, in the order of sys.path."""
 
     distributions: tuple[Distribution, ...]
     without_release: tuple[str, ...] = ()
     """In an assumed environment: packages stated without a version for which no table lists a release."""
+    unread: tuple[Unread, ...] = ()
+    """In an assumed environment: what its files install and do not name a release of."""
+    without_gpu_code: tuple[str, ...] = ()
+    """In an assumed environment: stated packages that are known to hold no GPU code."""
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """GPU-relevant conda packages: name-version-build, from conda-meta; absent outside a conda environment."""
     leftovers: tuple[Distribution, ...] = ()

@@ -72,6 +72,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
                 {"Compat": "compat.md"},
                 {"Plan": "plan.md"},
                 {"X-ray": "xray.md"},
+                {"Environments": "envs.md"},
                 {"Reports": "report.md"},
                 {"For agents": "agents.md"},
             ]

@@ -97,6 +97,9 @@ def test_junit_oneline_output_and_rules_as_with_check(tmp_path: Path) -> None:
 
 REFUSED = [
     ((), "REQ"),
+    (("torch==2.8.0", "--extra", "gpu"), "name the file with -r"),
+    (("-r", "/no/such/requirements.txt"), "cannot be read: No such file or directory"),
+    (("-r", "/dev/zero"), "Not a regular file"),
     (("torch=2",), "not a requirement"),
     (("torch==2.5.1", "torch==2.4.0"), "contradict each other"),
     (("torch @ https://download.pytorch.org/torch.whl",), "is a file or an address"),

@@ -45,7 +45,7 @@ def on(platform: str, place: Path) -> dict[str, str]:
     return environment(PYTHONPATH=str(place))
 
 
-@pytest.mark.parametrize("command", ["check", "smoke", "xray"])
+@pytest.mark.parametrize("command", ["check", "smoke", "xray", "envs"])
 @pytest.mark.parametrize(("platform", "words"), [("win32", "native Windows; run it in WSL 2"), ("darwin", "macOS, which has no CUDA")])
 def test_a_command_that_examines_a_machine_says_in_one_sentence_that_it_cannot_examine_this_one(
     command: str, platform: str, words: str, tmp_path: Path

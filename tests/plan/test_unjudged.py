@@ -55,7 +55,7 @@ def listed(diagnosis: Diagnosis) -> list[str]:
 UNJUDGED = [
     (("torchscriptor==1.0",), {}, "torchscriptor 1.0", "no table lists this package"),
     (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
-    (("torch==2.5.1", "requests==2.32.0"), {}, "requests 2.32.0", "no table lists this package"),
+    (("torch==2.5.1", "acme==2.32.0"), {}, "acme 2.32.0", "no table lists this package"),
     (("torch==2.7.0+cu128",), {"os": "windows"}, "torch 2.7.0+cu128", "which GPUs"),
     (("torch==2.9.0+cu130",), {"arch": "aarch64"}, "torch 2.9.0+cu130", "which GPUs"),
     (("torch==2.8.0+cu777",), {}, "torch 2.8.0+cu777", "which GPUs"),
@@ -67,9 +67,7 @@ UNJUDGED = [
     (("torch==2.5.1", "torchaudio==2.11.0"), {}, "torchaudio 2.11.0", "no rule compares it"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "no table lists this package"),
-    (("torch==2.5.1", "protobuf"), {}, "protobuf", "no table lists this package"),
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
-    (("numpy==1.26.4",), {}, "numpy 1.26.4", "no table lists this package"),
 ]
 
 

@@ -22,6 +22,7 @@ def wanted(asked: Asked) -> list[str]:
 
 
 REQUIREMENTS = f"""
+https://example.org/exllama-0.0.10+cu117-cp310-cp310-win_amd64.whl; platform_system == "Windows"
 --extra-index-url {CU128}  # PyTorch's own
 -c pins.txt
 torch==2.8.0 \\
@@ -37,11 +38,12 @@ torch == 2.8.0
 def test_a_requirements_file_states_packages_constraints_and_indexes(tmp_path: Path) -> None:
     (tmp_path / "pins.txt").write_text("triton<4\n")
     asked = read(tmp_path, "requirements.txt", REQUIREMENTS)
-    assert wanted(asked) == ["torch==2.8.0", 'numpy<3; python_version >= "3.10"', "vllm==0.11.0+cu129"]
-    assert [place.line for place in asked.requirements[0].places] == [4, 10]
+    windows = 'exllama==0.0.10+cu117; platform_system == "Windows"'
+    assert wanted(asked) == [windows, "torch==2.8.0", 'numpy<3; python_version >= "3.10"', "vllm==0.11.0+cu129"]
+    assert [place.line for place in asked.requirements[1].places] == [5, 11]
     assert [str(one.requirement) for one in asked.constraints] == ["triton<4"]
     assert [(one.url, one.only) for one in asked.indexes] == [(CU128, False)]
-    assert [(one.name, one.place.line) for one in asked.not_read] == [("apex", 8), ("", 9)]
+    assert [(one.name, one.place.line) for one in asked.not_read] == [("apex", 9), ("", 10)]
 
 
 PROJECT = f"""
@@ -108,11 +110,11 @@ more = [{{ name = "extra" }}]
 [[package]]
 name = "extra"
 version = "1.0"
-source = {{ registry = "https://pypi.org/simple" }}
+source = {{ registry = "https://example.org/simple" }}
 [[package]]
 name = "six"
 version = "1.17.0"
-source = {{ registry = "https://pypi.org/simple" }}
+source = {{ registry = "https://example.org/simple" }}
 wheels = [{{ url = "https://example.org/six-1.17.0-py2.py3-none-any.whl" }}]
 [[package]]
 name = "torch"
@@ -130,8 +132,8 @@ source = {{ git = "https://example.org/nccl" }}
 def test_a_lock_of_uv_states_what_is_installed_without_extras(tmp_path: Path) -> None:
     asked = read(tmp_path, "uv.lock", UV_LOCK)
     assert wanted(asked) == ["six==1.17.0", 'torch==2.9.0+cu128; sys_platform == "linux"']
-    assert [(one.pure, one.index) for one in asked.requirements] == [(True, ""), (False, CU128)]
-    assert [(one.text, one.name) for one in asked.not_read] == [("--extra more", ""), ("nccl", "nccl")]
+    assert [(one.without_gpu_code, one.index) for one in asked.requirements] == [(True, "https://example.org/simple"), (False, CU128)]
+    assert [(one.text, one.name) for one in asked.not_read] == [("--extra more", ""), ("project", ""), ("nccl", "nccl")]
     assert "extra==1.0" in wanted(read(tmp_path, "uv.lock", UV_LOCK, extras=("more",)))
 
 
@@ -279,6 +281,21 @@ def test_a_dockerfile_states_its_image_and_what_the_last_stage_installs(tmp_path
     assert asked.image is not None
     assert (asked.image.cuda, asked.image.with_cudnn, asked.image.toolkit, asked.image.system) == ("12.4.1", True, True, "ubuntu22.04")
     assert [(one.text, one.package) for one in asked.not_read] == [("FROM python:3.12 AS tools", False), ("uv sync --frozen", True)]
+
+
+SHELL = """FROM ubuntu
+RUN if [ "$TARGETPLATFORM" = "linux/arm64" ]; then pip install torch==2.7.1; fi && pip install vllm==0.8.0
+RUN pip install --extra-index-url https://download.pytorch.org/whl/cu$(echo $CUDA | tr -d .) torch==2.8.0
+"""
+
+
+def test_what_only_a_shell_could_tell_is_not_read(tmp_path: Path) -> None:
+    asked = read(tmp_path, "Dockerfile", SHELL)
+    assert wanted(asked) == ["vllm==0.8.0", "torch==2.8.0"]
+    assert [(one.text, one.place.line) for one in asked.not_read] == [
+        ("pip install torch==2.7.1", 2),
+        ("https://download.pytorch.org/whl/cu$COMPUTED", 3),
+    ]
 
 
 IMAGES = {

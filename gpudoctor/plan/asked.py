@@ -1,0 +1,168 @@
+"""The combination that files of requirements state, on top of what the command line states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.errors import UsageError
+from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.model import Build, Combination
+from gpudoctor.plan.stated import pinned
+from gpudoctor.read.sections import builds
+from gpudoctor.requirement_files import Asked, Image, Stated
+from gpudoctor.snapshot import Supposed, Unread
+from gpudoctor.snapshot.distributions import normalise
+
+_INDEX = re.compile(r"/(?:whl|pytorch-wheels)/(?:nightly/|test/)?(?P<local>cu\d{2,3}|cpu|rocm[\d.]+|xpu)(?:/|$)")
+_TOOLKITS = ("pytorch-cuda", "cudatoolkit", "cuda-version")
+"""conda packages whose version is CUDA's; the first two belong to builds that PyTorch publishes itself."""
+_OFFICIAL = _TOOLKITS[:2]
+_SHOWN = 8
+"""Extras or groups that the report names."""
+_PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
+
+
+def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
+    """The combination of the command line with what the files state; the command line comes first. Raises UsageError for a contradiction."""
+    python, pythons = _python(given, asked)
+    image = asked.image
+    toolkit = next((one for name in _TOOLKITS for one in asked.requirements if one.conda and _name(one) == name and _version(one)), None)
+    known = [one for one in asked.requirements if _name(one) not in _TOOLKITS]
+    parts = [one for one in known if one.required_by and not one.without_gpu_code and _is_part(one, matrix)]
+    stated = [one for one in known if one not in parts]
+    unread = tuple(Unread(one.name or one.text, f"{one.reason} ({one.place})") for one in asked.not_read if one.package)
+    if not (given.requirements or stated or unread):
+        raise UsageError(f"{' and '.join(asked.files)} installs no package; name a file that lists some.")
+    system = _of_image(image, asked, matrix)
+    return msgspec.structs.replace(
+        given,
+        requirements=(*given.requirements, *(str(one.requirement) for one in stated)),
+        constraints=(*given.constraints, *(str(one.requirement) for one in asked.constraints)),
+        places={str(one.requirement): ", ".join(map(str, one.places[:2])) for one in (*stated, *asked.constraints)},
+        builds=_builds(stated, toolkit, asked),
+        python=given.python or python,
+        python_where=given.python_where if python is None else str(asked.python[0].place),
+        pythons=pythons if given.python is None else (),
+        system_where="" if image is None or given.system_cuda or given.system_cudnn else f"{image.name}, {image.place}",
+        system_cuda=given.system_cuda or system[0] or None,
+        system_cudnn=given.system_cudnn or system[1] or None,
+        without_gpu_code=frozenset(_name(one) for one in stated if one.without_gpu_code),
+        unread=unread,
+        not_followed=tuple(_not_followed(asked, parts)),
+        supposed=_supposed(asked, given, python, toolkit),
+    )
+
+
+def _name(one: Stated) -> str:
+    return normalise(one.requirement.name)
+
+
+def _version(one: Stated) -> str:
+    return (pinned(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
+
+
+def _python(given: Combination, asked: Asked) -> tuple[str | None, tuple[str, ...]]:
+    """The one Python version that the files allow, or the oldest if releases depend on it; and all that they allow."""
+    if not asked.python or given.python is not None:
+        return None, ()
+    exact = (re.fullmatch(r"==(3\.\d+(?:\.\d+)?)(?:\.\*)?", one.specifier) for one in asked.python)
+    wanted = ",".join(one.specifier for one in asked.python)
+    allowed = tuple(python for python in _PYTHONS if any(satisfies(f"{python}{last}", wanted) for last in (".0", ".99")))
+    first = next((found[1] for found in exact if found), None)
+    if first is None and allowed and _by_python(asked.requirements):
+        first = allowed[0]  # a lock file holds for every Python that it allows; which releases it installs depends on one
+    if not allowed and first is None:
+        places = " and ".join(f"{one.specifier} ({one.place})" for one in asked.python)
+        raise UsageError(f"No Python version satisfies {places}; state one with --python-version.")
+    return first, allowed
+
+
+def _by_python(requirements: tuple[Stated, ...]) -> bool:
+    """Whether some package has another release on another Python."""
+    names = [_name(one) for one in requirements if "python_" in str(one.requirement.marker or "")]
+    return len(names) > len(set(names))
+
+
+def _of_image(image: Image | None, asked: Asked, matrix: Matrix) -> tuple[str, str]:
+    """CUDA and cuDNN of the image: named by its tag, or those that its framework's release was built with."""
+    if image is None:
+        return "", ""
+    if not image.framework_cuda:
+        return image.cuda, image.cudnn
+    version = next((_version(one) for one in asked.requirements if _name(one) == image.framework_cuda), "")
+    row = matrix.resolve(image.framework_cuda, version).row if version else None
+    if row is None or row.built_with_cuda is None:
+        return "", ""
+    return row.built_with_cuda.short, str(row.cudnn or "")
+
+
+def _builds(stated: list[Stated], toolkit: Stated | None, asked: Asked) -> dict[str, Build]:
+    """Which build of a framework's packages is installed, by package for all lines, or by requirement."""
+    found: dict[str, Build] = {}
+    for spec in CATALOGUE:
+        if spec.wheel_index:
+            for index in asked.indexes:
+                local = _INDEX.search(index.url)
+                if local is not None:
+                    build = Build(local["local"], only=index.only, where=f"{index.url} ({index.place})")
+                    found |= dict.fromkeys((spec.name, *spec.companions), build)
+    for one in stated:
+        local = _INDEX.search(one.index)
+        if local is not None and spec_of(stack_of(_name(one)) or "").wheel_index:
+            found[str(one.requirement)] = Build(local["local"], only=one.index_only, where=f"{one.index} ({one.places[0]})")
+        if one.conda and stack_of(_name(one)) is not None:
+            found[str(one.requirement)] = _of_conda(one, toolkit)
+    return found
+
+
+def _of_conda(one: Stated, toolkit: Stated | None) -> Build:
+    """conda's build of a framework: PyTorch's own, which equals its wheel, or conda-forge's, whose GPU code no table lists."""
+    said = builds.of_conda(one.build)
+    spec = spec_of(stack_of(_name(one)) or "")
+    with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(one) in spec.one_build
+    cuda = said.cuda or (_version(toolkit) if toolkit is not None else "")
+    where = f"{one.build or 'conda'} ({one.places[0]})"
+    official = spec.wheel_index and (with_toolkit or re.match(r"py3[\d.]+_(?:cuda|cpu)", one.build))
+    if official and said.has_cuda is False:
+        return Build("cpu", only=True, where=where)
+    if official and cuda:
+        return Build(f"cu{''.join(cuda.split('.')[:2])}", only=True, where=where)
+    return Build("conda", only=True, where=where, cuda=cuda, has_cuda=said.has_cuda)
+
+
+def _is_part(one: Stated, matrix: Matrix) -> bool:
+    """Whether a library of CUDA comes with the framework that requires it, and no table lists its releases."""
+    name = _name(one)
+    listed = name.startswith("nvidia-cudnn") or bool(matrix.releases(name))
+    return name == "triton" or (name.startswith(("nvidia-", "cuda-")) and not listed)
+
+
+def _not_followed(asked: Asked, parts: list[Stated]) -> Iterator[str]:
+    """What the report notes: libraries that come with a framework, what is installed only on request, and other lines."""
+    for framework in dict.fromkeys(one.required_by for one in parts):
+        yield f"not compared: the CUDA packages that the lock file lists for {framework}"
+    for option in ("--extra", "--group"):
+        names = dict.fromkeys(one.text.partition(" ")[2] for one in asked.not_read if one.text.startswith(f"{option} "))
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            yield f"not read without {option}: {', '.join([*names][:_SHOWN])}{more}"
+    for one in asked.not_read:
+        if not one.package and not one.text.startswith(("--extra ", "--group ")):
+            yield f"{one.text}: {one.reason} ({one.place})"
+
+
+def _supposed(asked: Asked, given: Combination, python: str | None, toolkit: Stated | None) -> tuple[Supposed, ...]:
+    """What the report says of the files."""
+    found = [Supposed("files", ", ".join(asked.files), "-r")]
+    if asked.image is not None:
+        found.append(Supposed("image", asked.image.name, str(asked.image.place)))
+    if given.python is None and python is None:
+        found += [Supposed("Python", one.specifier, str(one.place)) for one in asked.python]
+    if toolkit is not None:
+        found.append(Supposed("CUDA", _version(toolkit), f"{_name(toolkit)}, {toolkit.places[0]}"))
+    return tuple(found)

@@ -1,0 +1,202 @@
+"""The Python environments of this machine: virtual and conda environments, interpreters of pyenv and uv, the system's, and Jupyter's kernels."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from gpudoctor.regular_files import beginning
+
+MOST = 200
+"""Environments that are listed; more are counted."""
+_LARGEST = 1 << 20
+_NEAR = (".venv", "venv", "env", ".env", "*/.venv", "*/venv", ".pixi/envs/*", "*")
+"""Below the current directory; any folder there with a pyvenv.cfg counts."""
+_USUAL = {
+    "virtual environment": (
+        *(".virtualenvs/*", ".venvs/*", "venvs/*", "envs/*", "venv", ".venv", ".local/share/virtualenvs/*"),
+        *(".cache/pypoetry/virtualenvs/*", ".local/share/pipx/venvs/*", ".local/share/uv/tools/*"),
+    ),
+    "conda environment": (
+        *("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba"),
+        *("miniconda3/envs/*", "anaconda3/envs/*", "miniforge3/envs/*", "mambaforge/envs/*", "micromamba/envs/*", ".conda/envs/*"),
+    ),
+    "pixi environment": (".pixi/envs/*",),
+    "pyenv": (".pyenv/versions/*",),
+    "uv": (".local/share/uv/python/*",),
+}
+"""Below the home folder."""
+_ELSEWHERE = {
+    "virtual environment": ("/opt/venv", "/opt/*/venv", "/opt/*", "/venv"),
+    "conda environment": (
+        *(f"/opt/{name}{envs}" for name in ("conda", "miniconda3", "anaconda3", "miniforge3") for envs in ("", "/envs/*")),
+    ),
+}
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """One environment, as os.fsdecode gives its paths."""
+
+    prefix: str
+    executable: str
+    kind: str
+    """virtual environment, conda environment, pixi environment, pyenv, uv or system."""
+    active: bool = False
+    broken: str = ""
+    """Why its interpreter cannot be started; empty if it has one."""
+
+
+def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[Place, ...]:
+    """The environments, the active one first, each once. Looks at names of folders only and starts nothing."""
+    found: dict[str, Place] = {}
+    cwd = os.getcwd() if cwd is None else cwd
+    active = {os.path.realpath(path) for path in (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")) if os.path.isabs(path)}
+    for prefix, kind in _prefixes(environ, cwd):
+        real = os.path.realpath(prefix)
+        if real in found:
+            continue
+        place = _place(prefix, kind, active=real in active)
+        if place is not None:
+            found[real] = place
+    system = (
+        one for one in _system(environ) if os.path.realpath(one.executable) not in {os.path.realpath(p.executable) for p in found.values()}
+    )
+    for one in system:
+        found.setdefault(os.path.realpath(one.executable), one)
+    return tuple(sorted(found.values(), key=lambda one: (not one.active, one.prefix)))
+
+
+def _prefixes(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:
+    yield from ((path, "virtual environment") for path in [environ.get("VIRTUAL_ENV", "")] if os.path.isabs(path))
+    yield from ((path, "conda environment") for path in [environ.get("CONDA_PREFIX", "")] if os.path.isabs(path))
+    home = environ.get("HOME", "")
+    yield from _matching(cwd, dict.fromkeys(["virtual environment"], _NEAR))
+    yield from _parents(cwd)
+    if os.path.isabs(home):
+        yield from _listed(f"{home}/.conda/environments.txt")
+        yield from _matching(home, _USUAL)
+    for name, kind, pattern in _NAMED:
+        if os.path.isabs(environ.get(name, "")):
+            yield from _matching(environ[name], {kind: (pattern,)})
+    if os.path.isabs(environ.get("CONDA_EXE", "")):
+        root = os.path.dirname(os.path.dirname(environ["CONDA_EXE"]))
+        yield from _matching(root, {"conda environment": (".", "envs/*")})
+    yield from _matching("/", {kind: tuple(path.lstrip("/") for path in paths) for kind, paths in _ELSEWHERE.items()})
+
+
+_NAMED = (
+    ("WORKON_HOME", "virtual environment", "*"),
+    ("PYENV_ROOT", "pyenv", "versions/*"),
+    ("UV_PYTHON_INSTALL_DIR", "uv", "*"),
+    ("MAMBA_ROOT_PREFIX", "conda environment", "envs/*"),
+)
+"""Variables that name a folder of environments, with what is in it."""
+
+
+def _matching(folder: str, patterns: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    for kind, each in patterns.items():
+        for pattern in each:
+            for path in sorted(glob.iglob(os.path.join(glob.escape(folder), pattern)))[:MOST]:
+                yield os.path.normpath(path), kind
+
+
+def _parents(cwd: str) -> Iterator[tuple[str, str]]:
+    folder = os.path.dirname(cwd)
+    while folder != os.path.dirname(folder):
+        yield f"{folder}/.venv", "virtual environment"
+        folder = os.path.dirname(folder)
+
+
+def _listed(file: str) -> Iterator[tuple[str, str]]:
+    """conda's own list of environments."""
+    try:
+        lines = beginning(file, _LARGEST).decode(errors="surrogateescape").splitlines()
+    except OSError:
+        return
+    yield from ((line.strip(), "conda environment") for line in lines if os.path.isabs(line.strip()))
+
+
+def _place(prefix: str, kind: str, *, active: bool) -> Place | None:
+    """The environment in a folder; None if there is none."""
+    if os.path.isfile(f"{prefix}/pyvenv.cfg"):
+        kind = "virtual environment"
+    elif os.path.isdir(f"{prefix}/conda-meta"):
+        kind = "pixi environment" if "/.pixi/envs/" in prefix else "conda environment"
+    elif kind not in {"pyenv", "uv"}:
+        return None
+    names = [f"{prefix}/bin/{name}" for name in ("python", "python3")]
+    executable = next((name for name in names if os.path.isfile(name) and os.access(name, os.X_OK)), "")
+    if executable:
+        return Place(prefix=prefix, executable=executable, kind=kind, active=active)
+    if kind in {"conda environment", "pyenv", "uv"} and not any(map(os.path.lexists, names)):
+        return None  # conda environments without Python, and versions that are being installed
+    return Place(prefix=prefix, executable=names[0], kind=kind, active=active, broken=_fault(names))
+
+
+def _fault(names: list[str]) -> str:
+    link = next((name for name in names if os.path.islink(name)), "")
+    if link:
+        return f"its base interpreter {os.path.realpath(link)} is gone"
+    return f"{names[0]} is not executable" if os.path.exists(names[0]) else "it has no bin/python"
+
+
+def _system(environ: Mapping[str, str]) -> Iterator[Place]:
+    """The interpreters on PATH and in /usr that belong to no environment."""
+    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), "/usr/local/bin", "/usr/bin"]
+    for folder in dict.fromkeys(filter(os.path.isabs, folders)):
+        if os.path.basename(folder) == "shims":
+            continue
+        for name in sorted(glob.glob(f"{glob.escape(folder)}/python3*")):
+            if name.rpartition("python3")[2].lstrip(".").isdigit() or name.endswith("python3"):
+                prefix = os.path.dirname(folder)
+                if os.access(name, os.X_OK) and not os.path.exists(f"{prefix}/pyvenv.cfg") and not os.path.exists(f"{prefix}/conda-meta"):
+                    yield Place(prefix=prefix, executable=name, kind="system")
+
+
+def kernels(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The names of the Jupyter kernels that start an environment, by its prefix."""
+    found: dict[str, tuple[str, ...]] = {}
+    by_real = {os.path.realpath(prefix): prefix for prefix in prefixes}
+    for name, executable in _commands(environ, prefixes).items():
+        prefix = by_real.get(os.path.realpath(os.path.dirname(os.path.dirname(executable))), "")
+        found[prefix] = (*found.get(prefix, ()), name)
+    return found
+
+
+def _commands(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:
+    """The interpreter that each Jupyter kernel starts, by the kernel's name, as Jupyter on PATH finds it.
+
+    A kernel whose command is just "python" runs in Jupyter's own environment.
+    """
+    jupyter = _jupyter(environ)
+    own = [f"{environ.get('HOME', '')}/.local/share/jupyter"]
+    shared = [f"{prefix}/share/jupyter" for prefix in (jupyter, "/usr/local", "/usr") if prefix]
+    paths = [*environ.get("JUPYTER_PATH", "").split(os.pathsep), *own, *shared, *(f"{prefix}/share/jupyter" for prefix in prefixes)]
+    found: dict[str, str] = {}
+    for folder in filter(os.path.isabs, paths):
+        for file in sorted(glob.glob(f"{glob.escape(folder)}/kernels/*/kernel.json")):
+            command = _command(file)
+            name = os.path.basename(os.path.dirname(file))
+            if os.path.isabs(command):
+                found.setdefault(name, command)
+            elif command.startswith("python") and jupyter:
+                found.setdefault(name, f"{jupyter}/bin/python")
+    return found
+
+
+def _jupyter(environ: Mapping[str, str]) -> str:
+    """The environment of the jupyter on PATH; empty if there is none."""
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    return next((os.path.dirname(one) for one in folders if os.path.isabs(one) and os.access(f"{one}/jupyter", os.X_OK)), "")
+
+
+def _command(file: str) -> str:
+    try:
+        words = json.loads(beginning(file, _LARGEST))["argv"]
+        return str(words[0])
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""

@@ -1,0 +1,105 @@
+"""The environments of a machine, a line each: Python, frameworks, and whether it could train here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from gpudoctor.findings import Verdict
+from gpudoctor.findings.naming import counted
+from gpudoctor.findings.summary import FrameworkBuild, Summary
+from gpudoctor.report.document import FORM
+from gpudoctor.report.model import Report, Tool
+from gpudoctor.report.page import Look, Page
+from gpudoctor.report.summary import framework, parts
+from gpudoctor.report.words import VERDICTS, Mark
+
+NO_FRAMEWORK = "none"
+"""The verdict of an environment without a framework."""
+_WITHOUT = Mark("–", "-", "dim", "NO FRAMEWORK")  # noqa: RUF001 -- as reports draw what does not apply
+
+
+def _text(meaning: str, *examples: object) -> msgspec.Meta:
+    return msgspec.Meta(description=meaning, examples=list(examples) or None)
+
+
+class EnvironmentRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One Python environment."""
+
+    path: Annotated[str, _text("Its folder.", "/home/me/project/.venv")]
+    python: Annotated[str, _text("Its interpreter, for --python.")]
+    kind: Annotated[str, _text("Open.", "virtual environment", "conda environment", "pixi environment", "pyenv", "uv", "system")]
+    active: Annotated[bool, _text("Whether VIRTUAL_ENV or CONDA_PREFIX names it.")] = False
+    kernels: Annotated[tuple[str, ...], _text("The Jupyter kernels that start it.", ["python3"])] = ()
+    version: Annotated[str | None, _text("Its Python; null if the interpreter does not start.", "3.12.4")] = None
+    frameworks: Annotated[tuple[FrameworkBuild, ...], _text("Those installed in it.")] = ()
+    verdict: Annotated[str, _text("ready, degraded, broken or unknown, as `check --level look` reaches it; none without a framework.")]
+    code: Annotated[str | None, _text("The rule of the root cause.", "GD501")] = None
+    why: Annotated[str, _text("The root cause, or what was not checked.")] = ""
+
+
+class EnvironmentsDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The Python environments of a machine."""
+
+    schema: Annotated[Literal["gpudoctor.envs/1"], FORM] = "gpudoctor.envs/1"
+    tool: Tool
+    created: Annotated[str, _text("When they were looked at.", "2026-11-22T10:00:00Z")]
+    summary: Annotated[Summary, _text("The machine, without an environment.")]
+    verdict: Annotated[str, _text("That of the machine alone, as `check --node` reaches it.")]
+    code: Annotated[str | None, _text("The rule of the machine's root cause.", "GD101")] = None
+    why: Annotated[str, _text("The machine's root cause, or what was not checked.")] = ""
+    environments: Annotated[tuple[EnvironmentRow, ...], _text("The active one first, then by path.")]
+    unlisted: Annotated[int, _text("How many more there are.")] = 0
+
+
+def row(made: Report | None, machine: Report, known: dict[str, Any]) -> EnvironmentRow:
+    """Return the line of an environment. `made` is the report on it, None if its interpreter does not start; `known` is what else is known."""
+    if made is None:
+        return EnvironmentRow(**known)
+    summary = made.summary
+    common = {**known, "version": summary.python, "frameworks": summary.frameworks or ()}
+    if not summary.frameworks:
+        return EnvironmentRow(**common, verdict=NO_FRAMEWORK)
+    shared = {cause.code for cause in machine.causes}
+    own = next((cause for cause in made.causes if cause.code not in shared), None)
+    why = own.message if own else made.because.split("; ")[0] if made.verdict == Verdict.UNKNOWN else ""
+    return EnvironmentRow(**common, verdict=made.verdict, code=own.code if own else None, why=why)
+
+
+def draw(document: EnvironmentsDocument, look: Look, home: str = "") -> str:
+    """Return the environments as text: first those with a framework, then the others. Paths below the folder `home` begin with ~."""
+    page = Page(look)
+    mark = VERDICTS[document.verdict]
+    page.parts(parts(document.summary))
+    if document.verdict in {Verdict.BROKEN, Verdict.UNKNOWN}:
+        lead = f"{mark.ascii if look.plain else mark.sign} {document.code or ''}".rstrip()
+        page.paragraph(document.why, f"{lead}  ", lead_style=mark.style, hang=2)
+    page.gap()
+    shown = [one for one in document.environments if one.verdict != NO_FRAMEWORK]
+    for one in shown:
+        _line(page, one, home)
+    if not shown:
+        page.paragraph("No environment has a framework.")
+    without = [one for one in document.environments if one.verdict == NO_FRAMEWORK]
+    if without:
+        page.heading("Without a framework")
+        for one in without:
+            _line(page, one, home)
+    if document.unlisted:
+        page.paragraph(f"{counted(document.unlisted, 'more environment')} not listed.")
+    return page.render()
+
+
+def _line(page: Page, one: EnvironmentRow, home: str) -> None:
+    path = f"~{one.path.removeprefix(home)}" if home and one.path.startswith(f"{home}/") else one.path
+    mark = _WITHOUT if one.verdict == NO_FRAMEWORK else VERDICTS[one.verdict]
+    said = [
+        *([f"Python {one.version}"] if one.version else []),
+        *map(framework, one.frameworks),
+        *(["active"] if one.active else []),
+        *([f"Jupyter kernel {', '.join(one.kernels)}"] if one.kernels else []),
+    ]
+    page.parts([path, *said], f"{mark.ascii if page.look.plain else mark.sign} ", lead_style=mark.style, hang=4)
+    if one.why:
+        page.paragraph(one.why, f"{one.code}  " if one.code else "", lead_style=mark.style, indent=4, hang=2)

@@ -1,0 +1,170 @@
+"""What files of requirements state, checked as `gpudoctor compat -r` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.examination import Examination
+from gpudoctor.findings import Policy, Verdict
+from gpudoctor.plan import Combination, examine
+from gpudoctor.requirement_files import read_requirement_files
+from gpudoctor.snapshot import Framework, Missing
+
+T4 = Combination(requirements=(), gpus=("T4",), driver="580.95.05")
+WHEELS = "https://download.pytorch.org/whl"
+
+
+def checked(folder: Path, name: str, text: str, machine: Combination = T4) -> Examination:
+    (folder / name).write_text(text)
+    return examine(machine, Policy(level=None), asked=read_requirement_files([str(folder / name)]))
+
+
+def versions(found: Examination) -> dict[str, str]:
+    assert not isinstance(found.snapshot.packages, Missing)
+    return {one.name: one.version for one in found.snapshot.packages.distributions}
+
+
+def framework(found: Examination) -> Framework:
+    assert not isinstance(found.snapshot.frameworks, Missing)
+    return found.snapshot.frameworks[0]
+
+
+BUILDS = {
+    "an index that replaces PyPI": ("requirements.txt", f"--index-url {WHEELS}/cu126\ntorch==2.9.0\n", "2.9.0+cu126"),
+    "an index beside PyPI with this release": ("requirements.txt", f"--extra-index-url {WHEELS}/cu126\ntorch==2.9.0\n", "2.9.0+cu126"),
+    "an index beside PyPI without it": ("requirements.txt", f"--extra-index-url {WHEELS}/cu118\ntorch==2.9.0\n", "2.9.0"),
+    "a local version": ("requirements.txt", "torch==2.9.0+cu126\n", "2.9.0+cu126"),
+    "a command's own index": ("Dockerfile", f"FROM ubuntu\nRUN pip install torch==2.9.0 -i {WHEELS}/cu126\n", "2.9.0+cu126"),
+    "uv's word for it": ("Dockerfile", "FROM ubuntu\nRUN uv pip install torch==2.9.0 --torch-backend=cu126\n", "2.9.0+cu126"),
+    "an image": ("Dockerfile", "FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime\n", "2.4.0+cu124"),
+    "conda's pytorch-cuda": ("environment.yml", "dependencies:\n- pytorch=2.4.0\n- pytorch-cuda=12.4\n", "2.4.0+cu124"),
+    "PyTorch's build for conda": ("environment.yml", "dependencies:\n- pytorch=2.4.0=py3.11_cuda12.1_cudnn9.1.0_0\n", "2.4.0+cu121"),
+    "conda-forge's build": ("environment.yml", "dependencies:\n- pytorch=2.6.0=cuda126_mkl_py312\n", "2.6.0+conda"),
+}
+
+
+@pytest.mark.parametrize("case", BUILDS)
+def test_the_build_of_torch_is_that_of_its_source(tmp_path: Path, case: str) -> None:
+    name, text, version = BUILDS[case]
+    assert versions(checked(tmp_path, name, text))["torch"] == version
+
+
+def test_what_is_published_with_a_framework_comes_from_the_same_channel(tmp_path: Path) -> None:
+    text = "dependencies:\n- pytorch=2.4.0\n- torchvision=0.19.0\n- pytorch-cuda=12.4\n"
+    assert versions(checked(tmp_path, "environment.yml", text))["torchvision"] == "0.19.0+cu124"
+
+
+def test_a_range_takes_the_newest_release_with_the_build(tmp_path: Path) -> None:
+    found = checked(tmp_path, "requirements.txt", f"--index-url {WHEELS}/cu121\ntorch>=2.1\n")
+    assert versions(found)["torch"] == "2.5.1+cu121"
+
+
+def test_a_build_that_no_table_lists_is_never_ready(tmp_path: Path) -> None:
+    found = checked(tmp_path, "environment.yml", "dependencies:\n- pytorch=2.6.0=cuda126_mkl_py312\n")
+    assert found.diagnosis.verdict is Verdict.UNKNOWN
+    assert [one.what for one in found.diagnosis.not_judged] == ["torch 2.6.0+conda"]
+
+
+def test_the_cuda_of_a_build_of_conda_is_compared_with_the_driver(tmp_path: Path) -> None:
+    text = "dependencies:\n- jaxlib=0.4.35=*cuda12*\n- jax=0.4.35\n- cuda-version=12.6\n"
+    old = Combination(requirements=(), gpus=("T4",), driver="470.256.02")
+    found = checked(tmp_path, "environment.yml", text, old)
+    assert framework(found).cuda_build is True
+    assert [one.name for one in found.diagnosis.findings] == ["driver-too-old", "gpu-lacks-bf16"]
+
+
+def test_what_no_table_knows_is_named_and_what_has_no_gpu_code_is_not(tmp_path: Path) -> None:
+    found = checked(tmp_path, "requirements.txt", "torch==2.9.0\ntransformers\npandas==2.2.3\nacme-kernels==1.0\n")
+    assert found.diagnosis.verdict is Verdict.UNKNOWN
+    assert [one.what for one in found.diagnosis.not_judged] == ["acme-kernels 1.0"]
+    assert "2 packages without GPU code: transformers, pandas" in found.snapshot.remarks
+
+
+def test_two_hundred_known_packages_leave_the_answer_ready(tmp_path: Path) -> None:
+    table = (Path(__file__).parents[2] / "compat" / "no_gpu_code.csv").read_text().splitlines()
+    names = [row.split(",")[0] for row in table[1:]][:200]
+    found = checked(tmp_path, "requirements.txt", "torch==2.9.0\n" + "\n".join(names))
+    assert found.diagnosis.verdict is Verdict.READY
+
+
+LOCK = """
+requires-python = ">=3.11"
+[[package]]
+name = "project"
+source = { virtual = "." }
+dependencies = [{ name = "torch" }, { name = "mine" }, { name = "fast" }]
+[[package]]
+name = "torch"
+version = "2.9.0"
+source = { registry = "https://example.org/simple" }
+[[package]]
+name = "mine"
+version = "1"
+source = { registry = "https://example.org/simple" }
+wheels = [
+    { url = "https://example.org/mine-1-cp312-cp312-macosx_11_0_arm64.whl", size = 1000 },
+    { url = "https://example.org/mine-1-cp312-cp312-manylinux_2_28_x86_64.whl", size = 1100 },
+]
+[[package]]
+name = "fast"
+version = "1"
+source = { registry = "https://example.org/simple" }
+wheels = [
+    { url = "https://example.org/fast-1-cp312-cp312-macosx_11_0_arm64.whl", size = 1000 },
+    { url = "https://example.org/fast-1-cp312-cp312-manylinux_2_28_x86_64.whl", size = 90000 },
+]
+"""
+
+
+def test_a_lock_file_shows_which_packages_have_no_gpu_code(tmp_path: Path) -> None:
+    found = checked(tmp_path, "uv.lock", LOCK)
+    assert [one.what for one in found.diagnosis.not_judged] == ["fast 1"]
+
+
+def test_a_lock_file_with_releases_for_several_pythons_is_read_for_the_oldest(tmp_path: Path) -> None:
+    edges = "{ name = 'torch', version = '2.8.0', marker = \"python_version < '3.10'\" }, { name = 'torch', version = '2.9.0', marker = \"python_version >= '3.10'\" }"
+    packages = "".join(f'[[package]]\nname = "torch"\nversion = "{one}"\nsource = {{ registry = "" }}\n' for one in ("2.8.0", "2.9.0"))
+    root = f'[[package]]\nname = "p"\nsource = {{ virtual = "." }}\ndependencies = [{edges}]\n'
+    found = checked(tmp_path, "uv.lock", f'requires-python = ">=3.9"\n{root}{packages}')
+    assert versions(found)["torch"] == "2.8.0"
+
+
+def test_a_source_without_a_release_is_never_ready(tmp_path: Path) -> None:
+    found = checked(tmp_path, "requirements.txt", "torch==2.9.0\nflash-attn @ git+https://example.org/flash-attention\n")
+    assert found.diagnosis.verdict is Verdict.UNKNOWN
+    assert [one.what for one in found.diagnosis.not_judged] == ["flash-attn"]
+
+
+def test_an_image_of_nvidia_s_own_build_is_never_ready(tmp_path: Path) -> None:
+    found = checked(tmp_path, "Dockerfile", "FROM nvcr.io/nvidia/pytorch:24.05-py3\n")
+    assert [one.what for one in found.diagnosis.not_judged] == ["torch"]
+
+
+def test_an_image_gives_its_cuda_to_a_framework_that_needs_the_system_s(tmp_path: Path) -> None:
+    image = checked(tmp_path, "Dockerfile", "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.15.1\n")
+    assert not isinstance(image.snapshot.supposed, Missing)
+    assert {one.what: one.value for one in image.snapshot.supposed} | {"system CUDA": "12.2.2", "system cuDNN": "8"} == {
+        one.what: one.value for one in image.snapshot.supposed
+    }
+    assert next(one.where for one in image.snapshot.supposed if one.what == "system CUDA").startswith("nvidia/cuda:12.2.2")
+
+
+def test_the_python_of_a_file_counts_unless_one_is_stated(tmp_path: Path) -> None:
+    project = '[project]\nrequires-python = "==3.9.*"\ndependencies = ["torch"]\n'
+    assert versions(checked(tmp_path, "pyproject.toml", project))["torch"].startswith("2.8")
+    stated = Combination(requirements=(), gpus=("T4",), python="3.12")
+    assert not versions(checked(tmp_path, "pyproject.toml", project, stated))["torch"].startswith("2.8")
+
+
+def test_constraints_limit_what_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "pins.txt").write_text("torch<2.6\n")
+    found = checked(tmp_path, "requirements.txt", "-c pins.txt\ntorchvision\n")
+    assert versions(found)["torch"].startswith("2.5")
+
+
+def test_contradictory_lines_are_named_with_their_places(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"requirements\.txt:1\) and 'torch>=2\.9' \(.*requirements\.txt:2\) contradict each other"):
+        checked(tmp_path, "requirements.txt", "torch==2.8.0\ntorch>=2.9\n")
