@@ -52,6 +52,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "read/readers/field_keys.py": lambda: [
         text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
     ],
+    "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
     "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],

@@ -25,7 +25,7 @@ ROTATION = 12
 RAISES_THE_DOUBT = {("smoke", "nccl-p2p-acs-iommu")}
 """Sections whose content makes a rule doubt what it would otherwise pass: an all-reduce that hung."""
 LOADED = {"link-gives-lanes-up-when-idle"}
-"""Healthy machines of which only the loads show that a link has all lanes."""
+"""Healthy machines whose loads alone show that a link has all lanes."""
 
 
 def sees_all(name: str) -> bool:

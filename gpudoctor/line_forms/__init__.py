@@ -64,7 +64,7 @@ class LineForms:
                         yield begin + number, place, found
 
     def touched(self, lines: Sequence[str]) -> set[int]:
-        """Return the numbers of lines of which a longer line with a cue may consist: any other lines together match nothing."""
+        """Return the numbers of lines that may be a part of a longer line with a cue: any other lines together match nothing."""
         numbers: set[int] = set()
         for begin in range(0, len(lines), _TOGETHER):
             text = _Lines([line.lower() for line in lines[begin : begin + _TOGETHER]])

@@ -17,7 +17,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 _MOST, _LONGEST = 2000, 200
 """Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
 _BETWEEN = expression(r"\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
-_CUE = expression(r"(?i)\d.{0,200}[a-z]|[a-z].{0,200}\d")
+_DIGIT = expression(r"\d")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
     r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?"
@@ -42,7 +42,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the facts of lists. Of several lists that disagree about one thing none is used: they compare."""
     found: dict[str, list[Statement]] = {}
     for line in lines[:_MOST]:
-        if len(line.text) <= _LONGEST and _CUE.search(line.text):
+        if len(line.text) <= _LONGEST and _DIGIT.search(line.text):
             for what, one in _of_line(line).items():
                 found.setdefault(what, []).append(one)
     for several in found.values():
