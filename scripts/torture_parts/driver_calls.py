@@ -27,6 +27,8 @@ UNKNOWN: Final = "return 999"
 """NVML_ERROR_UNKNOWN and CUDA_ERROR_UNKNOWN: what is missing then is what the function tells."""
 CODE: Final = re.compile(r"(?:NVML|CUDA)_ERROR_\w+\s*=\s*(\d+)")
 DELAY: Final = "sleep 300"
+KILLED: Final = "was killed by"
+"""Why facts are missing after a handle that is garbage crashed the library."""
 UNSTARTED: Final = "(Uninitialized)"
 """What NVML answers to every call if it did not start."""
 
@@ -60,7 +62,7 @@ class Cells:
         if kind == "sleep" and changes:
             return f"a delay changed {shown(changes, changes.get)}"
         if kind == "spoil":
-            beyond = [place for place in changes if place not in self.told(function)]
+            beyond = [place for place, now in changes.items() if place not in self.told(function) and not (now and KILLED in str(now))]
             return f"changed what {function} does not tell: {shown(beyond, changes.get)}" if beyond else ""
         if false := wrong(changes):
             return f"wrong facts: {shown(false, changes.get)}"

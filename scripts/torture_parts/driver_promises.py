@@ -13,6 +13,7 @@ NOT_SUPPORTED: Final = {"nvml": (3, 4, 13, 25), "cu": (801,)}
 """Codes that healthy machines return: the card lacks the feature, the library the function or its version, or the call needs root."""
 LOST: Final = "return 15"
 """NVML_ERROR_GPU_IS_LOST."""
+KERNEL: Final = "whether a kernel runs"
 PROMISED: Final[Mapping[str, str]] = {
     "nvmlInit": "whether the driver works",
     "nvmlDeviceGetCount": "which GPUs there are",
@@ -38,7 +39,7 @@ PROMISED: Final[Mapping[str, str]] = {
             "cuCtxSynchronize",
             "cuMemcpyDtoH",
         ),
-        "whether a kernel runs",
+        KERNEL,
     ),
 }
 """What each function tells that the check promises."""
@@ -136,8 +137,8 @@ BESIDE: Final = frozenset({"nvmlDeviceGetTopologyCommonAncestor", "nvmlDeviceGet
 
 def wrongly_ready(function: str, fault: str, verdict: str) -> str:
     """Return why "ready" is wrong in a cell; empty if it is right, or was not said."""
-    if verdict != "ready" or fault.startswith("sleep"):
-        return ""
+    if verdict != "ready" or fault.startswith("sleep") or (fault.startswith("spoil") and PROMISED.get(function) == KERNEL):
+        return ""  # a kernel whose result is right ran
     family = "nvml" if function.startswith("nvml") else "cu"
     if function in PROMISED and fault not in {f"return {code}" for code in NOT_SUPPORTED[family]}:
         return f"ready, although {PROMISED[function]} is unknown"
