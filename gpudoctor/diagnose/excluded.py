@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import CONTROL, UVM
+from gpudoctor.expressions import expression
 from gpudoctor.snapshot import (
     ContainerTools,
     DeviceNodes,
@@ -20,6 +21,7 @@ from gpudoctor.snapshot import (
     Platform,
     SharedMemory,
     Status,
+    TextLog,
 )
 
 SHARED_MEMORY = 1 << 30
@@ -42,6 +44,8 @@ _OF_LINUX_DRIVER = frozenset(
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
+_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path"})
+"""What only the loader of Linux, which WSL and Jetson have too, can fail to find."""
 _OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
@@ -58,7 +62,7 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     if platform in {Platform.WSL1, Platform.WSL2}:
         return _OF_LINUX_DRIVER
     if platform == Platform.WINDOWS:
-        return (_OF_LINUX_DRIVER | _OF_WSL) - _OF_WINDOWS
+        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS
     return _OF_LINUX_DRIVER | _OF_WSL if platform in {Platform.JETSON, Platform.MACOS} else frozenset()
 
 
@@ -116,6 +120,16 @@ def _is_libcuda_cached(machine: MachineView) -> bool:
     return isinstance(cache, LoaderCache) and any(path.endswith("/libcuda.so.1") for path in cache.driver_files)
 
 
+_ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes total")
+
+
+def _has_free_memory(machine: MachineView) -> bool:
+    """Return whether XLA logged that most of the GPU's memory was free when a library failed."""
+    log = machine.observed.text_log
+    found = [_ACCOUNT.search(line.value) for line in log.lines] if isinstance(log, TextLog) else []
+    return any(int(one[1]) > int(one[2]) / 2 for one in found if one)
+
+
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": _is_driver_loaded,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
@@ -128,5 +142,8 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "container-toolkit-missing": _has_runtime,
     "libcuda-not-on-loader-path": _is_libcuda_cached,
     "wsl-libcuda-not-on-path": _is_libcuda_cached,
+    "gpu-memory-preallocation": _has_free_memory,
+    "gpu-memory-insufficient": _has_free_memory,
+    "gpu-memory-held-by-other-process": _has_free_memory,
 }
 """Causes, and what finds a fact that excludes each."""

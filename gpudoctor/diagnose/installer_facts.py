@@ -20,11 +20,9 @@ _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a suppo
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what shows that the release exists and has no wheel for this Python."""
     for name, wanted, offered in _OFFERED.findall(text):
-        if (
-            offered.strip() not in {"", "none"}
-            and _exists(machine, name, wanted, offered) is not False
-            and _all_on_one_side(wanted, offered)
-        ):
+        if offered.strip() in {"", "none"} or _is_of_another_index(wanted, offered):
+            continue
+        if _exists(machine, name, wanted, offered) is not False and _all_on_one_side(wanted, offered):
             yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
     python = machine.observed.python
     for major, minor in _WHEEL.findall(text):
@@ -35,9 +33,13 @@ def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
 def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the releases that exist, if the requested one does not, or only on another index ("+cu118")."""
     for name, wanted, offered in _OFFERED.findall(text):
-        public, _, build = wanted.partition("+")
-        if _exists(machine, name, wanted, offered) is False or (build and public in map(str.strip, offered.split(","))):
+        if _exists(machine, name, wanted, offered) is False or _is_of_another_index(wanted, offered):
             yield Evidence(f"releases of {name}", _span(offered), "the installer")
+
+
+def _is_of_another_index(wanted: str, offered: str) -> bool:
+    """Return whether a build is wanted ("+cu118") and the index that was asked has releases without builds only."""
+    return "+" in wanted and "+" not in offered and offered.strip() not in {"", "none"}
 
 
 def _exists(machine: MachineView, name: str, wanted: str, offered: str) -> bool | None:

@@ -11,21 +11,37 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
 from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.diagnose.advice.remedies import REMEDIES
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
 from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
-from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Outcome, OutcomeKind, Problem, Severity, SubjectKind
+from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Severity, SubjectKind
 from gpudoctor.findings.actions import Action
-from gpudoctor.signatures import Recognised, recognise
+from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.builds import SEES_NO_GPU
 from gpudoctor.snapshot import Missing, TextLog
 
 _MOST_CANDIDATES = 4
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
+_FAIL_TO_IMPORT = frozenset(
+    {
+        "msvc-redistributable-missing",
+        "cpu-lacks-avx",
+        "framework-import-fails",
+        "broken-release",
+        "python-32bit",
+        "protobuf-mismatch",
+        "numpy2-abi-mismatch",
+        "mkl-version-incompatible",
+        "glibc-too-old",
+    }
+)
+_AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
+"""What is only worth knowing of a framework that cannot be imported."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
@@ -46,7 +62,9 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         on_platform = {name: why for name, why in nearer.items() if name in by_name}
         causes = [name for name in (*on_platform, *named) if name not in impossible] or named
         causes = list(dict.fromkeys(causes))
-        why = {name: spoken_for[name] for name in causes if name in spoken_for and spoken_for[name].value not in sign.line} | on_platform
+        beside = hinted(re.sub(sign.signature.pattern, " ", sign.line))
+        why = {name: said for name, said in spoken_for.items() if name in causes and (said.value not in sign.line or name in beside)}
+        why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
         likely.sort(key=lambda name: name not in why)
         if sign.signature.needs_support and not why:
@@ -56,7 +74,14 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         found.add(likely[0])
         notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
         more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
-    return [*runs, *more]
+    earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
+    return [*earlier, *more]
+
+
+def _noted(run: Run) -> Run:
+    """Return the run with its findings as notes."""
+    findings = tuple(msgspec.structs.replace(finding, severity=Severity.NOTE, impact=Impact.NONE) for finding in run.findings)
+    return msgspec.structs.replace(run, findings=findings)
 
 
 def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
@@ -109,15 +134,19 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
 
 
 def _fixes(rule: Rule, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
-    """Yield what fixes a cause that only a log names, or else how to confirm it."""
+    """Yield what fixes a cause that only a log names, and how to confirm it."""
     command = BY_HAND.get(rule.name, "")
     if not rule.advice and sure and command:
         yield Fix("Confirm it", command, _needs(command), kind=FixKind.CHECK)
-    advised = rule.advice(machine) if rule.advice else ()
-    for number, fix in enumerate(advised):
+    for number, fix in enumerate(rule.advice(machine) if rule.advice else _remedy(rule.name)):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first
         yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
+
+
+def _remedy(cause: str) -> tuple[Fix, ...]:
+    title, command = REMEDIES.get(cause, ("", ""))
+    return (Fix(title if command else f"{title}.", command, _needs(command), action=Action.INVESTIGATE),) if title else ()
 
 
 def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:

@@ -83,6 +83,11 @@ def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("platform", "Jetson", "the text")
 
 
+def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.WINDOWS:
+        yield from (Evidence(one.spec.title, "without CUDA for Windows", "the text") for one in machine.frameworks if one.spec.on_windows)
+
+
 def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
     for one in machine.frameworks:
@@ -92,6 +97,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cpu-only-build": _without_plugin,
+    "windows-native-no-gpu": _without_cuda_on_windows,
     "metal-plugin-missing": _without_metal,
     "jetson-needs-vendor-wheel": _on_jetson,
     "gpu-too-new-for-build": _newer_than_build,

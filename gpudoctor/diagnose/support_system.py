@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM
 from gpudoctor.diagnose.excluded import SHARED_MEMORY
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import (
     Cause,
@@ -68,9 +69,22 @@ def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence
         yield from _has_no_device_files(machine, text)
 
 
+_PINNED = expression(r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b")
+
+
+def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.WSL2 and (found := _PINNED.search(text)):
+        yield Evidence("page-locked memory in WSL 2", found[0], "the log")
+
+
 def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.WSL2:
         yield Evidence("platform", "WSL 2", "the text")
+
+
+def _is_wsl1(machine: MachineView, _: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.WSL1:
+        yield Evidence("platform", "WSL 1", "the text")
 
 
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
@@ -80,6 +94,8 @@ SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "container-no-gpu-access": _container_lacks_a_gpu,
     "container-shm-too-small": _shared_memory_is_small,
     "device-nodes-missing": _has_no_device_files,
+    "wsl-pinned-memory-limit": _pins_memory_in_wsl,
+    "wsl1": _is_wsl1,
     "wsl-driver-stack-broken": _is_wsl,
     "wsl-libcuda-not-on-path": _is_wsl,
 }

@@ -8,12 +8,13 @@ from gpudoctor.signatures.signature import Signature
 
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
-    r"Num GPUs(?: Available)?:\s{0,3}0\b|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
+    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
     r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?False\b|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?False\b|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "jetson-needs-vendor-wheel",
+        "windows-native-no-gpu",
         "container-no-gpu-access",
         "scheduler-gpu-not-allocated",
         "cuda-visible-devices-masked",
@@ -34,6 +35,13 @@ BUILDS = (
         ("cpu-only-build",),
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled",),
+    ),
+    Signature(
+        r"(?i)\b(?:torch|tensorflow|jax)\b[^\n]{0,40}\b(?:without (?:any )?(?:the )?|no )nvidia[-_*\w]{0,12} packages",
+        ("cpu-only-build",),
+        "no CUDA packages are installed with the framework",
+        ("torch is installed without nvidia packages",),
+        vague=True,
     ),
     # what other packages say without CUDA: Paddle, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
@@ -179,6 +187,23 @@ BUILDS = (
         ("cpu-only-build", "jax-plugin-version-mismatch", "cuda-library-missing", "cudnn-version-mismatch"),
         "JAX is installed without a CUDA plugin that starts",
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
+        vague=True,
+    ),
+    # modules/launch_utils.py of stable-diffusion-webui
+    Signature(
+        r"Torch is not able to use GPU",
+        ("cpu-only-build", "no-driver", "driver-too-old"),
+        "PyTorch sees no GPU",
+        ("RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test",),
+        vague=True,
+        tells="python -c 'import torch; print(torch.version.cuda)'; nvidia-smi",
+    ),
+    # vllm/config of 0.6 to 0.20
+    Signature(
+        r"RuntimeError: Failed to infer device type|No platform detected, vLLM is running on UnspecifiedPlatform",
+        ("no-driver", "cpu-only-build", "container-no-gpu-access"),
+        "vLLM found no GPU",
+        ("RuntimeError: Failed to infer device type",),
         vague=True,
     ),
     # jax/_src/xla_bridge.py of 0.2 to 0.12, for a platform that somebody asked for

@@ -55,6 +55,21 @@ DRIVER_LOG = (
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
     ),
+    # lspci -vv
+    Signature(
+        r"LnkSta:[^\n]{0,80}\bWidth x\d{1,2} \(downgraded\)",
+        ("pcie-link-degraded",),
+        "the PCIe link has fewer lanes than device and slot allow",
+        ("LnkSta: Speed 8GT/s, Width x4 (downgraded)",),
+        vague=True,
+    ),
+    # nvidia-smi -q -d ROW_REMAPPER
+    Signature(
+        r"Remapping Failure Occurred\s{0,40}: Yes",
+        ("row-remap-failed",),
+        "the GPU failed to remap a bad memory row",
+        ("        Remapping Failure Occurred        : Yes",),
+    ),
     Signature(
         r"NVRM: No NVIDIA (?:GPU|graphics adapter) found|NVRM: No NVIDIA (?:graphics adapter|devices) probed",
         ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "nouveau-loaded", "vfio-bound"),

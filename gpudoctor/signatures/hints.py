@@ -95,6 +95,22 @@ HINTS = (
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",
     ),
+    Hint(
+        r"(?i)\bpre-?allocat(?:e[sd]?|ion|ing)\b|XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)[^\n]{0,60}\b(?:help|fix|work|solv)",
+        "gpu-memory-preallocation",
+        "XLA_PYTHON_CLIENT_PREALLOCATE=false helps",
+    ),
+    # what allocates page-locked memory: https://docs.nvidia.com/cuda/wsl-user-guide/index.html
+    Hint(
+        r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b",
+        "",
+        "DataLoader(dataset, pin_memory=True)",
+    ),
+    Hint(
+        r"(?i)\b(?:works?|fine|true|ok)\b[^\n]{0,30}\b(?:as root|(?:with|under|using) sudo)\b|\b(?:as root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b",
+        "device-permission-denied",
+        "nvidia-smi works with sudo",
+    ),
     # nvidia-smi -q
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
     Hint(r"(?i)\bexclusive[_ ](?:process|thread)\b", "exclusive-compute-mode", "Compute Mode : Exclusive_Process"),
@@ -107,6 +123,11 @@ HINTS = (
         r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]attn|flash-attention|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv)[^\n]{0,160}no kernel image)",
         "extension-missing-arch",
         "TORCH_CUDA_ARCH_LIST=7.0",
+    ),
+    Hint(
+        r"(?i)\bldconfig\b[^\n]{0,60}\b(?:fix|solv|help|work)|\b(?:fix|solv|help|work)\w{0,3}\b[^\n]{0,40}\bldconfig\b",
+        "container-ldcache-stale",
+        "ldconfig in the container fixes it",
     ),
     # processors from before 2011 and cheap ones after, which have no AVX
     Hint(
@@ -133,14 +154,18 @@ HINTS = (
         "/opt/cuda/lib64/libcudart.so.12",
     ),
     # numbers that the causes above are decided by
-    Hint(r"(?:Total|Free) memory: ?\d|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d", "", "Free memory: 190.31MiB"),
+    Hint(
+        r"(?:Total|Free) memory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",
+        "",
+        "Free memory: 190.31MiB",
+    ),
     Hint(
         r"Kernel driver in use: nouveau|^nouveau {2,40}\d|\bnouveau [0-9a-f]{4}:|(?i:\bnouveau (?:is |was )?(?:loaded|in use|active|running))",
         "nouveau-loaded",
         "Kernel driver in use: nouveau",
     ),
     Hint(
-        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b)|PKCS#7 signature not signed",
+        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b)|PKCS#7 signature not signed",
         "secure-boot-unsigned-module",
         "SecureBoot enabled",
     ),

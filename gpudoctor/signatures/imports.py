@@ -49,7 +49,7 @@ IMPORTS = (
     Signature(
         r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"
         r"|cannot import name '(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory)'(?: from 'google\.protobuf|$| \()"
-        r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.\w{0,20}\.?_\w{1,20}' has no attribute|_CheckCalledFromGeneratedFile"
+        r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.(?:\w{0,20}\.?_\w{1,20}|protobuf[\w.]{0,40})' has no attribute|_CheckCalledFromGeneratedFile"
         r"|unexpected keyword argument '(?:serialized_options|create_key|has_options)'|Couldn't (?:build|parse) (?:proto )?file (?:content|into descriptor pool)"
         r"|Protocol Buffer runtime library, (?:which is not compatible|but the installed version)|No module named '?google\.protobuf|Downgrade the protobuf package to 3\.20"
         r"|Couldn't find field google\.protobuf|unexpected keyword argument '(?:syntax|serialized_pb)'",
@@ -67,7 +67,8 @@ IMPORTS = (
     Signature(
         r"Keras cannot be imported\. Check that it is installed|No module named '(?:tf_keras|keras\.src\.engine|keras\.engine|keras\.api\._v2|keras\.layers\.core)"
         r"|is Keras 3, but this is not yet supported in Transformers|not supported in [`']?Keras 3|Keras 3 only supports V3|module 'keras\._tf_keras\.keras|installed tf\.keras is Keras 3"
-        r"|module 'keras\.(?:api|src|_tf_keras)[\w.]{0,60}' has no attribute|module 'tensorflow\.keras' has no attribute '__internal__'"
+        r"|'(?:Sequential|Functional)' object has no attribute '(?:input_names|output_names|_get_distribution_strategy)'"
+        r"|module 'keras\.(?:api|src|_tf_keras|utils|backend|initializers|engine)[\w.]{0,60}' has no attribute|version of Keras is Keras 3|module 'tensorflow\.keras' has no attribute '__internal__'"
         r"|Only instances of `?keras\.Layer`? can be added[^\n]{0,200}tensorflow_hub|A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic)"
         r"|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
         r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
@@ -143,15 +144,16 @@ UNNAMED = (
         ("ImportError: DLL load failed with error code -1073741795",),
     ),
     Signature(
-        r"(?i)\b(?:torch|tensorflow|jax)\.__file__\W{1,6}[^\n]{0,200}/\.local/lib/|\b(?:two|another|old|stray) (?:versions|copies|copy) of (?:torch|pytorch|tensorflow|jax)\b|\bold (?:torch|tensorflow|jax) version\b",
+        r"(?i)\b(?:torch|tensorflow|jax)\.__file__\W{1,6}[^\n]{0,200}(?:/\.local/lib/|\\AppData\\Roaming\\Python\\)|\b(?:two|another|old|stray) (?:versions|copies|copy) of (?:torch|pytorch|tensorflow|jax)\b|\bold (?:torch|tensorflow|jax) version\b",
         ("two-copies-of-framework",),
         "more than one copy of the framework is installed",
         ("two versions of torch are installed",),
         vague=True,
+        despite_versions=True,
     ),
     # tensorflow/python/pywrap_tensorflow.py; glibc's dl-tls; torch/__init__.py
     Signature(
-        r"Failed to load the native TensorFlow runtime|cannot allocate memory in static TLS block|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
+        r"Failed to load the native TensorFlow runtime|cannot allocate memory in static TLS block|cannot load any more object with static TLS|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
         r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
         ("framework-import-fails",),
         "the installed framework cannot be imported",

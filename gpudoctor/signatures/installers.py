@@ -109,6 +109,12 @@ INSTALLERS = (
         ),
     ),
     Signature(
+        r"\brequires nvidia-[\w-]{3,40}[<>=!~][^\n]{0,120}, but you have nvidia-",
+        ("nvidia-wheel-version-conflict",),
+        "a package of NVIDIA's is outside the bounds of the framework",
+        ("torch 2.5.1 requires nvidia-cudnn-cu12==9.1.0.70, but you have nvidia-cudnn-cu12 9.5.1.17 which is incompatible.",),
+    ),
+    Signature(
         r"^ERROR: \S{1,80} \S{1,40} has requirement \S{1,80}, but you(?:'ll)? have"
         r"|\brequires [\w.-]{1,60}(?:\[\w{1,20}\])?[<>=!~][^\n]{0,80}, (?:but you have|which is not installed)",
         ("package-requirement-conflict",),

@@ -119,7 +119,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries",
+        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)",
         "Cannot dlopen some GPU libraries",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),
@@ -196,6 +196,14 @@ LIBRARIES = (
         ("ptxas-too-old", "triton-ptxas-too-old"),
         "ptxas is too old for this GPU",
         ("Value 'sm_120' is not defined for option 'gpu-name'", "Unsupported .version 8.7; current version is '8.2'"),
+    ),
+    # two frameworks in one process: https://github.com/jax-ml/jax/issues/19004
+    Signature(
+        r"(?i)\b(?:cudnn|cublas|cuda|dnn library)\b[^\n]{0,80}\b(?:after|when|if|once)\b[^\n]{0,30}\b(?:import(?:ing|ed)?|load(?:ing|ed)?)\b\W{0,3}(?:torch|pytorch|tensorflow|jax|cupy|paddle)\b",
+        ("nvidia-wheel-version-conflict", "cudnn-version-mismatch", "gpu-memory-preallocation"),
+        "two frameworks in one process load libraries of different CUDA or cuDNN releases",
+        ("cuDNN fails to initialise after importing torch",),
+        vague=True,
     ),
     Signature(
         r"undefined symbol: p?nccl[A-Z]\w{1,80}",

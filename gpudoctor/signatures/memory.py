@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_GPU_MEMORY = ("gpu-memory-insufficient", "gpu-memory-held-by-other-process", "gpu-memory-preallocation", "wsl-multi-gpu-limit")
+_GPU_MEMORY = (
+    "gpu-memory-insufficient",
+    "gpu-memory-held-by-other-process",
+    "gpu-memory-preallocation",
+    "wsl-multi-gpu-limit",
+    "wsl-pinned-memory-limit",
+)
 _BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
 _TAKES_MOST = "TensorFlow or JAX takes most GPU memory at start, by design"
 

@@ -32,7 +32,14 @@ _FRAMEWORKS = (
     ),
     Signature(
         r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|no compatible GPUs were discovered",
-        ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"),
+        (
+            "no-driver",
+            "container-no-gpu-access",
+            "wsl-driver-stack-broken",
+            "wsl-libcuda-not-on-path",
+            "libcuda-not-on-loader-path",
+            "no-gpu",
+        ),
         "the framework found no NVIDIA driver",
         ("Found no NVIDIA driver on your system", "Could not find cuda drivers on your machine"),
         tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv; ldconfig -p | grep libcuda.so.1",
@@ -100,7 +107,8 @@ _OF_CUDA = r"(?:\bCUDA|\bcuInit|\bcuda error|\bcuda runtime error \(30?\))[^\n]{
 """What stands before a status' text where its number and name are left out."""
 _VAGUE = (
     Signature(
-        r"gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
+        r"(?i:\bonly (?:shows?|sees?|lists?|detects?|finds?) \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus|\b(?:shows?|sees?|lists?|detects?|finds?) only \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus)"
+        r"|gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
         ("gpu-count-mismatch",),
         "the driver or scheduler sees fewer GPUs than are installed",
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
@@ -133,7 +141,7 @@ _VAGUE = (
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
     Signature(
         r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR",
-        ("cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        ("cudnn-version-mismatch", "ld-library-path-shadowing", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN failed to initialise",
         (
             "CUDNN_STATUS_NOT_INITIALIZED",
@@ -211,7 +219,17 @@ _VAGUE = (
     ),
 )
 
+# before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch
+_OF_EXTENSIONS = (
+    Signature(
+        r"CUDA error \([^)\n]{0,200}(?:flash|xformers|third_party|csrc|apex)[^)\n]{0,200}\): no kernel image",
+        ("extension-missing-arch",),
+        "a compiled extension has no kernels for this GPU",
+        ("CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",),
+    ),
+)
 _EVERY = (
+    *_OF_EXTENSIONS,
     *STATUSES,
     *MODULES,
     *CONTAINERS,

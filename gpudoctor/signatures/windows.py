@@ -43,7 +43,7 @@ WINDOWS = (
     ),
     Signature(
         r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
-        ("msvc-redistributable-missing", "cpu-lacks-avx", "cuda-library-missing"),
+        ("msvc-redistributable-missing", "cpu-lacks-avx", "cuda-library-missing", "cuda-version-mismatch"),
         "Windows cannot load a library of the framework or one that it needs",
         (
             "ImportError: DLL load failed while importing _pywrap_tensorflow_internal: The specified module could not be found.",

@@ -15,7 +15,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of, spec_of
-from gpudoctor.snapshot import Missing, Packages, Platform, Python
+from gpudoctor.snapshot import Missing, Packages, Platform, Python, TextLog
 
 
 def installed_by_conda(machine: MachineView, framework: str) -> bool:
@@ -45,7 +45,20 @@ def install(
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
-    return Fix(title or f"Install {found.name}", command, (DOWNLOAD,), kind=kind)
+    return Fix(f"{title or f'Install {found.name}'}{_condition(machine, found)}", command, (DOWNLOAD,), kind=kind)
+
+
+def _condition(machine: MachineView, found: Pick) -> str:
+    """Return the driver that a release needs, where a text does not state the installed one."""
+    if isinstance(machine.driver_or_missing, Driver) or not isinstance(machine.observed.text_log, TextLog):
+        return ""
+    least = _least_driver(machine, found)
+    return f", if the driver is {least} or newer" if least else ""
+
+
+def _least_driver(machine: MachineView, found: Pick) -> versions.Version | None:
+    floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
+    return (floor.minor_version_floor or floor.exact) if floor is not None else None
 
 
 def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
@@ -94,9 +107,7 @@ def install_framework(
 
 
 def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> Fix:
-    floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
-    least = (floor.minor_version_floor or floor.exact) if floor is not None else None
-    fix = update_driver(machine, least or versions.Version(1))
+    fix = update_driver(machine, _least_driver(machine, found) or versions.Version(1))
     return Fix(
         f"{fix.title} (no CUDA build of {name} works with the installed driver)",
         fix.command,

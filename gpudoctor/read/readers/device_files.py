@@ -14,12 +14,14 @@ _LONG = expression(
     r"c(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,3}\s{1,4}(?P<owner>[\w.-]{1,40})\s{1,8}(?P<group>[\w.-]{1,40})\s{1,8}"
     r"(?P<major>\d{1,4}),\s{1,8}(?P<minor>\d{1,7})\s.{4,40}\s(?P<path>/dev/(?:nvidia[\w-]{0,30}|dxg)|nvidia[\w-]{1,30})"
 )
+_LISTED = expression(r"^\$? ?ls (?:-\w{1,4} )?/dev/nvidia\*\W{1,4}(?=/)")
+"""A command whose answer somebody wrote on the same line."""
 _PATH = expression(r"/dev/nvidia[\w-]{0,30}")
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
-        text = line.text.strip()
+        text = _LISTED.sub("", line.text.strip())
         if text.startswith("c") and "nvidia" in text:
             found = _LONG.fullmatch(text)
             if found:

@@ -70,6 +70,7 @@ READER = Reader(
         Form("platform:wsl2", r"^(?P<value>WSLg (?:version|Version): [\d.]{3,20})"),
         # the form of https://github.com/microsoft/WSL/issues
         Form("platform:wsl2", r"^\s*[-*] \[[xX]\] (?P<value>WSL 2)\s*$", Rank.LISTING),
+        Form("platform:wsl1", r"\b(?P<value>\d\.\d{1,2}\.\d{1,3}-\d{4,6}-Microsoft)\b"),
         Form("platform:wsl1", r"^\s*[-*] \[[xX]\] (?P<value>WSL 1)\s*$", Rank.LISTING),
         Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
         Form("kernel platform", r"(?P<value>Linux version \d\.\d{1,2}\.\S{1,60}) \("),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.expressions import expression
-from gpudoctor.frameworks import ADDONS, stack_of
+from gpudoctor.frameworks import ADDONS, framework_of, stack_of
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.distributions import normalise
@@ -77,7 +77,7 @@ def _row(line: Line) -> _Row | None:
 def _of_run(run: list[_Row], *, headed: bool) -> Iterator[Statement]:
     if not (headed or _is_sorted(run)):
         run = [row for row in run if row.plain]
-    known = [row for row in run if is_known(row.name) and "." in row.version]
+    known = [row for row in run if is_known(row.name) and "." in row.version and not _is_title(row.name)]
     if not (headed or known):
         return
     if len(run) >= _WHOLE or (headed and len(run) >= _WHOLE // 2):
@@ -100,6 +100,11 @@ def _of_row(row: _Row) -> Iterator[Statement]:
         yield Statement(f"package:{row.name}", row.version, "conda list" if row.build else "pip list", number, Rank.LISTING)
     if row.build == "pypi":
         yield Statement(f"installer:{normalise(row.name)}", "pip", "conda list", number, Rank.LISTING)
+
+
+def _is_title(name: str) -> bool:
+    """Return whether this is how people write a framework's name, which tells nothing of its package: TensorFlow 1.9, PyTorch 2.1."""
+    return name != name.lower() and bool(framework_of(normalise(name)))
 
 
 def is_known(name: str) -> bool:

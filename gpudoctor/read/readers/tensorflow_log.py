@@ -10,6 +10,11 @@ READER = Reader(
     forms=(
         Form("module", rf"kernel reported version is: {VERSION}", Rank.LOG),
         Form("libraries", rf"libcuda reported version is: {VERSION}", Rank.LOG),
+        Form(
+            "tensorflow opens",
+            r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library lib(?:cud|cub)\w{2,8}\.so)",
+            Rank.LOG,
+        ),
         Form("gpu", r"physical GPU \(device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),

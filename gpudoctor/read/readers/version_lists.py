@@ -17,11 +17,13 @@ from gpudoctor.read.statements import Line, Rank, Statement
 _MOST, _LONGEST = 2000, 200
 """Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
 _BETWEEN = expression(r"\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
-_DIGIT = expression(r"\d")
+_ASIDE = expression(r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$")
+_CUE = expression(r"\d|Jetson|TITAN")
 _PACKAGE = expression(
-    r"(?i)(?P<name>[a-z][\w-]{1,40})(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
-    r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?"
+    r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
+    r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"
 )
+_BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (?:with|built for|for) cuda (\d{1,2})\.(\d)\b")
 _KINDS = tuple(
     (what, expression(pattern))
     for what, pattern in (
@@ -42,7 +44,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the facts of lists. Of several lists that disagree about one thing none is used: they compare."""
     found: dict[str, list[Statement]] = {}
     for line in lines[:_MOST]:
-        if len(line.text) <= _LONGEST and _DIGIT.search(line.text):
+        if len(line.text) <= _LONGEST and _CUE.search(line.text):
             for what, one in _of_line(line).items():
                 found.setdefault(what, []).append(one)
     for several in found.values():
@@ -52,9 +54,11 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _of_line(line: Line) -> dict[str, Statement]:
     """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first."""
-    parts = [part for part in _BETWEEN.split(line.text.strip(" \t>*-#.`")) if part]
-    facts = [list(_facts(part.strip(), line, place)) for place, part in enumerate(parts)]
-    known = sum(map(bool, facts))
+    text = _BUILT_WITH.sub(r"\1+cu\2\3", line.text.strip(" \t>*-#.`"))
+    parts = [part for part in _BETWEEN.split(text) if part]
+    parts = [_ASIDE.sub("", part).strip() or part for part in parts]
+    facts = [list(_facts(part, line, place)) for place, part in enumerate(parts)]
+    known = sum(bool(several) or _PACKAGE.fullmatch(part) is not None for several, part in zip(facts, parts, strict=True))
     is_list = known == len(parts) or (known > 1 and not OTHERS.search(line.text))
     return {one.what: one for several in reversed(facts) for one in several} if is_list else {}
 

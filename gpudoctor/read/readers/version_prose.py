@@ -15,14 +15,19 @@ _PACKAGE = expression(
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
 )
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
+_SYSTEM = expression(
+    r"(?i)\b(?:on|under|in|using|running) (?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|ubuntu \d{2}\.\d{2})\b"
+)
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
 
-_ABOUT = ("tensorflow", "torch", "jax", "driver")
+_ABOUT = ("tensorflow", "torch", "jax", "driver", "windows", "wsl", "macos", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
     for line in own_sentences(lines, _ABOUT):
+        for found in _SYSTEM.finditer(line.text):
+            mentions.setdefault("os", []).append(_statement("os", found["value"], line))
         if _COMMAND.search(line.text):
             continue
         for found in _PACKAGE.finditer(line.text):

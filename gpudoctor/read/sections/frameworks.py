@@ -77,7 +77,7 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
         return local, version.where
     if conda and (known := of_conda(build_in(conda))).has_cuda is not None:
         return known, conda.where
-    return Build(has_cuda=True if _sees_gpu(name, stated) else None), version.where
+    return Build(has_cuda=True if _sees_gpu(name, stated) or stated.get(f"{name} opens") else None), version.where
 
 
 def _sees_gpu(name: str, stated: Stated) -> bool | None:

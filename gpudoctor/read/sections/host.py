@@ -71,7 +71,8 @@ def _platform(stated: Stated) -> Platform | Missing:
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
     told += [(_named(one.value), one.rank) for one in (stated.get("os"), stated.get("kernel platform")) if one]
     told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]
-    told += [(Platform.JETSON, one.rank) for one in stated.all("gpu:").values() if _JETSON.search(one.value)]
+    gpus = (*stated.all("gpu:").values(), *stated.all("gpu prose:").values())
+    told += [(Platform.JETSON, one.rank) for one in gpus if _JETSON.search(one.value)]
     if not told:
         return NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]

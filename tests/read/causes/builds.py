@@ -72,6 +72,17 @@ CASES: Final = (
     ("python-version-unsupported", "RuntimeError: Dynamo is not supported on Python 3.13+\n"),
     ("c-compiler-missing", "error: Microsoft Visual C++ 14.0 is required.\n"),
     ("nvcc-toolkit-missing", "RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist\n"),
+    ("extension-missing-arch", "RTX 5070 Ti, torch 2.7.1+cu128\nCUDA error (/build/csrc/flash_attn/src/flash_fwd_launch_template.h:130): no kernel image is available for execution on the device\n"),
+    ("extension-missing-arch", "CUDA error (/w/xformers/third_party/flash-attention/hopper/flash_fwd_launch_template.h:167): no kernel image is available for execution on the device\n"),
+    ("gpu-too-new-for-build", "torch 2.6.0 with CUDA 12.4, RTX 5060\nno kernel image is available for execution on the device\n"),
+    ("nvidia-wheel-version-conflict", 'torch 2.6.0 requires nvidia-cudnn-cu12==9.1.0.70; platform_system == "Linux", but you have nvidia-cudnn-cu12 9.8.0.87 which is incompatible.\n'),
+    ("cpu-only-build", "aarch64: torch was installed without any nvidia-* packages\n"),
+    ("cpu-only-build", "RuntimeError: Failed to infer device type\nNVIDIA-SMI 570.124.06  Driver Version: 570.124.06  CUDA Version: 12.8\n"),
+    ("windows-native-no-gpu", "I train on Windows 11\njax 0.5.0\njax.devices() -> [CpuDevice(id=0)]\n"),
+    ("two-copies-of-framework", "torch.__file__: C:\\Users\\me\\AppData\\Roaming\\Python\\Python310\\site-packages\\torch\\__init__.py\n"),
+    ("amd-gpu-unsupported", "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\nRadeon RX 7800 XT\n"),
+    ("cpu-only-build", "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\n"),
+    ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement torch==1.9.1+cu111 (from versions: 1.11.0, 1.12.0, 1.13.0, 2.0.0)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -86,5 +97,8 @@ NEAR_MISSES: Final = (
     ("broken-release", 'torch==2.4.1\nOS: Microsoft Windows 11 Pro\nError loading "C:\\v\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'),
     ("gpu-below-framework-minimum", "[pip3] vllm==0.9.2\n[pip3] torch==2.7.0+cu126\nGPU 0: Tesla T4\n"),
     ("extension-abi-mismatch", "ImportError: my_module.so: undefined symbol: _ZN7myspace5solveEv\nnumpy==1.26.4\n"),
+    ("cpu-only-build", 'OS: Windows 10\ntorch 2.4.0\nOSError: [WinError 126] The specified module could not be found. Error loading "C:\\v\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'),
+    ("pip-nvidia-libs-not-on-path", "Windows 11, pip install jax[cuda12], jax 0.4.38\njax.devices() -> [CpuDevice(id=0)]\n"),
+    ("cpu-only-build", "TensorFlow 1.10\nLoaded runtime CuDNN library: 7001 (compatibility version 7000) but source was compiled with 7102 (compatibility version 7100).\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

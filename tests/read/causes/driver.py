@@ -61,6 +61,11 @@ CASES: Final = (
     ("driver-too-old", "torch 2.4.1+cu124, RTX A5000\nNvidia driver version: 550.40.07\nRuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.\n"),
     ("secure-boot-unsigned-module", "$ mokutil --sb-state\nSecureBoot enabled\n$ dkms status\nnvidia/550.120, 6.8.0-51-generic, x86_64: installed\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("no-driver", "pynvml.nvml.NVMLError_LibraryNotFound: NVML Shared Library Not Found\n"),
+    ("secure-boot-unsigned-module", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\nDisabling Secure Boot in the firmware solved it.\n"),
+    ("uvm-not-loaded", "$ ls /dev/nvidia*: /dev/nvidia0 /dev/nvidiactl\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("device-permission-denied", "RuntimeError: No CUDA GPUs are available\nThe same script works with sudo.\n"),
+    ("no-gpu", "lspci | grep -i nvidia shows nothing\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("uvm-broken-after-suspend", "CUDA_ERROR_UNKNOWN: unknown error, since the laptop was hibernated\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

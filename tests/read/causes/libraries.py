@@ -64,6 +64,10 @@ CASES: Final = (
     ("cuda-version-mismatch", "TF 2.9.1, CUDA 10.2, cuDNN 7.6\nNum GPUs Available: 0\n"),
     ("cuda-compat-lib-conflict", "LD_LIBRARY_PATH=/usr/local/cuda-12.6/compat\nError 803: system has unsupported display driver / cuda driver combination\n"),
     ("triton-ptxas-too-old", "ptxas-blackwell fatal   : Value 'sm_103a' is not defined for option 'gpu-name'\n"),
+    ("cudnn-version-mismatch", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nMemory usage: 23000000000 bytes free, 25000000000 bytes total.\n"),
+    ("ld-library-path-shadowing", "cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\nunset LD_LIBRARY_PATH helps\n"),
+    ("nvidia-wheel-version-conflict", "DNN library is not found when tensorflow is imported: cuDNN fails after importing torch\n"),
+    ("cuda-library-missing", "Cannot open dynamic library libcublas.so.10\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -76,5 +80,6 @@ NEAR_MISSES: Final = (
     ("ld-library-path-shadowing", "$ export LD_LIBRARY_PATH=/usr/local/cuda/lib64\nImportError: libcudart.so.12: cannot open shared object file\n"),
     ("nccl-version-conflict", "ImportError: my_nccl_tests.so: undefined symbol: run_nccl_benchmark\nnumpy==1.26.4\n"),
     ("cudnn-version-mismatch", "Successfully opened dynamic library libcudnn.so.8\nLoaded cuDNN version 8902\nTensorFlow version: 2.13.0\n"),
+    ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\nMemory usage: 11000000000 bytes free, 12000000000 bytes total.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

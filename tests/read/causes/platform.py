@@ -60,6 +60,11 @@ CASES: Final = (
     ("metal-plugin-missing", "Apple M2, tensorflow 2.15.0\ntf.config.list_physical_devices('GPU') -> []\n"),
     ("jetson-needs-vendor-wheel", "Jetson AGX Orin, JetPack 5.1.2\ntorch.cuda.is_available(): False\n"),
     ("no-cuda-wheel-for-platform", "macOS 14, Apple M3\nAssertionError: Torch not compiled with CUDA enabled\n"),
+    ("wsl-pinned-memory-limit", "WSL 2, Ubuntu 22.04\nRuntimeError: CUDA error: out of memory\n  loader = DataLoader(data, pin_memory=True)\n"),
+    ("wsl1", "Linux 4.4.0-22621-Microsoft\ntorch.cuda.is_available(): False\n"),
+    ("container-ldcache-stale", "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nRunning ldconfig in the container fixes it.\n"),
+    ("scheduler-gpu-not-allocated", "$ echo $CUDA_VISIBLE_DEVICES\nNoDevFiles\nslurmstepd: error: job cancelled\nRuntimeError: No CUDA GPUs are available\n"),
+    ("jetson-needs-vendor-wheel", "NVIDIA Jetson Orin NX\ntorch 2.1.0\ntorch.cuda.is_available(): False\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -60,6 +60,13 @@ CASES: Final = (
     ("package-requirement-conflict", "ImportError: cannot import name 'TypeIs' from 'typing_extensions' (/opt/venv/lib/python3.10/site-packages/typing_extensions.py)\n"),
     ("glibc-too-old", "/lib64/libstdc++.so.6: version `GLIBCXX_3.4.26' not found (required by torch)\n"),
     ("cpu-lacks-avx", "Intel(R) Celeron(R) N4020\nImportError: DLL load failed: A dynamic link library (DLL) initialization routine failed.\n"),
+    ("keras3-mismatch", "AttributeError: module 'keras.backend' has no attribute 'is_sparse'\n"),
+    ("keras3-mismatch", "RuntimeError: Your currently installed version of Keras is Keras 3\n"),
+    ("cpu-lacks-avx", "tensorflow 1.12\nIllegal instruction (core dumped)\n"),
+    ("protobuf-mismatch", "AttributeError: module 'google.protobuf.descriptor' has no attribute '_internal_create_key'\n"),
+    ("protobuf-mismatch", "tensorflow 1.11\nTypeError: __new__() got an unexpected keyword argument 'serialized_options'\n"),
+    ("framework-import-fails", "ImportError: dlopen: cannot load any more object with static TLS\n"),
+    ("keras3-mismatch", "AttributeError: 'Functional' object has no attribute 'output_names'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -62,6 +62,8 @@ CASES: Final = (
     ("container-shm-too-small", "RuntimeError: unable to write to file </torch_118_2251799>: No space left on device (28)\n"),
     ("cuda-visible-devices-masked", "RuntimeError: Attempting to deserialize object on CUDA device 3 but torch.cuda.device_count() is 2.\n"),
     ("cuda-visible-devices-masked", '  File "torch/cuda/__init__.py", in get_device_properties\nAssertionError: Invalid device id\n'),
+    ("gpu-memory-preallocation", "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.\nJAX preallocates most of the memory before TensorFlow starts.\n"),
+    ("gpu-memory-insufficient", "CUDA out of memory. Tried to allocate 1.10 GiB. GPU 0 has a total capacity of 7.60 GiB of which 0 bytes is free. Of the allocated memory 6.90 GiB is allocated by PyTorch\n"),  # words: ok
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
