@@ -64,12 +64,19 @@ class Cells:
         if kind == "spoil":
             beyond = [place for place, now in changes.items() if place not in self.told(function) and not (now and KILLED in str(now))]
             return f"changed what {function} does not tell: {shown(beyond, changes.get)}" if beyond else ""
+        if kind == "return":
+            false = [place for place in wrong(changes) if place not in self.told(function)]
+            beyond = [place for place, now in changes.items() if now and not self._explained(function, place, now)]
+            return f"wrong or lost without a word about {function}: {shown(false + beyond, changes.get)}" if false or beyond else ""
         if false := wrong(changes):
             return f"wrong facts: {shown(false, changes.get)}"
-        if kind == "return":
-            beyond = [place for place, now in changes.items() if now and function not in now["reason"] and UNSTARTED not in now["reason"]]
-            return f"lost without a word about {function}: {shown(beyond, changes.get)}" if beyond else ""
         return self._lost_before(function, set(changes)) if kind in DEATHS and not self.machine.workplace.short else ""
+
+    def _explained(self, function: str, place: Place, now: object) -> bool:
+        """Return whether a missing fact says why: it names the function, or what follows from it; of a kernel the failed call is listed."""
+        if not isinstance(now, dict) or place[0] == "contexts":
+            return True
+        return function in now["reason"] or UNSTARTED in now["reason"] or now["cause"] == "unsupported"
 
     def _lost_before(self, function: str, lost: set[Place]) -> str:
         """Return which fact is lost although it was told before the first call of the function that ended the child."""

@@ -131,8 +131,16 @@ _BY_REASON: Final[Mapping[str, tuple[str, ...]]] = {
 }
 UNPROMISED: Final[Mapping[str, str]] = {name: reason for reason, names in _BY_REASON.items() for name in names}
 """Why a check may say "ready" where a function fails."""
-BESIDE: Final = frozenset({"nvmlDeviceGetTopologyCommonAncestor", "nvmlDeviceGetP2PStatus"})
-"""Asked last, about pairs of GPUs: nothing that the level promises depends on them."""
+BESIDE: Final = frozenset(
+    {
+        "nvmlDeviceGetTopologyCommonAncestor",
+        "nvmlDeviceGetP2PStatus",
+        "cuMemFree",
+        "cuModuleUnload",
+        "cuDevicePrimaryCtxRelease",
+    }
+)
+"""Called last, about pairs of GPUs or after the kernel: nothing that the level promises depends on them."""
 
 
 def wrongly_ready(function: str, fault: str, verdict: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeAlias
 
 Place: TypeAlias = tuple[str | int, ...]
 Facts: TypeAlias = Mapping[Place, Any]
-MARKS: Final = frozenset({"init", "calls", "alarms", "refusals", "hang", "remarks", "library", "real", "kernel_log"})
-"""What may change with a fault: where the driver's errors are reported, which file our library is, and the log of the kernel that runs us."""
+MARKS: Final = frozenset({"created", "uptime", "init", "calls", "alarms", "refusals", "hang", "remarks", "library", "real", "kernel_log"})
+"""What may change with a fault: the time, where the driver's errors are reported, which file our library is, and the log of the kernel that runs us."""
 
 
 def facts(report: Mapping[str, Any]) -> Facts:
