@@ -66,6 +66,8 @@ PARTLY = frozenset(
         "extension-missing-arch",
         "framework-missing",
         "gpu-count-mismatch",
+        "gpu-lacks-bf16",
+        "gpu-memory-preallocation",
         "gpu-too-old-for-build",
         "gpu-too-old-for-triton",
         "mig-one-instance-per-process",

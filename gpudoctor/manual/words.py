@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
@@ -57,6 +58,7 @@ def search(text: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return _ranked(_words(text), [_page(rule) for rule in rules])
 
 
+@functools.cache
 def _page(rule: Rule) -> _Page:
     page = read(rule)
     symptoms = page.partition("## Symptoms")[2].partition("\n## ")[0]

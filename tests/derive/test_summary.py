@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel
-from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.snapshot import TEXT, Cause, Missing
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded
 
@@ -14,8 +14,9 @@ from tests.machines.store import NAMES, recorded
 def test_every_machine_is_summed_up(name: str) -> None:
     seen, found = recorded(name), diagnosis(name)
     summary = found.summary
-    assert sum(gpu.count for gpu in summary.gpus or ()) == len(found.ladder)
-    assert {gpu.model for gpu in summary.gpus or ()} == {row.model for row in found.ladder}
+    stated = [row.model for row in found.ladder if row.model or seen.origin != TEXT]
+    assert sum(gpu.count for gpu in summary.gpus or ()) == len(stated)
+    assert {gpu.model for gpu in summary.gpus or ()} == set(stated)
     frameworks = () if isinstance(seen.frameworks, Missing) else seen.frameworks
     assert [build.name for build in summary.frameworks or ()] == [framework.name for framework in frameworks]
     assert (summary.frameworks is None) == isinstance(seen.frameworks, Missing)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,19 +17,30 @@ from tests.read.corpus import CASES, HEALTHY, TEXTS, Case
 from tests.read.disguises import DISGUISES, PAIRS, PREFIXED
 from tests.read.reading import CREATED, causes
 
+pytestmark = pytest.mark.no_cover  # the same code a thousand times: tests of each part cover it
+
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
 """Disguises that break the columns of a table and the lines of a list, which cannot be repaired: sentences survive them."""
-PIP_ACCOUNT = "python-45-"
+PIP_ACCOUNT = "which is incompatible."
 """pip's account of one unmet requirement alone in a text: behind a prompt or bullet it is a conflict, alone also a list of versions."""
 
 
 def cases(disguise: str) -> list[Case]:
     """The texts that a disguise leaves readable."""
-    return [case for case in CASES if (disguise not in REFLOWING or not _is_listing(case[2])) and not case[0].startswith(PIP_ACCOUNT)]
+    return [case for case in CASES if (disguise not in REFLOWING or not _is_listing(case[2])) and not _is_pip_account(case[2])]
+
+
+def share(chosen: Sequence[Case], number: int) -> list[Case]:
+    """Every third case, another third for the next number: each text meets a third of all disguises."""
+    return list(chosen[number % 3 :: 3])
 
 
 def _is_listing(text: str) -> bool:
     return any("==" in line or "  " in line.strip() or line.startswith("|") for line in text.splitlines())
+
+
+def _is_pip_account(text: str) -> bool:
+    return text.strip().endswith(PIP_ACCOUNT) and "\n" not in text.strip()
 
 
 def leading(data: bytes, matrix: Matrix) -> str | None:
@@ -38,18 +50,20 @@ def leading(data: bytes, matrix: Matrix) -> str | None:
 
 @pytest.mark.parametrize("disguise", DISGUISES)
 def test_a_disguised_text_keeps_its_cause(disguise: str, matrix: Matrix) -> None:
-    disguised = {name: leading(DISGUISES[disguise](text).encode(), matrix) for name, _, text in cases(disguise)}
-    assert disguised == {name: cause for name, cause, _ in cases(disguise)}
+    chosen = share(cases(disguise), list(DISGUISES).index(disguise))
+    disguised = {name: leading(DISGUISES[disguise](text).encode(), matrix) for name, _, text in chosen}
+    assert disguised == {name: cause for name, cause, _ in chosen}
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
-def test_a_text_of_windows_tools_keeps_its_cause(encoding: str, matrix: Matrix) -> None:
-    assert {name: leading(text.encode(encoding), matrix) for name, _, text in CASES} == {name: cause for name, cause, _ in CASES}
+@pytest.mark.parametrize(("number", "encoding"), list(enumerate(["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])))
+def test_a_text_of_windows_tools_keeps_its_cause(number: int, encoding: str, matrix: Matrix) -> None:
+    chosen = share(CASES, number)
+    assert {name: leading(text.encode(encoding), matrix) for name, _, text in chosen} == {name: cause for name, cause, _ in chosen}
 
 
 @pytest.mark.parametrize(("outer", "inner"), PAIRS)
 def test_a_text_in_two_disguises_keeps_its_cause(outer: str, inner: str, matrix: Matrix) -> None:
-    chosen: list[Case] = random.Random(f"{outer} {inner}").sample(cases("wrapped at 72") if "wrapped" in inner else cases(inner), 12)
+    chosen: list[Case] = random.Random(f"{outer} {inner}").sample(cases(inner), 6)
     disguised = {name: leading(DISGUISES[outer](DISGUISES[inner](text)).encode(), matrix) for name, _, text in chosen}
     assert disguised == {name: cause for name, cause, _ in chosen}
 

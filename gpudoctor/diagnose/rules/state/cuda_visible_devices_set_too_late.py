@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import TextLog
 
-_EARLIER = Fix("Set CUDA_VISIBLE_DEVICES on the command line", "CUDA_VISIBLE_DEVICES=1 python train.py", action=Action.CHANGE_SETTING)
-_FIRST = Fix("Move the assignment to the top of the program, before the first import of a framework", kind=FixKind.INSTEAD)
+_VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
+_FIRST = Fix("Move the assignment to the top of the program, before the first import of a framework", action=Action.CHANGE_SETTING)
 
 
 @rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
@@ -28,5 +32,13 @@ def cuda_visible_devices_set_too_late(machine: MachineView) -> Iterator[Problem]
         message="The program sets CUDA_VISIBLE_DEVICES after it used CUDA, which reads the variable once, at its start.",
         confidence=Confidence.LIKELY,
         evidence=(Evidence("order of the program", late.value, late.where),),
-        fixes=(_EARLIER, _FIRST),
+        fixes=(_FIRST, *_in_the_shell(late.value)),
     )
+
+
+def _in_the_shell(program: str) -> Iterator[Fix]:
+    """Yield the fix that sets the variable before the program starts, if the program sets it to a list of GPUs."""
+    value = _VALUE.search(program)
+    if value:
+        fix = set_variable("CUDA_VISIBLE_DEVICES", value[1], "Set it in the shell before the program starts")
+        yield msgspec.structs.replace(fix, kind=FixKind.INSTEAD)
