@@ -187,7 +187,11 @@ class Stack:
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
         """The distributions whose compiled modules only run with NumPy 1, according to their binaries."""
-        rows = ((one, self.row(one)) for one in self.distributions.values() if stack_of(one.name) or one.name.startswith("cupy"))
+        rows = (
+            (one, self.row(one))
+            for one in self.distributions.values()
+            if stack_of(one.name) or one.name.startswith(("cupy", "onnxruntime"))
+        )
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
 
 

@@ -35,7 +35,8 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     if (major(numpy.version) or 0) < 2:
         return
     bounded = violations_for(numpy2_abi_mismatch.name, framework)
-    compiled = [(built, row) for built, row in stack.built_for_numpy_1 if stack_of(built.name) == framework.name]
+    own = framework.observed.distribution
+    compiled = [(built, row) for built, row in stack.built_for_numpy_1 if stack_of(built.name) == framework.name or built.name == own]
     if not bounded and not compiled:
         return
     label = (compiled[0][0] if compiled else bounded[0].demand.by).label
