@@ -151,7 +151,7 @@ class Stack:
         return (row.requires, source_of(row)) if row is not None else ((), "")
 
     def applies(self, wanted: Requirement) -> bool | None:
-        """Whether a requirement applies here without extras; None if that depends on what is not stated, such as the Python version."""
+        """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
         return holds(wanted.marker, self._environment, ())
 
     def stated(self, one: Distribution) -> bool:

@@ -166,7 +166,7 @@ class RangeFile(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fill a buffer from here as far as there are bytes; return their number."""
+        """Fill a buffer from here, up to the end of the file; return the number of bytes."""
         piece = self.read(len(buffer))
         buffer[: len(piece)] = piece
         return len(piece)

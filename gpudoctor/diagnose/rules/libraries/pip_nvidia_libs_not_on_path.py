@@ -40,8 +40,9 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
     if not lost:
         return
     names, label = ", ".join(lost), plan.distribution.label
+    folders = "its folder" if len(lost) == 1 else "their folders"
     yield Problem(
-        message=f"{label} cannot find {names}: its RUNPATH does not name their folders.",
+        message=f"{label} cannot find {names}: the wheel's RUNPATH leaves out {folders}.",
         confidence=Confidence.LIKELY,
         evidence=(Evidence(f"packages that {label} requires and cannot find", " ".join(lost), source_of(plan.row)),),
         fixes=(
