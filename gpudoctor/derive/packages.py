@@ -16,13 +16,12 @@ from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, r
 from gpudoctor.frameworks import CATALOGUE, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
+from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
 __all__ = ["Contradiction", "Demand", "Stack", "Violation", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
-SUPPOSED = "supposed"
 
 
 class Demand(msgspec.Struct, frozen=True):

@@ -65,6 +65,7 @@ PARTLY = frozenset(
         "extension-built-for-other-cuda",
         "extension-missing-arch",
         "framework-missing",
+        "gpu-below-framework-minimum",
         "gpu-count-mismatch",
         "gpu-lacks-bf16",
         "gpu-memory-preallocation",

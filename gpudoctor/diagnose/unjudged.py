@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
 from gpudoctor.derive.gpu_code import LACKS, Fit
-from gpudoctor.derive.packages import SUPPOSED, Demand
+from gpudoctor.derive.packages import Demand
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.unexamined import unexamined
@@ -18,7 +18,7 @@ from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import FrameworkRelease, Resolved
 from gpudoctor.matrix.tables import TABLE_OF
-from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Libraries, Missing
+from gpudoctor.snapshot import SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing
 from gpudoctor.snapshot.distributions import near
 
 _UNREAD = (

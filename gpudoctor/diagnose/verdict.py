@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.derive import Gpu, MachineView
-from gpudoctor.derive.packages import SUPPOSED
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.engine import Run
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, Level, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
 from gpudoctor.findings.naming import gpu_names
-from gpudoctor.snapshot import TEXT, Cause, Missing, Snapshot, StageState
+from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}

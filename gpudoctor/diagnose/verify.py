@@ -9,7 +9,7 @@ from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.choose import ANY
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Missing, Python
+from gpudoctor.snapshot import SUPPOSED, Missing, Python
 
 
 def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str = "") -> str:
@@ -17,7 +17,7 @@ def command(rule: Rule, severity: Severity, machine: MachineView, elsewhere: str
 
     `elsewhere` is the new environment that a fix creates, quoted for the shell; empty if it is the examined one.
     """
-    if severity is Severity.NOTE or machine.observed.origin == "supposed":
+    if severity is Severity.NOTE or machine.observed.origin == SUPPOSED:
         return ""
     cpu = ["--allow-cpu"] if machine.policy.allow_cpu else []
     words = [

@@ -111,6 +111,7 @@ from gpudoctor.snapshot.values import (
 
 __all__ = [
     "NOT_ASKED",
+    "SUPPOSED",
     "TEXT",
     "VERSION",
     "Agreement",
@@ -240,6 +241,8 @@ __all__ = [
     "real",
 ]
 
+SUPPOSED = "supposed"
+"""The origin of a snapshot of a combination that somebody asked about."""
 TEXT = "text"
 """The origin of a snapshot that was read from pasted text."""
 VERSION = "1.3"

@@ -26,6 +26,7 @@ from gpudoctor.derive.visibility import Visibility, visibility
 from gpudoctor.findings import MACHINE, Policy, Rung
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
+    SUPPOSED,
     Allocation,
     AllReduce,
     Amd,
@@ -241,7 +242,7 @@ class MachineView(DriverCallsView):
     @property
     def supposed(self) -> bool:
         """Whether the machine was described by the user instead of examined."""
-        return self.observed.origin == "supposed"
+        return self.observed.origin == SUPPOSED
 
     @cached_property
     def site(self) -> Site:

@@ -13,7 +13,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution
 
 
 @rule(
@@ -34,10 +34,12 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
         not_applicable(NO_GPU)
     capabilities = [known(capability(gpu.observed, machine.matrix) or unread_capability(gpu.observed), Rung.NVML) for gpu in gpus]
     newest = max(capabilities)
+    only_installed = machine.observed.origin not in {TEXT, SUPPOSED}  # the framework trains without it
     for one, need in needs:
         if newest < need.oldest_capability:
             gpu = gpus[capabilities.index(newest)]
             yield Problem(
+                severity=Severity.WARNING if only_installed else None,
                 message=f"{one.label} needs compute capability {need.oldest_capability.short} or newer; {gpu.label} has {newest.short}.",
                 evidence=(
                     Evidence("oldest GPU it supports", need.oldest_capability.short, cited(need.source, f"{one.name} {need.release}")),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Distribution, Packages, Snapshot
+from gpudoctor.findings import Impact, OutcomeKind, Severity
+from gpudoctor.snapshot import SUPPOSED, Distribution, Packages, Snapshot
 from tests.builders import bare
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 
@@ -22,6 +23,14 @@ def on(*capabilities: str, version: str = "0.9.1", name: str = "vllm") -> Snapsh
 def test_a_gpu_below_the_minimum_is_found(version: str, capability: str, needs: str) -> None:
     (finding,) = findings_of(RULE, on(capability, version=version))
     assert finding.message.startswith(f"vllm {version} needs compute capability {needs} or newer")
+
+
+def test_a_package_that_is_only_installed_keeps_no_framework_from_training() -> None:
+    installed = on("6.1")
+    (finding,) = findings_of(RULE, installed)
+    assert (finding.severity, finding.impact) == (Severity.WARNING, Impact.PARTLY)
+    (asked_for,) = findings_of(RULE, msgspec.structs.replace(installed, origin=SUPPOSED))
+    assert asked_for.severity is Severity.ERROR
 
 
 def test_a_newer_gpu_beside_it_is_enough() -> None:
