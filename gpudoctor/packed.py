@@ -8,7 +8,7 @@ import re
 import textwrap
 import zlib
 
-_BEGIN, _END = "-----BEGIN GPUDOCTOR REPORT-----", "-----END GPUDOCTOR REPORT-----"
+BEGIN, END = "-----BEGIN GPUDOCTOR REPORT-----", "-----END GPUDOCTOR REPORT-----"
 _COLUMNS = 100
 _LARGEST = 64 << 20
 """Bytes of a document; what would unpack to more was made to fill the memory."""
@@ -18,13 +18,13 @@ _BETWEEN = re.compile(r"[^A-Za-z0-9+/=]+")
 def pack(document: bytes) -> str:
     """Return `document` as lines of text."""
     lines = textwrap.wrap(base64.b64encode(zlib.compress(document, 9)).decode(), _COLUMNS)
-    return "\n".join((_BEGIN, *lines, _END))
+    return "\n".join((BEGIN, *lines, END))
 
 
 def unpack(text: str) -> bytes | None:
     """Return the first packed document in `text`, None if there is none. Raises ValueError if it is damaged."""
-    _, begin, rest = text.partition(_BEGIN)
-    packed, end, _ = rest.partition(_END)
+    _, begin, rest = text.partition(BEGIN)
+    packed, end, _ = rest.partition(END)
     if not begin:
         return None
     if not end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -40,10 +41,15 @@ class Hit(NamedTuple):
 
 def hits_in(lines: Sequence[Line]) -> list[Hit]:
     """Return every hit, by line and pattern. A sign of a fault on a line that was wrapped comes with the whole message too."""
-    forms = LineForms([pattern for patterns in _TABLES for pattern in patterns])
+    forms = _forms()
     touched = forms.touched([line.text for line in lines]) if len(lines) <= _ENOUGH else None
     parts = (lines[begin : begin + _ENOUGH] for begin in range(0, len(lines), _ENOUGH))
     return [hit for part in parts for hit in _hits(forms, list(variants(part, touched)))]
+
+
+@functools.cache
+def _forms() -> LineForms:
+    return LineForms([pattern for patterns in _TABLES for pattern in patterns])
 
 
 def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:

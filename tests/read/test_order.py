@@ -26,4 +26,7 @@ def test_the_order_of_blocks_makes_no_difference(cause: str, parts: list[str], m
 @pytest.mark.parametrize("noise", [text for text in texts.HARMLESS if "physical_device:GPU" not in text])
 def test_harmless_lines_add_no_finding(noise: str, matrix: Matrix) -> None:
     """A list of TensorFlow's GPUs is left out: it shows that they work, which refutes a cause."""
-    assert {name: causes(f"{text}\n{noise}", matrix) for name, _, text in CASES} == {name: causes(text, matrix) for name, _, text in CASES}
+    chosen = CASES[len(noise) % 2 :: 2]
+    assert {name: causes(f"{text}\n{noise}", matrix) for name, _, text in chosen} == {
+        name: causes(text, matrix) for name, _, text in chosen
+    }

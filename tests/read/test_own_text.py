@@ -47,8 +47,9 @@ def roots(found: Diagnosis | Report) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_root_causes_of_every_recorded_machine_survive(form: str, matrix: Matrix) -> None:
-    for name in machines.NAMES:
+def test_the_root_causes_of_recorded_machines_survive(form: str, matrix: Matrix) -> None:
+    """Each form takes another third of the machines."""
+    for name in machines.NAMES[list(FORMS).index(form) % 3 :: 3]:
         report = machines.report(name)
         text = FORMS[form](report)
         if form == "cut off" and report.verdict in {"ready", "unknown"}:

@@ -190,7 +190,7 @@ def test_the_linters_get_the_programs_and_shell_parts_of_every_folder(clone: Clo
     (clone.folder / ".ci").mkdir()
     (clone.bin / "grep").symlink_to(str(shutil.which("grep")))
     (clone.bin / "shellcheck").write_text('#!/bin/sh\necho "shellcheck $*" >>"$UV_LOG"\n')
-    for tool in ("ruff", "mypy", "lint-imports", "hadolint"):
+    for tool in ("ruff", "mypy", "lint-imports", "bandit", "hadolint"):
         (clone.folder / ".venv" / "bin" / tool).write_text(f'#!/bin/sh\necho "{tool} $*" >>"$UV_LOG"\n')
     for program in (clone.bin / "shellcheck", *(clone.folder / ".venv" / "bin").iterdir()):
         program.chmod(0o755)

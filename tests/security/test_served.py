@@ -36,7 +36,7 @@ def served(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
     server = StdioServerParameters(
         command=strace,
         args=[*options, *GPUDOCTOR, "mcp"],
-        env=environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1"),
+        env=environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1", COVERAGE_PROCESS_CONFIG=None),
         cwd=place,
     )
 

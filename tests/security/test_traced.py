@@ -34,7 +34,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def traced(place: Path, *arguments: str) -> Trace:
-    return trace(*arguments, place=place, environ=environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=None))
+    return trace(
+        *arguments,
+        place=place,
+        environ=environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1", PYTHONPATH=None, COVERAGE_PROCESS_CONFIG=None),
+    )
 
 
 @pytest.fixture(scope="module")

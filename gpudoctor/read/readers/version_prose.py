@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
-from gpudoctor.frameworks import MISTAKEN
+from gpudoctor.frameworks import MISTAKEN, TRAINED
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -20,7 +20,7 @@ _SYSTEM = expression(
 )
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
 
-_ABOUT = ("tensorflow", "torch", "jax", "driver", "windows", "wsl", "macos", "ubuntu")
+_ABOUT = (*TRAINED, "driver", "windows", "wsl", "macos", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:

@@ -29,9 +29,14 @@ def test_a_kernel_that_ran_makes_it_a_warning() -> None:
     assert [finding.severity for finding in findings_of(RULE, with_gpus(wanted, smoke=(smoke(),)))] == [Severity.WARNING]
 
 
-@pytest.mark.parametrize("action", ["none", "code 42"])
-def test_an_unknown_recovery_action_is_ignored(action: str) -> None:
-    assert kinds_of(RULE, with_gpus({"alarms": (), "recovery_action": action})) == [OutcomeKind.PASSED]
+def test_no_recovery_action_passes() -> None:
+    assert kinds_of(RULE, with_gpus({"alarms": (), "recovery_action": "none"})) == [OutcomeKind.PASSED]
+
+
+def test_an_action_newer_than_gpudoctor_is_a_warning() -> None:
+    (finding,) = findings_of(RULE, with_gpus({"alarms": (), "recovery_action": "code 42"}))
+    assert finding.severity is Severity.WARNING
+    assert "42" in finding.message
 
 
 def test_other_outcomes() -> None:
