@@ -19,6 +19,7 @@ from gpudoctor import preflight
 from gpudoctor.children.channel import in_our_code
 from gpudoctor.derive import specifiers
 from gpudoctor.derive.framework_log import telling_lines
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.line_forms.cues import CUES
 from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
@@ -60,6 +61,11 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
     "matrix/names.py": lambda: list(_module("matrix/names.py")._OTHERS.values()),
     "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
+    "requirement_files/__init__.py": lambda: [
+        pattern for name in ("_BY_NAME", "_BY_CONTENT") for pattern, _ in getattr(_module("requirement_files/__init__.py"), name)
+    ],
+    "requirement_files/images.py": lambda: [one.image_tag for one in CATALOGUE if one.image_tag],
+    "report/plan_files.py": lambda: [pattern for pattern, _ in _module("report/plan_files.py")._WRITERS],
 }
 """Patterns that are not written beside their use: the file that uses each, and all its values."""
 
@@ -113,24 +119,49 @@ def _matches(function: str) -> bool:
     return function == "expression" or (function.startswith("re.") and function[3:] in MATCHING)
 
 
+def _methods(file: Path) -> dict[str, set[str]]:
+    """The methods that a file calls on its own compiled patterns, by the text of the call that compiles; "" is any other use."""
+    tree = ast.parse(file.read_text())
+    compiled = {
+        node.targets[0].id: ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Call)
+    }
+    private = {name for name in compiled if name.startswith("_")}
+    called = {
+        id(node.func.value): node.func.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in private:
+            found.setdefault(compiled[node.id], set()).add(called.get(id(node), ""))
+    return found
+
+
 def _patterns() -> dict[str, str]:
-    """Every pattern of the package, and the file that uses it."""
+    """Every pattern of the package, and the file that uses it; notes in METHODS how."""
     found: dict[str, str] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         if "/child/" in str(file) or file.name == "expressions.py":  # compiles what others pass to it
             continue
         place = str(file.relative_to(PACKAGE))
-        uses = [call.args[0] for call in _calls(file, _matches)]
-        module = _module(place) if uses else None
-        for node in uses:
+        uses = list(_calls(file, _matches))
+        module, methods = (_module(place), _methods(file)) if uses else (None, {})
+        for call in uses:
+            node, function = call.args[0], ast.unparse(call.func).removeprefix("re.")
             pattern = _value(node, module) if module else ""
-            if pattern != "word":
-                found[pattern] = place
-            else:
-                found |= dict.fromkeys(TABLES[place]() if place in TABLES else _strings(file), place)
+            used = {function} if function not in {"compile", "expression"} else methods.get(ast.unparse(call), {""})
+            texts = [pattern] if pattern != "word" else TABLES[place]() if place in TABLES else _strings(file)
+            for text in texts:
+                found[text] = place
+                METHODS.setdefault(text, set()).update(used)
     return found
 
 
+METHODS: dict[str, set[str]] = {}
+"""How each pattern is used; "" stands for what is not known."""
 PATTERNS = _patterns()
 _AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE}
 """Used with match or fullmatch only."""
@@ -212,24 +243,45 @@ def everywhere(pattern: re.Pattern[str], text: str) -> None:
         pass
 
 
+def timed(pattern: re.Pattern[str], pump: str, length: int, use: Use) -> float:
+    """One run over all of a text."""
+    text = (pump * (length // len(pump) + 1))[:length]
+    began = time.process_time()
+    use(pattern, text)
+    return time.process_time() - began
+
+
 def seconds(pattern: re.Pattern[str], pump: str, length: int, use: Use) -> float:
     """The least of three runs over all of a text, or the first that is clearly slow."""
-    text = (pump * (length // len(pump) + 1))[:length]
     taken = []
     for _ in range(3):
-        began = time.process_time()
-        use(pattern, text)
-        taken.append(time.process_time() - began)
+        taken.append(timed(pattern, pump, length, use))
         if not AT_ONCE < taken[-1] < PAST_DOUBT:
             break
     return min(taken)
+
+
+def clearly_linear(pattern: re.Pattern[str], pump: str, use: Use) -> bool:
+    """Whether short texts already show it; dear patterns with bounded repetitions are timed at full length only if they do not.
+
+    Of a n + b n**2, four times as much text takes less than 5 times as long only if sixteen times takes less than 9 * 5 times.
+    """
+    once = timed(pattern, pump, SHORT, use)
+    if once <= AT_ONCE:
+        return once < AT_ONCE / 64  # even in cubic time the long text stays below AT_ONCE
+    return once < 5 * seconds(pattern, pump, SHORT // 4, use)
 
 
 def slow(text: str, use: Use = everywhere) -> str:
     """A text on which a pattern takes more than linear time; empty if none was found."""
     pattern = re.compile(text)
     for pump in sorted(_Sample(text).pumps()):
-        long = seconds(pattern, pump, LONG, use)
+        if clearly_linear(pattern, pump, use):
+            continue
+        once = timed(pattern, pump, LONG, use)
+        if once <= AT_ONCE or once < 6 * timed(pattern, pump, SHORT, use):
+            continue
+        long = once if once > PAST_DOUBT else seconds(pattern, pump, LONG, use)
         if long > AT_ONCE and long > 9 * seconds(pattern, pump, SHORT, use):
             return f"{LONG} characters of {pump!r} take {long:.2f} s"
     return ""
@@ -237,13 +289,14 @@ def slow(text: str, use: Use = everywhere) -> str:
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern[:40])
 def test_a_pattern_takes_linear_time(pattern: str) -> None:
-    at_the_beginning = pattern in _AT_THE_BEGINNING
+    used = {"match"} if pattern in _AT_THE_BEGINNING else METHODS[pattern]
     if PATTERNS[pattern] in NAMES_OF_GPUS:
         assert all(
             seconds(re.compile(pattern), pump, names_of_gpus.LONGEST, re.Pattern.fullmatch) < AT_ONCE for pump in _Sample(pattern).pumps()
         )
         return
-    assert slow(pattern, re.Pattern.match if at_the_beginning else everywhere) == "", PATTERNS[pattern]
+    uses = [getattr(re.Pattern, one) for one in used] if used <= {"match", "fullmatch"} else [everywhere]
+    assert [slow(pattern, use) for use in uses] == [""] * len(uses), PATTERNS[pattern]
 
 
 def test_all_patterns_are_known() -> None:

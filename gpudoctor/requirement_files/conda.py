@@ -18,7 +18,7 @@ _LARGEST = 256 << 10
 """Bytes of an environment.yml; exported ones have 30 kB, and the parser reads 100 kB in a second."""
 _DISTRIBUTIONS = {conda: distribution for one in CATALOGUE for conda, distribution in one.conda_names.items()}
 _SPECIFICATION = re.compile(r"(?:[^\s:]{1,200}::)?(?P<name>[\w.-]{1,100})(?P<rest>.{0,400})")
-_BRACKETS = re.compile(r"""(\w+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]+))""")
+_BRACKETS = re.compile(r"""\b(\w+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]+))""")
 _FILE = re.compile(r"/(?P<name>[\w.-]+?)-(?P<version>[^-/\s]+)-(?P<build>[^-/\s]+?)\.(?:conda|tar\.bz2)(?:#\S*)?$")
 
 

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import images, installs
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.model import Place
 
+_LARGEST = 256 << 10
+"""Characters of a Dockerfile; joining the lines of one instruction takes quadratic time."""
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?([-+])([^{}]*))?\}|(\w+))")
 _FLAGS = re.compile(r"^(?:--\w[\w-]*(?:=\S+)?\s+)+")
@@ -38,6 +41,8 @@ class Stage(msgspec.Struct):
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take what the last build stage installs, with the stages that it builds on or copies from."""
+    if len(text) > _LARGEST:
+        raise UsageError(f"{file} is larger than {_LARGEST >> 10} KiB, too large for a Dockerfile; name a file that lists requirements.")
     stages = _stages(instructions(text))
     if not stages:
         return
@@ -132,7 +137,7 @@ def _assignments(one: Instruction, variables: dict[str, str]) -> dict[str, str]:
     if one.word == "ENV" and "=" not in one.rest.split(" ")[0]:
         name, _, value = one.rest.partition(" ")
         return {name: substituted(value.strip().strip("\"'"), variables)}
-    pairs = re.findall(r"""([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", one.rest)
+    pairs = re.findall(r"""(?<![\w.])([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", one.rest)
     return {name: substituted(value.strip("\"'"), variables) for name, value in pairs}
 
 

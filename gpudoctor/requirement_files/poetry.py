@@ -44,7 +44,7 @@ def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources
 
 
 def _python_marker(text: str) -> str:
-    clauses = re.findall(r"([<>=!~]+)([\d.]+)", pep440(text) or "")
+    clauses = re.findall(r"(?<![<>=!~])([<>=!~]+)([\d.]+)", pep440(text) or "")
     return " and ".join(f"python_version {operator} '{version}'" for operator, version in clauses) or "python_version >= '2'"
 
 
@@ -52,7 +52,7 @@ def pep440(text: str) -> str | None:
     """Poetry's version constraint as PEP 440; None for alternatives, which PEP 440 lacks."""
     if "|" in text:
         return None
-    clauses = [_clause(part.strip()) for part in re.split(r"\s*,\s*|(?<=[\w*])\s+(?=[<>=!~^])", text.strip()) if part.strip()]
+    clauses = [_clause(part.strip()) for part in re.split(r",|(?<=[\w*])\s+(?=[<>=!~^])", text.strip()) if part.strip()]
     return ",".join(clause for clause in clauses if clause)
 
 

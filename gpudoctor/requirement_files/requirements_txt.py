@@ -13,8 +13,8 @@ from gpudoctor.requirement_files.files import text_of
 from gpudoctor.requirement_files.model import Place, Stated
 
 _DEEPEST = 20
-_COMMENT = re.compile(r"(^|\s+)#.*$")
-_OPTIONS = re.compile(r"\s+--(?:hash|global-option|config-settings?|install-option)\b.*$")
+_COMMENT = re.compile(r"(?:^|(?<!\s)\s+)#.*$")
+_OPTIONS = re.compile(r"(?<!\s)\s+--(?:hash|global-option|config-settings?|install-option)\b.*$")
 _REQUIREMENT = re.compile(r"-|[a-z0-9+.]+://|[\w.-]+\s*(?:$|[\[@;<>=!~(#])", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{[A-Z0-9_]+\}")
 _ADDRESS = re.compile(r"^(?:[a-z0-9+.-]+://|file:|[./~]|[a-z]:\\)|\.(?:whl|zip|tar\.gz|tar\.bz2|tgz)(?:#|\s|$)", re.IGNORECASE)
@@ -77,7 +77,7 @@ def requirement(text: str, place: Place, into: Collector, *, constraint: bool = 
 
 
 def _egg(text: str) -> str:
-    named = re.search(r"#(?:.*&)?egg=([A-Za-z0-9._-]+)", text)
+    named = re.search(r"(?:^|&)egg=([A-Za-z0-9._-]+)", text.partition("#")[2])
     return named[1] if named else ""
 
 

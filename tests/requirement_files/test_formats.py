@@ -325,6 +325,7 @@ REFUSED = {
     "yaml": ("environment.yml", "dependencies: [", r"environment\.yml:1 is not valid YAML"),
     "deep yaml": ("environment.yml", "[" * 100_000, "nested too deeply"),
     "long yaml": ("environment.yml", "- a\n" * 100_000, "larger than 256 KiB"),
+    "long Dockerfile": ("Dockerfile", "FROM a\n" + "RUN a\n" * 100_000, "larger than 256 KiB"),
     "many": ("a.txt", "".join(f"p{number}\n" for number in range(20_001)), "more than 20000 packages"),
 }
 
