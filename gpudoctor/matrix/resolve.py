@@ -107,7 +107,8 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
         return None
     other: dict[str, Any] = {"accelerator": "cuda" if cuda else "cpu", "built_with_cuda": cuda, "requires": ()}
     if row.distribution in spec_of(stack_of(row.distribution) or "").companions:
-        other["requires"] = row.requires
+        # the default build of torchvision 0.11.0 pins torch==1.10.0+cu102; another build pins its own torch
+        other["requires"] = tuple(text.partition("+")[0] if "==" in text and ";" not in text else text for text in row.requires)
     other |= dict.fromkeys(("cudnn", "sass", "ptx"))
     for build in builds:
         if (build.release.short, build.platform, build.local) == (row.release.short, row.platform, local):

@@ -24,7 +24,7 @@ SEES_NO_GPU = Signature(
         "wsl1",
     ),
     "the framework sees no GPU",
-    (),
+    ("GPUs: []", "torch.cuda.is_available() returns False"),
     vague=True,
     needs_support=True,
 )
@@ -215,6 +215,7 @@ BUILDS = (
             "RuntimeError: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
             "Unable to initialize backend 'cuda'",
         ),
+        last=True,  # CUDA's own error stands in the same line
         vague=True,
     ),
     # jax/_src/lib of 0.3 to 0.7 with another jaxlib

@@ -55,9 +55,9 @@ DRIVER_LOG = (
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
     ),
-    # lspci -vv
+    # lspci -vv: half of 16 lanes is common, as a board that splits its lanes gives
     Signature(
-        r"LnkSta:[^\n]{0,80}\bWidth x\d{1,2} \(downgraded\)",
+        r"LnkSta:[^\n]{0,80}\bWidth x[124] \(downgraded\)",
         ("pcie-link-degraded",),
         "the PCIe link has fewer lanes than device and slot allow",
         ("LnkSta: Speed 8GT/s, Width x4 (downgraded)",),

@@ -142,3 +142,7 @@ def test_what_nothing_explains_names_the_next_step(text: str, hint: str) -> None
     with pytest.raises(UsageError, match=r"^(No|Xid 9999)") as raised:
         look_up(text, MATRIX)
     assert hint in str(raised.value)
+
+
+def test_a_line_that_only_says_that_there_is_no_gpu_has_its_usual_causes_first() -> None:
+    assert found("GPUs: []")[0] == "cpu-only-build"

@@ -40,3 +40,11 @@ def test_a_mangled_dump_is_read_or_refused(name: str, data: st.DataObject, matri
     module = _MODULES[name]
     text = data.draw(st.sampled_from([*module.HEALTHY, *(text for _, text in module.CASES)]))
     assert is_read_or_refused(data.draw(mangled(text)), matrix)
+
+
+def test_torchvisions_pin_to_its_own_build_is_met_by_the_default_build_and_by_no_other(matrix: Matrix) -> None:
+    text = (
+        "sys.platform: linux\nPython: 3.8.13\nCUDA available: True\nGPU 0: NVIDIA GeForce RTX 2080\nPyTorch: 1.10.0\nTorchVision: 0.11.0\n"
+    )
+    assert causes(text, matrix) == []
+    assert causes(text.replace("1.10.0", "1.10.0+cu113"), matrix) == ["torch-torchvision-mismatch"]

@@ -31,7 +31,7 @@ CASES: Final = (
     ("gpu-fell-off-bus", "Training stopped after 3 h with XID 79 in the log\n"),
     ("ecc-hardware-error", "dcgm: Xid error: 94\n"),
     ("gsp-firmware-failure", "Xid 119 on GPU 4 of the node\n"),
-    ("pcie-link-degraded", "\t\tLnkSta:\tSpeed 16GT/s, Width x8 (downgraded)\n"),
+    ("pcie-link-degraded", "\t\tLnkSta:\tSpeed 16GT/s, Width x4 (downgraded)\n"),
     ("row-remap-failed", "    Remapping Failure Occurred            : Yes\n"),
     ("gpu-count-mismatch", "nvidia-smi shows only 3 of 4 GPUs after the reboot\n"),
 )  # fmt: skip

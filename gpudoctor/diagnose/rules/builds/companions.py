@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.packages import Violation
+from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
@@ -23,7 +25,8 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
     own, library = stack.distributions.get(framework.name), stack.distributions.get(name)
     if own is None or library is None:
         not_applicable(f"{framework.name} and {name} are not both installed")
-    refused = [violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch"]
+    conflicts = (violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch")
+    refused = [violation for violation in conflicts if not _names_default_build(violation)]
     builds = {_build(own), _build(library)}
     if not refused and (len(builds) == 1 or "" in builds):
         return
@@ -36,6 +39,12 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
         evidence=(as_evidence(own), as_evidence(library), *requirements(refused)),
         fixes=_install_fitting(framework, own, library),
     )
+
+
+def _names_default_build(violation: Violation) -> bool:
+    """Return whether only the local version of a pin is unmet by a release without one, as of torchvision 0.11.0 and torch 1.10.0."""
+    release, _, local = violation.demand.requirement.specifier.partition("+")
+    return bool(local) and "+" not in violation.found.version and satisfies(violation.found.version, release) is True
 
 
 def _build(distribution: Distribution) -> str:
