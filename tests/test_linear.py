@@ -269,7 +269,8 @@ def clearly_linear(pattern: re.Pattern[str], pump: str, use: Use) -> bool:
     once = timed(pattern, pump, SHORT, use)
     if once <= AT_ONCE:
         return once < AT_ONCE / 64  # even in cubic time the long text stays below AT_ONCE
-    return once < 5 * seconds(pattern, pump, SHORT // 4, use)
+    bound = 5 * seconds(pattern, pump, SHORT // 4, use)
+    return once < bound or seconds(pattern, pump, SHORT, use) < bound
 
 
 def slow(text: str, use: Use = everywhere) -> str:
