@@ -161,7 +161,7 @@ def _patterns() -> dict[str, str]:
 
 
 METHODS: dict[str, set[str]] = {}
-"""How each pattern is used; "" stands for what is not known."""
+"""How each pattern is used; "" stands for an unknown way."""
 PATTERNS = _patterns()
 _AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE}
 """Used with match or fullmatch only."""
